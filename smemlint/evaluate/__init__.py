@@ -1,0 +1,1 @@
+"""Evaluation: which shared bytes the lanes of every warp touch, and what that costs."""

@@ -1,0 +1,208 @@
+"""The facts that evaluation finds and rules judge: plain frozen data, the only thing rules ever see.
+
+Nothing here knows a syntax tree, so one rule serves every front end alike. Addresses are byte
+offsets inside the shared-memory window of a block, lanes are the last axis of every array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A source range: lines and columns from 1, in code points, the end exclusive."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Certainty(StrEnum):
+    """How sure an access's figures are; default reports show the first two."""
+
+    PROVED = "proved"
+    ASSUMED = "assumed"
+    SAMPLED = "sampled"
+    DATA_DEPENDENT = "data-dependent"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a rule may report on it without being asked to."""
+        return self in (Certainty.PROVED, Certainty.ASSUMED)
+
+
+class AccessKind(StrEnum):
+    """What the instruction does with shared memory."""
+
+    LOAD = "load"
+    STORE = "store"
+    ATOMIC = "atomic"
+    LDMATRIX = "ldmatrix"
+    STMATRIX = "stmatrix"
+    ASYNC_COPY = "async_copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """Smallest, largest and mean figure per instruction, over warps and iterations."""
+
+    min: float
+    max: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """One declared shared array.
+
+    Attributes:
+        name: as declared.
+        span: of the declaration.
+        element: spelling of the element type.
+        element_bytes: its size; 0 when unknown.
+        dims: extents, slowest first; None for one that is not known (`extern []`).
+        base: byte offset of the array in the block's shared memory as this analysis lays it out.
+        bytes: declared size in bytes; None when not known.
+        alignment: guaranteed alignment of the base in bytes.
+        is_dynamic: declared `extern __shared__`.
+    """
+
+    name: str
+    span: Span
+    element: str
+    element_bytes: int
+    dims: tuple[int | None, ...]
+    base: int
+    bytes: int | None
+    alignment: int
+    is_dynamic: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WarpPattern:
+    """One distinct pattern that a warp issues at an access.
+
+    Attributes:
+        addresses: int64 of shape (32,), byte addresses, `array.base` included.
+        active: bool of shape (32,).
+        warp: the first warp of the block that issues it.
+        count: how many warp instructions of the block have it.
+        wavefronts, ideal: what `hardware.wavefronts` says of it; 0 when it can not be told.
+        width: bytes that one lane moves, after merging.
+        values: values of enclosing loop variables at the first occurrence, for messages.
+    """
+
+    addresses: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    warp: int
+    count: int
+    wavefronts: int
+    ideal: int
+    width: int
+    values: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One kernel as one launch instantiates it."""
+
+    kernel: str
+    span: Span
+    template: tuple[tuple[str, str], ...] = ()
+    block: tuple[int, int, int] | None = None
+    origin: str = ""
+    """Where block and template come from, e.g. `launch at transpose.cu:41`."""
+
+    @property
+    def title(self) -> str:
+        """The kernel with its template values, e.g. `reduce6<int, 256>`."""
+        if not self.template:
+            return self.kernel
+        return f"{self.kernel}<{', '.join(value for _, value in self.template)}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """One shared access site of one kernel instance.
+
+    Attributes:
+        width_bytes: bytes per lane of the widest instruction after merging.
+        instructions: warp instructions that one block executes here, those without an active
+            lane not counted.
+        wavefronts, ideal: per instruction; None where not known (wavefronts: also async_copy).
+        matrices: of ldmatrix and stmatrix.
+        assumptions: what was assumed, in words.
+        reason: why the certainty is not `proved` or `assumed`.
+        patterns: the distinct warp patterns, costliest first (at most 64 are kept).
+        note: for atomics, which form was modelled, e.g. `atom.add.u32`.
+    """
+
+    span: Span
+    instance: Instance
+    array: SharedArray | None
+    kind: AccessKind
+    width_bytes: int
+    instructions: int
+    wavefronts: Stat | None
+    ideal: Stat | None
+    certainty: Certainty
+    assumptions: tuple[str, ...] = ()
+    reason: str = ""
+    patterns: tuple[WarpPattern, ...] = ()
+    matrices: int = 0
+    note: str = ""
+    expression: str = ""
+
+    @property
+    def ways(self) -> float:
+        """The worst `wavefronts / ideal` over the instructions; 0.0 when not known."""
+        return max((p.wavefronts / p.ideal for p in self.patterns if p.ideal), default=0.0)
+
+    @property
+    def worst(self) -> WarpPattern | None:
+        """The pattern that gives `ways`."""
+        known = [p for p in self.patterns if p.ideal]
+        return max(known, key=lambda p: p.wavefronts / p.ideal) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnalysed:
+    """Code that was seen and not decided, which is always said.
+
+    Attributes:
+        span: of the construct.
+        kernel: the enclosing kernel; empty at file level.
+        reason: in words, lower case, no full stop.
+    """
+
+    span: Span
+    kernel: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelFacts:
+    """Everything known of one kernel instance."""
+
+    instance: Instance
+    arrays: tuple[SharedArray, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    not_analysed: tuple[NotAnalysed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """Everything known of the sources of one run."""
+
+    kernels: tuple[KernelFacts, ...] = ()
+    not_analysed: tuple[NotAnalysed, ...] = field(default=())

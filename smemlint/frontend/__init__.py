@@ -1,0 +1,1 @@
+"""Front ends: source text in, kernels as C syntax trees out."""

@@ -1,0 +1,1 @@
+"""The CUDA C++ front end: own tokens and preprocessor, feeding unmodified pycparser."""
