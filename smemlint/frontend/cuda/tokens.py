@@ -1,0 +1,262 @@
+"""The CUDA C++ lexer: text to tokens that know where they stand, and bracket matching on tokens."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Kind = Literal["identifier", "number", "string", "character", "operator", "pragma"]
+
+
+@dataclass(slots=True)
+class Token:
+    """One preprocessing token.
+
+    Lexed tokens are shared between the units that include a file: treat them as read-only.
+
+    Attributes:
+        kind: a `pragma` token holds the text of the whole directive after the word `pragma`.
+        text: the spelling.
+        start, end: code-point offsets in its file's text, the end exclusive. A token that a macro
+            made has the range of the whole call; an argument of a macro keeps its own place.
+        file: key of its file in the unit's file table.
+        first_on_line: whether only blanks and comments precede it on its line.
+        macro: outermost macro whose expansion made it.
+        hidden: macro names that must not be expanded in it any more.
+        assumed: assumed `#if` conditions around the definition of the macro that made it.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    file: int = 0
+    first_on_line: bool = False
+    macro: str | None = None
+    hidden: frozenset[str] = frozenset()
+    assumed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{self.text} {self.start}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Lexed:
+    """The tokens of one file and what the lexer had to pass over.
+
+    Attributes:
+        tokens: in order.
+        skipped: how many characters belong to no token.
+        first_skipped: offset of the first of them.
+        unterminated: offset of a comment or raw string that runs to the end of the file.
+        truncated: offset from which on the file was not read because it has too many tokens.
+    """
+
+    tokens: list[Token]
+    skipped: int = 0
+    first_skipped: int = 0
+    unterminated: int | None = None
+    truncated: int | None = None
+
+
+# Every alternative consumes at least one character and none can be re-tried at another length, so
+# the scan is linear: a string ends at its line's end, an open comment at the end of the file.
+# `>>` is never one token: the reader of the tokens knows whether it closes two template lists.
+_MASTER = re.compile(
+    r"""
+ (?P<blank>(?:[ \t\f\v\0\ufeff]|\\[ \t]*+(?:\r\n?|\n))++)
+|(?P<identifier>[^\W\d][\w$]*+(?!["']))
+|(?P<newline>(?:\r\n?|\n)[ \t\r\n]*+)
+|(?P<comment>//(?:[^\n\r\\]|\\(?:\r\n|.)?)*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?)
+|(?P<operator><<<|<<=|<=>|->\*|\.\.\.|::|->|\+\+|--|<<|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=
+    |\^=|\#\#|[-+*/%<>=!&|^~?:;,(){}\[\]\#]|\.(?!\d))
+|(?P<number>\.?[0-9](?:[eEpP][+-]|'[0-9a-zA-Z]|[0-9a-zA-Z_.])*+)
+|(?P<raw>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\((?s:.*?\)(?P=delimiter)"|.*))
+|(?P<string>(?:u8|[uUL])?"(?:[^"\\\n\r]|\\(?:\r\n|[\s\S])?)*+"?)
+|(?P<character>(?:u8|[uUL])?'(?:[^'\\\n\r]|\\(?:\r\n|[\s\S])?)*+'?)
+|(?P<word>[^\W\d][\w$]*+|\$[\w$]*+)
+|(?P<bad>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+MAX_TOKENS = 3_000_000
+"""A file with more tokens is read up to there."""
+
+
+def lex(text: str, file: int = 0) -> list[Token]:
+    """Tokens of a text; characters that belong to none are passed over."""
+    return lex_file(text, file).tokens
+
+
+def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
+    """Tokens of a text with an account of what was passed over.
+
+    `<<<` is one token, `>>` and `>>=` are not: they come as adjacent `>` and `>=`.
+    """
+    tokens: list[Token] = []
+    add = tokens.append
+    spellings: dict[str, str] = {}  # one string object per spelling
+    share = spellings.setdefault
+    skipped = first_skipped = 0
+    unterminated: int | None = None
+    truncated: int | None = None
+    first = True
+    for match in _MASTER.finditer(text):
+        kind = match.lastgroup
+        if kind == "blank":
+            continue
+        if kind == "newline":
+            first = True
+            continue
+        start, end = match.span()
+        if kind == "comment":
+            if end == len(text) and text.startswith("/*", start) and not _is_closed(text, start):
+                unterminated = start
+            continue
+        if kind == "bad":
+            first_skipped = first_skipped if skipped else start
+            skipped += 1
+            continue
+        spelling = match.group()
+        if kind == "word":
+            kind = "identifier"
+        elif kind == "raw":
+            kind = "string"
+            if end == len(text) and not spelling.endswith(f'){match["delimiter"]}"'):
+                unterminated = start
+        add(Token(cast("Kind", kind), share(spelling, spelling), start, end, file, first))
+        first = False
+        if len(tokens) >= limit:
+            truncated = end
+            break
+    return Lexed(tokens, skipped, first_skipped, unterminated, truncated)
+
+
+def _is_closed(text: str, start: int) -> bool:
+    return len(text) >= start + 4 and text.endswith("*/")
+
+
+OPENING = {"(": ")", "[": "]", "{": "}"}
+CLOSING = frozenset(OPENING.values())
+
+
+def matching(tokens: Sequence[Token], i: int) -> int:
+    """Index of the bracket that closes `tokens[i]`; the last index when nothing does."""
+    depth = 0
+    for j in range(i, len(tokens)):
+        text = tokens[j].text
+        if text in OPENING and tokens[j].kind == "operator":
+            depth += 1
+        elif text in CLOSING and tokens[j].kind == "operator":
+            depth -= 1
+            if depth == 0:
+                return j
+    return len(tokens) - 1
+
+
+# No template argument contains these outside brackets.
+_NEVER_IN_ANGLES = frozenset((";", ")", "]", "}", "+=", "-=", "*=", "/=", "%=", "<<=", "<<<"))
+_LONGEST_ANGLES = 20_000
+
+
+def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
+    """Index of the `>` that closes the template bracket `tokens[i] == '<'`.
+
+    Returns:
+        -1 when the `<` cannot be a template bracket: nothing closes it before `stop`, before the
+        enclosing bracket ends or before something that no template argument contains.
+    """
+    stop = min(len(tokens) if stop is None else stop, i + _LONGEST_ANGLES)
+    depth = 0
+    closers: list[str] = []
+    j = i
+    while j < stop:
+        token = tokens[j]
+        if token.kind == "operator":
+            text = token.text
+            if text in OPENING:
+                closers.append(OPENING[text])
+            elif closers:
+                if text in CLOSING and text != closers.pop():
+                    return -1
+            elif text == "<":
+                depth += 1
+            elif text == ">":
+                depth -= 1
+                if depth == 0:
+                    return j
+            elif text in _NEVER_IN_ANGLES:
+                return -1
+        j += 1
+    return -1
+
+
+def split_commas(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Splits at the commas outside of `()`, `[]`, `{}` and template brackets; [] for no tokens."""
+    parts: list[list[Token]] = []
+    part: list[Token] = []
+    depth = 0
+    angle_stop = -1  # commas up to here are inside template brackets
+    for i, token in enumerate(tokens):
+        if token.kind == "operator":
+            text = token.text
+            if text in OPENING:
+                depth += 1
+            elif text in CLOSING:
+                depth -= 1
+            elif depth == 0 and i > angle_stop:
+                if text == "<" and i and tokens[i - 1].kind == "identifier":
+                    angle_stop = max(angle_stop, angle_end(tokens, i))
+                elif text == ",":
+                    parts.append(part)
+                    part = []
+                    continue
+        part.append(token)
+    if part or parts:
+        parts.append(part)
+    return parts
+
+
+def spelling_of(tokens: Sequence[Token]) -> str:
+    """The tokens as text, with blanks only where two words would run together or a comma ends."""
+    out: list[str] = []
+    previous = ""
+    for token in tokens:
+        text = token.text
+        if previous and (
+            previous == "," or ((previous[-1].isalnum() or previous[-1] == "_") and _is_word(text))
+        ):
+            out.append(" ")
+        out.append(text)
+        previous = text
+    return "".join(out)
+
+
+def _is_word(text: str) -> bool:
+    return text[0].isalnum() or text[0] in "_$\"'"
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+class LineMap:
+    """Offsets of a text to lines and columns; lines end with LF, CR LF or CR."""
+
+    __slots__ = ("starts",)
+
+    def __init__(self, text: str) -> None:
+        self.starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+    def __call__(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, columns in code points."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset at a line and column."""
+        return self.starts[line - 1] + column - 1
