@@ -71,6 +71,8 @@ class Function(Protocol):
     """Source spelling of the `__launch_bounds__` arguments."""
     span: Span
     """Of the name in the definition."""
+    words: frozenset[str]
+    """Identifiers of the body (after preprocessing), and `<<<` if it launches."""
 
     @property
     def is_kernel(self) -> bool: ...
@@ -112,6 +114,8 @@ class Declaration(Protocol):
     kind: Literal["variable", "alias", "enum"]
     scope: tuple[str, ...]
     template: tuple[TemplateParameter, ...]
+    specifiers: frozenset[str]
+    """`__shared__`, `__constant__`, `const`, `constexpr`, `extern`, ..."""
     span: Span
 
     def parse(self) -> c_ast.Node | None:

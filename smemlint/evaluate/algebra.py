@@ -1,0 +1,377 @@
+"""Integer arithmetic on lanes plus affine unknowns, exact or openly unknown.
+
+Additions keep the affine form; `/ % & | ^ >>` by constants stay exact when the coefficients are
+multiples of the modulus. A uniform result that is not affine becomes a fresh symbol, keyed by its
+operands, so that the same expression is the same unknown. A result that would differ by thread and
+is not affine is `Unknown`, with the symbol whose residues would decide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.evaluate.ctypes import BOOL, I32, U64, IntType, common, promoted
+from smemlint.evaluate.values import Int, Symbol, Unknown, is_zero, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from smemlint.evaluate.values import Lanes
+
+MAX_SPLIT = 64
+"""Residues of one unknown that are enumerated at the most."""
+
+_INFINITY = 1 << 62
+
+
+class Algebra:
+    """Operations under one assignment of residues.
+
+    Args:
+        splits: symbol key -> (modulus, residue): the symbol is `modulus * quotient + residue`.
+    """
+
+    def __init__(self, splits: Mapping[str, tuple[int, int]] | None = None) -> None:
+        self.splits = dict(splits or {})
+
+    def symbol(
+        self,
+        key: str,
+        name: str,
+        type: IntType = I32,
+        *,
+        multiple: int = 1,
+        nonnegative: bool = False,
+    ) -> Int:
+        """The unknown of that key, split where a split is set."""
+        nonnegative = nonnegative or not type.signed
+        if key not in self.splits:
+            return Int(0, type, ((Symbol(key, name, multiple, nonnegative), 1),))
+        modulus, residue = self.splits[key]
+        quotient = Symbol(f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative)
+        return Int(residue, type, ((quotient, modulus),))
+
+    # ---- the affine operations
+
+    def add(self, a: Int, b: Int, sign: int = 1) -> Int:
+        """`a + sign * b`."""
+        type = common(a.type, b.type)
+        return _wrapped(_sum(a, b, sign, type))
+
+    def multiply(self, a: Int, b: Int) -> Int | Unknown:
+        """`a * b`; exact where one side has no unknown."""
+        type = common(a.type, b.type)
+        if a.terms and b.terms:
+            return self._fresh("*", a, b, type)
+        if b.terms:
+            a, b = b, a
+        factor = b.base
+        return _wrapped(
+            _normal(_mul(a.base, factor), type, [(s, _mul(c, factor)) for s, c in a.terms])
+        )
+
+    # ---- division and bits
+
+    def divide(self, a: Int, b: Int) -> Int | Unknown:
+        """`a / b` as C rounds, towards zero."""
+        type = common(a.type, b.type)
+        if a.is_concrete and b.is_concrete:
+            return _concrete_divide(a.base, b.base, type)
+        m = b.constant
+        if m == 1:
+            return a
+        if m is not None and m > 0 and _divides(m, a):
+            known_sign = not type.signed or _lower(a) >= 0
+            if known_sign or is_zero(_mod(a.base, m)):
+                return _normal(
+                    a.base // m, type, [(s, c * s.multiple // m, True) for s, c in a.terms]
+                )  # type: ignore[misc]
+        return self._fresh("/", a, b, type, modulus=m)
+
+    def modulo(self, a: Int, b: Int) -> Int | Unknown:
+        """`a % b` with the sign of `a`, as in C."""
+        type = common(a.type, b.type)
+        if a.is_concrete and b.is_concrete:
+            quotient = _concrete_divide(a.base, b.base, type)
+            if isinstance(quotient, Unknown):
+                return quotient
+            return Int(settled(a.base - _mul(quotient.base, b.base)), type)
+        m = b.constant
+        if m is not None and m > 0 and _divides(m, a):
+            if is_zero(_mod(a.base, m)):
+                return Int(0, type)
+            if not type.signed or _lower(a) >= 0:
+                return Int(settled(_mod(a.base, m)), type)
+        return self._fresh("%", a, b, type, modulus=m, nonnegative=_lower(a) >= 0)
+
+    def shift_left(self, a: Int, b: Int) -> Int | Unknown:
+        """`a << b`."""
+        type = promoted(a.type)
+        if b.constant is not None and 0 <= b.constant < type.bits:
+            return self.multiply(Int(a.base, type, a.terms), Int(1 << b.constant, type))
+        if a.is_concrete and b.is_concrete:
+            amount = (
+                np.clip(b.base, 0, 62) if not isinstance(b.base, int) else min(max(b.base, 0), 62)
+            )
+            return _wrapped(Int(settled(np.left_shift(a.base, amount)), type))
+        return self._fresh("<<", a, b, type)
+
+    def shift_right(self, a: Int, b: Int) -> Int | Unknown:
+        """`a >> b`, arithmetic where signed."""
+        type = promoted(a.type)
+        if a.is_concrete and b.is_concrete:
+            amount = (
+                np.clip(b.base, 0, 62) if not isinstance(b.base, int) else min(max(b.base, 0), 62)
+            )
+            return Int(settled(np.right_shift(a.base, amount)), type)
+        if b.constant is not None and 0 <= b.constant < 62:
+            m = 1 << b.constant
+            if _divides(m, a):
+                return _normal(
+                    a.base >> b.constant, type, [(s, c * s.multiple // m, True) for s, c in a.terms]
+                )  # type: ignore[misc]
+            return self._fresh(">>", a, b, type, modulus=m, nonnegative=_lower(a) >= 0)
+        return self._fresh(">>", a, b, type, nonnegative=_lower(a) >= 0)
+
+    def bitwise(self, op: str, a: Int, b: Int) -> Int | Unknown:
+        """`a & b`, `a | b` or `a ^ b`."""
+        type = common(a.type, b.type)
+        if a.is_concrete and b.is_concrete:
+            return Int(settled(_BITS[op](a.base, b.base)), type)
+        if a.is_concrete:
+            a, b = b, a
+        if not b.is_concrete:
+            return self._fresh(op, a, b, type)
+        low = _smallest(b.base)
+        if op == "&" and low < 0:
+            # Aligning down: a & ~(2^k - 1) is a - (a & (2^k - 1)).
+            rest = self.bitwise("&", a, Int(_invert(b.base), b.type))
+            return rest if isinstance(rest, Unknown) else self.add(a, rest, -1)
+        period = 1 << int(_largest(b.base)).bit_length()
+        if low >= 0 and _divides(period, a):
+            if op == "&":
+                return Int(settled(_BITS["&"](_mod(a.base, period), b.base)), type)
+            return Int(settled(_BITS[op](a.base, b.base)), type, a.terms)
+        return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&" and low >= 0)
+
+    # ---- comparison
+
+    def compare(self, op: str, a: Int, b: Int) -> Int | Unknown:
+        """A comparison as 0 or 1; `Unknown` (uniform where both sides are) when it is open."""
+        if a.is_concrete and b.is_concrete:
+            return Int(_truth(_COMPARE[op](a.base, b.base)), BOOL)
+        difference = _sum(a, b, -1, I32)
+        if not difference.terms:
+            return Int(_truth(_COMPARE[op](difference.base, 0)), BOOL)
+        low, high = _lower(difference), _upper(difference)
+        known = _decided(op, low, high)
+        if known is not None:
+            return Int(int(known), BOOL)
+        return Unknown("the condition is not known", is_uniform=a.is_uniform and b.is_uniform)
+
+    def extreme(self, largest: bool, a: Int, b: Int) -> Int | Unknown:
+        """`max(a, b)` or `min(a, b)`."""
+        type = common(a.type, b.type)
+        if a.is_concrete and b.is_concrete:
+            pick = np.maximum if largest else np.minimum
+            return Int(settled(_plain(pick(a.base, b.base))), type)
+        greater = self.compare(">=", a, b)
+        if isinstance(greater, Int) and greater.constant is not None:
+            return a if bool(greater.constant) == largest else b
+        bound = _lower(a) >= 0 and _lower(b) >= 0
+        return self._fresh("max" if largest else "min", a, b, type, nonnegative=bound)
+
+    def convert(self, a: Int, type: IntType) -> Int | Unknown:
+        """The value as another integer type."""
+        if type.is_bool:
+            return self.compare("!=", a, Int(0))
+        if not a.terms or type.bits >= 32:
+            return _wrapped(Int(a.base, type, a.terms), narrowing=type.bits < 32)
+        if not type.signed:
+            return self.bitwise("&", Int(a.base, I32, a.terms), Int((1 << type.bits) - 1))
+        return Int(a.base, type, a.terms)
+
+    # ---- what is not affine
+
+    def _fresh(
+        self,
+        op: str,
+        a: Int,
+        b: Int,
+        type: IntType,
+        *,
+        modulus: int | None = None,
+        nonnegative: bool = False,
+    ) -> Int | Unknown:
+        """A fresh symbol for a uniform result, else `Unknown` with the split that would help."""
+        if a.is_uniform and b.is_uniform:
+            key = f"({op} {a.identity()} {b.identity()})"
+            return self.symbol(key, f"({a!r}) {op} ({b!r})", type, nonnegative=nonnegative)
+        names = sorted({s.name for v in (a, b) for s, _ in v.terms})
+        reason = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
+        return Unknown(reason, split=_split(a, modulus) if modulus else None)
+
+
+# ---- pure helpers on lanes
+
+_BITS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+}
+_COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+
+
+def _plain(value: object) -> Lanes:
+    return value.astype(np.int64, copy=False) if isinstance(value, np.ndarray) else int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def _truth(value: object) -> Lanes:
+    return settled(_plain(value))
+
+
+def _mul(a: Lanes, b: Lanes) -> Lanes:
+    return a * b
+
+
+def _mod(a: Lanes, m: int) -> Lanes:
+    return a % m
+
+
+def _invert(a: Lanes) -> Lanes:
+    return ~a
+
+
+def _smallest(a: Lanes) -> int:
+    return a if isinstance(a, int) else int(a.min())
+
+
+def _largest(a: Lanes) -> int:
+    return a if isinstance(a, int) else int(a.max())
+
+
+def _normal(base: Lanes, type: IntType, terms: list[tuple[Symbol, Lanes]]) -> Int:
+    kept = []
+    for term in terms:
+        s, c = term[0], term[1]
+        if len(term) == 3 and s.multiple != 1:  # the multiple went into the coefficient
+            s = Symbol(f"{s.key}/{s.multiple}", f"{s.name}/{s.multiple}", 1, s.nonnegative)
+        if not is_zero(c):
+            kept.append((s, settled(c)))
+    return Int(settled(base), type, tuple(kept))
+
+
+def _sum(a: Int, b: Int, sign: int, type: IntType) -> Int:
+    base = a.base + b.base if sign == 1 else a.base - b.base
+    if not b.terms:
+        return Int(base if isinstance(base, int) else settled(base), type, a.terms)
+    table: dict[Symbol, Lanes] = dict(a.terms)
+    for s, c in b.terms:
+        table[s] = table.get(s, 0) + sign * c
+    return _normal(base, type, list(table.items()))
+
+
+def _wrapped(value: Int, narrowing: bool = False) -> Int:
+    """Unsigned results wrap; signed overflow is undefined, so only conversions wrap it."""
+    type = value.type
+    if value.terms or type.bits >= 64:
+        return value
+    if not type.signed:
+        if isinstance(value.base, int):
+            return Int(value.base & ((1 << type.bits) - 1), type)
+        if value.base.min() < 0 or value.base.max() >> type.bits:
+            return Int(settled(value.base & ((1 << type.bits) - 1)), type)
+        return value
+    half = 1 << (type.bits - 1)
+    if narrowing or (isinstance(value.base, int) and not -half <= value.base < half):
+        return Int(settled(((value.base + half) & (2 * half - 1)) - half), type)
+    if narrowing or (
+        not isinstance(value.base, int)
+        and not (-half <= value.base.min() and value.base.max() < half)
+    ):
+        return Int(settled(((value.base + half) & (2 * half - 1)) - half), type)
+    return value
+
+
+def _divides(m: int, a: Int) -> bool:
+    """Whether every unknown moves the value by multiples of `m`."""
+    return all(is_zero((c * s.multiple) % m) for s, c in a.terms)
+
+
+def _split(a: Int, modulus: int) -> tuple[Symbol, int] | None:
+    for s, c in a.terms:
+        if not isinstance(c, int):
+            return None
+        if (c * s.multiple) % modulus:
+            residues = modulus // gcd(c * s.multiple, modulus)
+            return (s, residues * s.multiple) if residues * s.multiple <= MAX_SPLIT else None
+    return None
+
+
+def _concrete_divide(a: Lanes, b: Lanes, type: IntType) -> Int | Unknown:
+    if isinstance(a, int) and isinstance(b, int):
+        if b == 0:
+            return Unknown("division by zero")
+        q = abs(a) // abs(b)
+        return Int(q if (a < 0) == (b < 0) else -q, type)
+    x, y = np.asarray(a), np.asarray(b)
+    safe = np.where(y == 0, 1, y)
+    q = np.abs(x) // np.abs(safe)
+    return Int(settled(np.where((x < 0) == (safe < 0), q, -q)), type)
+
+
+def _lower(a: Int) -> int:
+    """A bound that the value is not below."""
+    low = _smallest(a.base)
+    for s, c in a.terms:
+        if _smallest(c) < 0 or not s.nonnegative:
+            return -_INFINITY
+    return low
+
+
+def _upper(a: Int) -> int:
+    high = _largest(a.base)
+    for s, c in a.terms:
+        if _largest(c) > 0 or not s.nonnegative:
+            return _INFINITY
+    return high
+
+
+def _decided(op: str, low: int, high: int) -> bool | None:
+    """Whether `x op 0` is settled for all x in [low, high]."""
+    match op:
+        case "<":
+            return True if high < 0 else False if low >= 0 else None
+        case "<=":
+            return True if high <= 0 else False if low > 0 else None
+        case ">":
+            return True if low > 0 else False if high <= 0 else None
+        case ">=":
+            return True if low >= 0 else False if high < 0 else None
+        case "==":
+            return False if low > 0 or high < 0 else None
+        case _:
+            return True if low > 0 or high < 0 else None
+
+
+def truth(a: Int) -> Int | Unknown:
+    """The value as a condition."""
+    if a.type.is_bool:
+        return a
+    return Algebra().compare("!=", a, Int(0))
+
+
+def as_address(a: Int) -> Int:
+    """The value as a 64-bit byte count."""
+    return Int(a.base, U64, a.terms)

@@ -1,0 +1,272 @@
+"""C types as the device ABI lays them out: sizes, alignments and member offsets in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class IntType:
+    """An integer type; `bool` has one value bit and occupies a byte."""
+
+    bits: int
+    signed: bool
+    is_bool: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.bits // 8
+
+    align = size
+
+
+@dataclass(frozen=True, slots=True)
+class FloatType:
+    """A floating-point type whose values are never followed: `half`, `float`, `double`, fp8."""
+
+    name: str
+    size: int
+
+    @property
+    def align(self) -> int:
+        """Bytes."""
+        return self.size
+
+
+@dataclass(frozen=True, slots=True)
+class VoidType:
+    """`void`; pointer arithmetic on it steps by one byte, as in nvcc."""
+
+    size: int = 1
+    align: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType:
+    """A pointer or, with `is_reference`, a reference."""
+
+    target: CType
+    is_reference: bool = False
+    size: int = 8
+    align: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """`count` elements; None where the extent is not known (`extern []` or not evaluated)."""
+
+    element: CType
+    count: int | None
+
+    @property
+    def size(self) -> int:
+        """Bytes; 0 for an unknown extent."""
+        return self.element.size * (self.count or 0)
+
+    @property
+    def align(self) -> int:
+        """Bytes."""
+        return self.element.align
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A data member at its byte offset."""
+
+    name: str
+    type: CType
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordType:
+    """A struct, class, union or built-in vector.
+
+    Attributes:
+        scope: template arguments and enclosing names by which methods are evaluated.
+        is_vector: a built-in vector, which nvcc moves with one instruction when it is aligned.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    size: int
+    align: int
+    is_vector: bool = False
+    statics: dict[str, object] = field(default_factory=dict)
+    record: object = None
+    arguments: tuple[str, ...] = ()
+
+    def member(self, name: str) -> Member | None:
+        """The member of that name, looked for in anonymous members and bases too."""
+        for m in self.members:
+            if m.name == name:
+                return m
+        for m in self.members:
+            if not m.name and isinstance(m.type, RecordType):
+                inner = m.type.member(name)
+                if inner is not None:
+                    return Member(name, inner.type, m.offset + inner.offset)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueType:
+    """A type that is not known; nothing that depends on its size is decided."""
+
+    spelling: str
+    size: int = 0
+    align: int = 1
+
+
+CType: TypeAlias = (
+    IntType | FloatType | VoidType | PointerType | ArrayType | RecordType | OpaqueType
+)
+
+BOOL = IntType(8, False, True)
+I8, U8 = IntType(8, True), IntType(8, False)
+I16, U16 = IntType(16, True), IntType(16, False)
+I32, U32 = IntType(32, True), IntType(32, False)
+I64, U64 = IntType(64, True), IntType(64, False)
+HALF, BF16 = FloatType("half", 2), FloatType("__nv_bfloat16", 2)
+FLOAT, DOUBLE = FloatType("float", 4), FloatType("double", 8)
+VOID = VoidType()
+
+_ALIASES: dict[str, CType] = {
+    "int8_t": I8, "uint8_t": U8, "int16_t": I16, "uint16_t": U16,
+    "int32_t": I32, "uint32_t": U32, "int64_t": I64, "uint64_t": U64,
+    "uchar": U8, "ushort": U16, "uint": U32, "ulong": U64, "BYTE": U8,
+    "size_t": U64, "ssize_t": I64, "ptrdiff_t": I64, "intptr_t": I64, "uintptr_t": U64,
+    "clock_t": I64, "half": HALF, "__half": HALF, "half_t": HALF, "float16_t": HALF,
+    "nv_half": HALF, "__nv_bfloat16": BF16, "nv_bfloat16": BF16, "bfloat16_t": BF16,
+    "bf16": BF16, "nv_bfloat": BF16, "float32_t": FLOAT, "float64_t": DOUBLE,
+    "tfloat32_t": FloatType("tf32", 4), "tf32_t": FloatType("tf32", 4),
+    "__nv_fp8_e4m3": FloatType("e4m3", 1), "__nv_fp8_e5m2": FloatType("e5m2", 1),
+    "float_e4m3_t": FloatType("e4m3", 1), "float_e5m2_t": FloatType("e5m2", 1),
+    "fp8_e4m3_t": FloatType("e4m3", 1), "__nv_fp8_storage_t": U8,
+    "__int128": IntType(128, True), "uint128_t": IntType(128, False),
+}  # fmt: skip
+
+
+def _vector(name: str, element: CType, count: int) -> RecordType:
+    """A built-in vector with the alignment of vector_types.h: 3-vectors that of the element."""
+    size = element.size * count
+    align = element.align if count == 3 else min(size, 16)
+    members = tuple(
+        Member(axis, element, i * element.size) for i, axis in enumerate("xyzw"[:count])
+    )
+    return RecordType(name, members, size, align, is_vector=count != 3)
+
+
+def _vectors() -> dict[str, CType]:
+    scalars: dict[str, CType] = {
+        "char": I8, "uchar": U8, "short": I16, "ushort": U16, "int": I32, "uint": U32,
+        "long": I64, "ulong": U64, "longlong": I64, "ulonglong": U64,
+        "float": FLOAT, "double": DOUBLE,
+    }  # fmt: skip
+    table: dict[str, CType] = {}
+    for name, element in scalars.items():
+        for count in (1, 2, 3, 4):
+            table[f"{name}{count}"] = _vector(f"{name}{count}", element, count)
+    for names, element in (
+        (("half2", "__half2", "nv_half2"), HALF),
+        (("__nv_bfloat162", "nv_bfloat162", "bf16_2"), BF16),
+    ):
+        for name in names:
+            table[name] = _vector(name, element, 2)
+    for name in ("cuComplex", "cufftComplex", "cuFloatComplex"):
+        table[name] = _vector(name, FLOAT, 2)
+    for name in ("cuDoubleComplex", "cufftDoubleComplex"):
+        table[name] = _vector(name, DOUBLE, 2)
+    dim3 = tuple(Member(axis, U32, 4 * i) for i, axis in enumerate("xyz"))
+    table["dim3"] = RecordType("dim3", dim3, 12, 4)
+    return table
+
+
+NAMED: dict[str, CType] = {**_ALIASES, **_vectors()}
+DIM3 = NAMED["dim3"]
+
+
+def builtin(words: tuple[str, ...]) -> CType | None:
+    """The type that words like `unsigned long long` name; None when they are not built in."""
+    names = [w for w in words if w not in ("const", "volatile")]
+    if len(names) == 1:
+        word = names[0].removeprefix("::").removeprefix("std::").removeprefix("cute::")
+        word = word.removeprefix("cutlass::").removeprefix("::")
+        if word in NAMED:
+            return NAMED[word]
+    unsigned = "unsigned" in names
+    rest = sorted(w for w in names if w not in ("signed", "unsigned", "int"))
+    match rest:
+        case []:
+            return (U32 if unsigned else I32) if names else None
+        case ["bool"] | ["_Bool"]:
+            return BOOL
+        case ["char"]:
+            return U8 if unsigned else I8
+        case ["short"]:
+            return U16 if unsigned else I16
+        case ["long"] | ["long", "long"]:
+            return U64 if unsigned else I64
+        case ["float"]:
+            return FLOAT
+        case ["double"] | ["double", "long"]:
+            return DOUBLE
+        case ["void"]:
+            return VOID
+        case ["__int128"]:
+            return NAMED["__int128"]
+        case _:
+            return None
+
+
+def lay_out(
+    name: str,
+    fields: list[tuple[str, CType, int]],
+    *,
+    union: bool = False,
+    align: int = 1,
+    record: object = None,
+    arguments: tuple[str, ...] = (),
+) -> RecordType:
+    """A record from (name, type, extra alignment) fields, by the rules of the C ABI.
+
+    Args:
+        name: of the record.
+        fields: in order of declaration.
+        union: all members at offset 0.
+        align: `alignas` of the whole record, in bytes.
+        record: the front end's record, for its methods.
+        arguments: its template arguments.
+    """
+    offset = size = 0
+    members = []
+    for field_name, kind, extra in fields:
+        a = max(kind.align, extra, 1)
+        align = max(align, a)
+        offset = 0 if union else -(-offset // a) * a
+        members.append(Member(field_name, kind, offset))
+        offset += kind.size
+        size = max(size, offset)
+    return RecordType(
+        name,
+        tuple(members),
+        max(-(-size // align) * align, 1),
+        align,
+        record=record,
+        arguments=arguments,
+    )
+
+
+def promoted(kind: IntType) -> IntType:
+    """Integral promotion: narrower than `int` becomes `int`."""
+    return I32 if kind.bits < 32 else kind
+
+
+def common(a: IntType, b: IntType) -> IntType:
+    """The usual arithmetic conversions."""
+    a, b = promoted(a), promoted(b)
+    if a.bits != b.bits:
+        return a if a.bits > b.bits else b
+    return IntType(a.bits, a.signed and b.signed)

@@ -1,0 +1,191 @@
+"""Evaluates one kernel instance: arguments unknown, every thread of a block at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.evaluate.ctypes import FLOAT, ArrayType, CType, OpaqueType, PointerType, RecordType
+from smemlint.evaluate.interpret import Interpreter
+from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
+from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.merge import merged
+from smemlint.evaluate.sites import Sites
+from smemlint.evaluate.trace import Trace
+from smemlint.evaluate.values import Int, Pointer, Symbol, Unknown, Value, offset_of
+from smemlint.facts import Instance, KernelFacts, NotAnalysed, SharedArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from smemlint.evaluate.machine import Binding
+    from smemlint.frontend.cuda.unit import Function, Unit
+
+MAX_EVENTS = 200_000
+MAX_WORLDS = 64
+"""Residues of unknowns that one kernel is evaluated under, all together."""
+_MAX_EVENTS_TO_SPLIT = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A kernel instance to evaluate.
+
+    Attributes:
+        scope: template parameters -> types and values.
+        assumptions: what the instance takes for granted, in words.
+    """
+
+    function: Function
+    instance: Instance
+    scope: Scope
+    assumptions: tuple[str, ...]
+
+
+def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
+    """The facts of one instance; what could not be followed is in `not_analysed`."""
+    assert task.instance.block is not None
+    geometry = Geometry.of(task.instance.block)
+    first = _Run(unit, task, geometry, {})
+    runs = [first]
+    if first.machine.split_requests and first.trace.events <= _MAX_EVENTS_TO_SPLIT:
+        runs = _split_runs(unit, task, geometry, first)
+    sites = Sites(unit, task.instance, task.assumptions, arch)
+    for run in runs:
+        sites.add(merged(run.trace))
+    arrays: dict[str, SharedArray] = {}
+    for obj in first.machine.arrays.values():
+        if obj.shared is not None:
+            arrays.setdefault(f"{obj.name}:{obj.shared.span}", obj.shared)
+    notes = [
+        NotAnalysed(span, task.instance.kernel, reason) for span, reason in first.machine.unfollowed
+    ]
+    if first.failure:
+        notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
+        return KernelFacts(task.instance, tuple(arrays.values()), (), tuple(notes))
+    return KernelFacts(task.instance, tuple(arrays.values()), sites.facts(), tuple(notes))
+
+
+class _Run:
+    """One evaluation under one assignment of residues."""
+
+    def __init__(
+        self, unit: Unit, task: Task, geometry: Geometry, splits: Mapping[str, tuple[int, int]]
+    ) -> None:
+        self.trace = Trace(MAX_EVENTS)
+        self.machine = Interpreter(unit, geometry, self.trace, splits=splits)
+        self.failure = ""
+        try:
+            _run(self.machine, task)
+        except BudgetExceeded as spent:
+            self.failure = f"evaluation stopped: {spent}"
+        except RecursionError:
+            self.failure = "evaluation stopped: the code is nested too deeply"
+
+
+def _split_runs(unit: Unit, task: Task, geometry: Geometry, first: _Run) -> list[_Run]:
+    """Runs again for every residue of the unknowns that hide an address, within the budget."""
+    moduli: dict[str, int] = {}
+    requests = dict(first.machine.split_requests)
+    runs = [first]
+    for _ in range(3):
+        worlds = 1
+        for key, modulus in {**moduli, **requests}.items():
+            if worlds * modulus <= MAX_WORLDS:
+                worlds *= modulus
+                moduli[key] = modulus
+        if not moduli:
+            return runs
+        keys = list(moduli)
+        runs = []
+        requests = {}
+        for residues in product(*(range(moduli[k]) for k in keys)):
+            splits = {k: (moduli[k], r) for k, r in zip(keys, residues, strict=True)}
+            run = _Run(unit, task, geometry, splits)
+            runs.append(run)
+            requests.update(run.machine.split_requests)
+            if run.failure:
+                return [first]
+        if not any(key not in moduli for key in requests):
+            break
+    return runs
+
+
+def _run(machine: Interpreter, task: Task) -> None:
+    function = task.function
+    parsed = function.parse()
+    for dropped in parsed.dropped:
+        machine.unfollowed.setdefault((dropped.span, dropped.reason))
+    if parsed.tree is None:
+        raise BudgetExceeded("the kernel could not be parsed")
+    record = _enclosing_record(machine, function)
+    outer: list[Scope] = [dict(record.statics)] if record is not None else []  # type: ignore[arg-type]
+    frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
+    machine.frames.append(frame)
+    params = parsed.tree.decl.type.args
+    for param in params.params if params is not None else ():
+        if isinstance(param, c_ast.Decl) and param.name:
+            machine.bind(param.name, _parameter(machine, param))
+    machine.execute(parsed.tree.body)
+
+
+def _enclosing_record(machine: Interpreter, function: Function) -> RecordType | None:
+    if function.record is None:
+        return None
+    machine.frames.append(Frame("file", [{}]))
+    try:
+        kind = machine.spelled_type(function.record)
+    finally:
+        machine.frames.pop()
+    return kind if isinstance(kind, RecordType) else None
+
+
+def _parameter(machine: Interpreter, param: c_ast.Decl) -> Binding:
+    kind = machine.resolve(param.type)
+    if isinstance(kind, ArrayType):
+        kind = PointerType(kind.element)
+    key = f"param:{param.name}"
+    if isinstance(kind, RecordType):
+        obj = Object(param.name, kind, Space.PARAMETER, key)
+        return Variable(obj, kind)
+    if isinstance(kind, PointerType) and kind.is_reference:
+        target = Object(param.name, kind.target, Space.PARAMETER, key)
+        held = Pointer(target, offset_of(0), kind.target)
+        return Variable(Object(param.name, kind, Space.LOCAL, key, {0: held}), kind)
+    value = machine.unknown_of(kind, key, param.name)
+    return Variable(machine.local(param.name, kind, key, value), kind)
+
+
+def guessed_scope(machine: Interpreter, function: Function) -> tuple[Scope, tuple[str, ...]]:
+    """Template parameters that no launch told: defaults, `float` for types, unknown numbers."""
+    scope = machine.template_scope(function.template, ())
+    said: list[str] = []
+    for parameter in function.template:
+        if not parameter.name or parameter.is_pack:
+            continue
+        bound = scope.get(parameter.name)
+        if bound is not None and not isinstance(bound, OpaqueType):
+            if parameter.default is not None:
+                said.append(f"`{parameter.name}` has its default `{parameter.default}`")
+            continue
+        if parameter.kind == "type":
+            scope[parameter.name] = _type_guess(parameter.name)
+            said.append(f"`{parameter.name}` is `float`: no launch says")
+        elif parameter.kind == "value":
+            scope[parameter.name] = _value_guess(parameter.name)
+    return scope, tuple(said)
+
+
+def _type_guess(name: str) -> CType:
+    return FLOAT
+
+
+def _value_guess(name: str) -> Value:
+    key = f"template:{name}"
+    return Int(0, terms=((Symbol(key, name, 1, True), 1),))
+
+
+__all__ = ["Task", "Unknown", "evaluate_kernel", "guessed_scope"]

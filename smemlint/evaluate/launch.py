@@ -1,0 +1,327 @@
+"""Launches: host functions are run with unknown arguments, and their launches are noted.
+
+The same evaluator as for kernels runs the host code with one thread. What a library call returns is
+unknown; where an unknown condition would replace a known number by an unknown one (`if (flag given)
+threads = parse(..)`), the known one is kept: that is the default path, and the launch says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.evaluate.calls import Operand
+from smemlint.evaluate.ctypes import CType, OpaqueType, RecordType
+from smemlint.evaluate.interpret import Interpreter
+from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope
+from smemlint.evaluate.trace import Trace
+from smemlint.evaluate.types import CTYPES
+from smemlint.evaluate.values import Aggregate, Callable, Int, Unknown, Value, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from smemlint.facts import Span
+    from smemlint.frontend.cuda.unit import Function, Unit
+
+_LAUNCHERS = {
+    "cudaLaunchKernel": (0, 2, 4),
+    "cudaLaunchCooperativeKernel": (0, 2, 4),
+    "hipLaunchKernelGGL": (0, 2, 3),
+}
+"""Function -> positions of kernel, block and dynamic shared memory."""
+_MAX_STEPS = 60_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launch:
+    """A launch of a kernel, as far as it is known.
+
+    Attributes:
+        kernel: name without template arguments, last component.
+        scope: template parameters bound by it.
+        block: None where it depends on what is not known.
+        shared: dynamic shared memory in bytes; None when not known.
+        assumed: the default path was taken somewhere before it.
+    """
+
+    kernel: str
+    function: Function
+    scope: Scope
+    block: tuple[int, int, int] | None
+    shared: int | None
+    span: Span
+    assumed: tuple[str, ...] = ()
+
+
+class Host(Interpreter):
+    """Runs host functions for their launches.
+
+    Args:
+        unit: of the function that is run first.
+        linked: further units whose functions may be called.
+    """
+
+    def __init__(self, unit: Unit, linked: Sequence[Unit] = ()) -> None:
+        super().__init__(unit, Geometry.of((1, 1, 1)), Trace(1), max_steps=_MAX_STEPS)
+        self.units = (unit, *(u for u in linked if u is not unit))
+        self.launches: list[Launch] = []
+        self.defaults: dict[str, None] = {}
+        self._known: dict[str, int] = {}
+        self._assigned: dict[str, dict[str, None]] = {}
+        self._owner: dict[int, Unit] = {}
+        self.max_trips = 24
+
+    def run(self, function: Function) -> None:
+        """Runs a function with unknown arguments; its launches are in `launches`."""
+        tree = function.parse().tree
+        if tree is None:
+            return
+        self.steps = 0
+        self.mask = self.geometry.exists
+        self.frames = [Frame(function.name, [self._host_scope(function), {}])]
+        self.loops, self.assumptions = [], []
+        params = tree.decl.type.args
+        try:
+            for param in params.params if params is not None else ():
+                if isinstance(param, c_ast.Decl) and param.name:
+                    kind = self.resolve(param.type)
+                    value = self.unknown_of(kind, f"{function.name}.{param.name}", param.name)
+                    obj = self.local(param.name, kind, param.name, value)
+                    self.bind(param.name, _variable(obj, kind))
+            self.execute(tree.body)
+        except (BudgetExceeded, RecursionError):
+            return
+
+    def _host_scope(self, function: Function) -> Scope:
+        return self.template_scope(function.template, ())
+
+    # ---- linking
+
+    def functions(self, name: str) -> Iterator[Function]:
+        """Definitions in any of the linked units."""
+        last = name.rsplit("::", 1)[-1]
+        for unit in self.units:
+            for function in unit.functions_named(last):
+                self._owner[id(function)] = unit
+                yield function
+
+    def inline(
+        self,
+        function: Function,
+        operands: Sequence[Operand],
+        arguments: tuple[str, ...],
+        node: c_ast.Node,
+        this: object,
+        record: RecordType | None,
+    ) -> Value:
+        """Runs a called function in its own unit; device code is of no interest."""
+        if "__global__" in function.specifiers or (
+            function.is_device and "__host__" not in function.specifiers
+        ):
+            return Unknown("device code")
+        before = self.unit
+        values = [Operand(o.node, o.place, o.value or self._early(o)) for o in operands]
+        self.unit = self._owner.get(id(function), before)
+        try:
+            return super().inline(function, values, arguments, node, this, record)  # type: ignore[arg-type]
+        finally:
+            self.unit = before
+
+    def _early(self, operand: Operand) -> Value | None:
+        return None if operand.place is not None else operand.value
+
+    # ---- the default path
+
+    def joined(self, a: Value, b: Value, condition: Unknown, node: c_ast.Node) -> Value:
+        """A known number wins over an unknown one."""
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, Int) and known.constant is not None:
+                if isinstance(other, Unknown) or (isinstance(other, Int) and other.terms):
+                    span = self.unit.span(node)
+                    self.defaults.setdefault(f"the default path at {span.path}:{span.line}")
+                    return known
+        return super().joined(a, b, condition, node)
+
+    def refine(self, value: Value, known: Value | None) -> None:
+        """Inside `case 512:` the switched symbol is 512."""
+        if not isinstance(value, Int) or len(value.terms) != 1 or value.base != 0:
+            return
+        symbol = value.terms[0][0]
+        if isinstance(known, Int) and known.constant is not None:
+            self._known[symbol.key] = known.constant
+        else:
+            self._known.pop(symbol.key, None)
+
+    def _number(self, value: Value) -> int | None:
+        if not isinstance(value, Int) or not isinstance(value.base, int):
+            return None
+        total = value.base
+        for symbol, factor in value.terms:
+            if symbol.key not in self._known or not isinstance(factor, int):
+                return None
+            total += factor * self._known[symbol.key]
+        return total
+
+    # ---- launches
+
+    def _eval_Assignment(self, node: c_ast.Assignment) -> Value:
+        value = super()._eval_Assignment(node)
+        if isinstance(value, Callable) and isinstance(node.lvalue, c_ast.ID):
+            self._assigned.setdefault(node.lvalue.name, {})[value.name] = None
+        return value
+
+    def _eval_FuncCall(self, node: c_ast.FuncCall) -> Value:
+        inner = node.name
+        if isinstance(inner, c_ast.FuncCall) and getattr(inner.name, "name", "") == "__launch":
+            self._launched(inner, _exprs(node), node)
+            return number(0)
+        name = getattr(inner, "name", "")
+        if isinstance(name, str):
+            positions = _LAUNCHERS.get(self.unit.template_arguments(name)[0].rsplit("::", 1)[-1])
+            items = _exprs(node)
+            if positions is not None and len(items) > positions[1]:
+                self._launch(
+                    items[positions[0]], items[positions[1]], _at(items, positions[2]), [], node
+                )
+                return number(0)
+        return super()._eval_FuncCall(node)
+
+    def _launched(self, head: c_ast.FuncCall, operands: list[c_ast.Node], node: c_ast.Node) -> None:
+        items = _exprs(head)
+        if len(items) >= 3:
+            self._launch(items[0], items[2], _at(items, 3), operands, node)
+
+    def _launch(
+        self,
+        kernel: c_ast.Node,
+        block: c_ast.Node,
+        shared: c_ast.Node | None,
+        operands: list[c_ast.Node],
+        node: c_ast.Node,
+    ) -> None:
+        shape = self._shape(self.evaluate(block))
+        size = self._number(self.evaluate(shared)) if shared is not None else 0
+        values = [self._operand(o) for o in operands]
+        for spelling in self._kernels(kernel):
+            name, arguments = self.unit.template_arguments(spelling)
+            last = name.rsplit("::", 1)[-1]
+            for function in self.functions(last):
+                if not function.is_kernel:
+                    continue
+                scope = self.template_scope(function.template, arguments)
+                tree = function.parse().tree
+                if tree is not None and function.template:
+                    self._deduce(function, _params(tree), values, scope, [])
+                self.launches.append(
+                    Launch(
+                        last,
+                        function,
+                        self._substituted(scope),
+                        shape,
+                        size,
+                        self.unit.span(node),
+                        tuple(self.defaults),
+                    )
+                )
+                break
+
+    def _substituted(self, scope: Scope) -> Scope:
+        """Template values under what a `case` made known."""
+        result: Scope = {}
+        for name, bound in scope.items():
+            found = self._number(bound) if isinstance(bound, Int) else None  # type: ignore[arg-type]
+            result[name] = number(found) if found is not None else bound
+        return result
+
+    def _kernels(self, node: c_ast.Node) -> Iterable[str]:
+        """The kernels that an expression may name: itself, or what a variable was given."""
+        while isinstance(node, c_ast.Cast):
+            node = node.expr
+        if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+            node = node.expr
+        if not isinstance(node, c_ast.ID):
+            return ()
+        if self.lookup(node.name) is None:
+            return (node.name,)
+        value = self.evaluate(node)
+        if isinstance(value, Callable):
+            return (value.name,)
+        return tuple(self._assigned.get(node.name, ()))
+
+    def _shape(self, value: Value) -> tuple[int, int, int] | None:
+        if isinstance(value, Int):
+            x = self._number(value)
+            return (x, 1, 1) if x is not None and 0 < x <= 1024 else None
+        if isinstance(value, Aggregate):
+            dims = [self._number(value.cells[o]) if o in value.cells else 1 for o in (0, 4, 8)]
+            if all(d is not None and d > 0 for d in dims):
+                x, y, z = (d or 1 for d in dims)
+                return (x, y, z) if x * y * z <= 1024 else None
+        return None
+
+
+def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
+    """Template parameters and values as a reader writes them."""
+    shown = []
+    for parameter in function.template:
+        bound = scope.get(parameter.name)
+        if bound is not None:
+            shown.append((parameter.name, _shown(bound)))
+    return tuple(shown)
+
+
+def _shown(bound: object) -> str:
+    if isinstance(bound, Int):
+        return str(bound.constant) if bound.constant is not None else repr(bound)
+    if isinstance(bound, CTYPES):
+        return type_text(bound)
+    return getattr(bound, "name", None) or "?"
+
+
+def type_text(kind: CType) -> str:
+    """A type as C spells it."""
+    from smemlint.evaluate.ctypes import IntType, PointerType
+
+    if isinstance(kind, IntType):
+        if kind.is_bool:
+            return "bool"
+        words = {8: "char", 16: "short", 32: "int", 64: "long long"}.get(kind.bits, "int128")
+        return words if kind.signed else f"unsigned {words}"
+    if isinstance(kind, PointerType):
+        return f"{type_text(kind.target)}{'&' if kind.is_reference else '*'}"
+    return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
+
+
+def is_known(scope: Scope, function: Function) -> bool:
+    """Whether every template parameter that a launch can tell is a known type or number."""
+    for parameter in function.template:
+        bound = scope.get(parameter.name)
+        if parameter.is_pack or not parameter.name:
+            continue
+        if bound is None or isinstance(bound, OpaqueType | Unknown):
+            return False
+        if isinstance(bound, Int) and bound.constant is None:
+            return False
+    return True
+
+
+def _exprs(node: c_ast.FuncCall) -> list[c_ast.Node]:
+    return list(node.args.exprs) if node.args is not None else []
+
+
+def _at(items: list[c_ast.Node], index: int) -> c_ast.Node | None:
+    return items[index] if index < len(items) else None
+
+
+def _params(tree: c_ast.FuncDef) -> list[c_ast.Node]:
+    params = tree.decl.type.args
+    return [p for p in (params.params if params is not None else ()) if isinstance(p, c_ast.Decl)]
+
+
+def _variable(obj: object, kind: CType) -> object:
+    from smemlint.evaluate.machine import Variable
+
+    return Variable(obj, kind)  # type: ignore[arg-type]

@@ -1,0 +1,257 @@
+"""The state of one evaluation: the block's threads, the active mask, frames, budgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from smemlint.evaluate.algebra import Algebra
+from smemlint.evaluate.ctypes import CType, PointerType, RecordType
+from smemlint.evaluate.memory import Object, Space, Store
+from smemlint.evaluate.values import Int, Pointer, Unknown, Value, offset_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+    from pycparser import c_ast
+
+    from smemlint.evaluate.trace import Trace
+    from smemlint.facts import Span
+    from smemlint.frontend.cuda.unit import Function, Unit
+
+    Mask: TypeAlias = NDArray[np.bool_]
+
+WARP = 32
+MAX_TRIPS = 1100
+"""Iterations of a loop with known bounds that are run; longer ones are generalized."""
+
+
+class BudgetExceeded(Exception):
+    """The kernel's budget of steps or events is spent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A name bound to an object of a type."""
+
+    object: Object
+    type: CType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lazy:
+    """A constant that is evaluated when it is first named."""
+
+    node: c_ast.Node
+    scope: Scope
+
+
+Binding: TypeAlias = Variable | CType | Value | Lazy
+Scope: TypeAlias = dict[str, Binding]
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One activation of a function.
+
+    Attributes:
+        scopes: innermost last; the first holds template arguments.
+        this: the object that a method works on.
+        returns: (mask, value, certain) of each return that was reached.
+        lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
+    """
+
+    name: str
+    scopes: list[Scope]
+    this: Pointer | None = None
+    record: RecordType | None = None
+    returns: list[tuple[Mask, Value, bool]] = field(default_factory=list)
+    returns_reference: bool = False
+    uncertain: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """Threads that left the innermost loop or switch, or its iteration."""
+
+    broken: Mask
+    continued: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """An lvalue: typed bytes of an object."""
+
+    object: Object
+    offset: Int
+    type: CType
+    volatile: bool = False
+
+    def pointer(self) -> Pointer:
+        """A pointer (or reference) to it."""
+        return Pointer(self.object, self.offset, self.type, self.volatile)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Thread coordinates of a block, padded to whole warps.
+
+    Attributes:
+        block: its shape (x, y, z).
+        x, y, z, linear: int64 of shape (32 * warps,).
+        exists: which of these threads the block has.
+    """
+
+    block: tuple[int, int, int]
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+    z: NDArray[np.int64]
+    linear: NDArray[np.int64]
+    exists: NDArray[np.bool_]
+
+    @staticmethod
+    def of(block: tuple[int, int, int]) -> Geometry:
+        """The geometry of a block shape."""
+        bx, by, bz = block
+        count = bx * by * bz
+        linear = np.arange(-(-count // WARP) * WARP, dtype=np.int64)
+        return Geometry(
+            block,
+            linear % bx,
+            linear // bx % by,
+            linear // (bx * by),
+            linear,
+            linear < count,
+        )
+
+
+class Machine:
+    """State that statements, expressions, calls and types share; see `interpret.Interpreter`."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        geometry: Geometry,
+        trace: Trace,
+        *,
+        splits: Mapping[str, tuple[int, int]] | None = None,
+        max_steps: int = 400_000,
+    ) -> None:
+        self.unit = unit
+        self.geometry = geometry
+        self.algebra = Algebra(splits)
+        self.store = Store()
+        self.trace = trace
+        self.mask: Mask = geometry.exists
+        self.frames: list[Frame] = []
+        self.loops: list[Loop] = []
+        self.assumptions: list[str] = []
+        self.loop_values: list[tuple[str, int]] = []
+        self.arrays: dict[str, Object] = {}
+        self.bases: dict[str, Object] = {}
+        self.types: dict[str, RecordType] = {}
+        self.globals: Scope = {}
+        self.split_requests: dict[str, int] = {}
+        self.unfollowed: dict[tuple[Span, str], None] = {}
+        self.steps = 0
+        self.max_steps = max_steps
+        self.max_trips = MAX_TRIPS
+        self.sequence = 0
+
+    # ---- provided by the parts
+
+    def evaluate(self, node: c_ast.Node) -> Value:
+        """The value of an expression."""
+        raise NotImplementedError
+
+    def place(self, node: c_ast.Node) -> Place | Unknown:
+        """The lvalue of an expression."""
+        raise NotImplementedError
+
+    def execute(self, node: c_ast.Node) -> None:
+        """Runs a statement for the active threads."""
+        raise NotImplementedError
+
+    def read(self, place: Place, node: c_ast.Node) -> Value:
+        """Reads a place; shared memory records a load."""
+        raise NotImplementedError
+
+    def write(self, place: Place, value: Value, node: c_ast.Node) -> None:
+        """Writes a place; shared memory records a store."""
+        raise NotImplementedError
+
+    def call(self, node: c_ast.FuncCall) -> Value:
+        """The value of a call."""
+        raise NotImplementedError
+
+    def declare(self, node: c_ast.Decl) -> None:
+        """Runs a declaration."""
+        raise NotImplementedError
+
+    # ---- names
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost activation."""
+        return self.frames[-1]
+
+    def bind(self, name: str, binding: Binding) -> None:
+        """Declares a name in the innermost scope."""
+        self.frame.scopes[-1][name] = binding
+
+    def lookup(self, name: str) -> Binding | None:
+        """The innermost local binding of a name."""
+        for scope in reversed(self.frame.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    # ---- small helpers
+
+    def step(self) -> None:
+        """Counts one statement against the budget."""
+        self.steps += 1
+        if self.steps > self.max_steps:
+            raise BudgetExceeded(f"more than {self.max_steps} statements were run")
+        if self.trace.is_full:
+            raise BudgetExceeded(f"more than {self.trace.limit} shared accesses were made")
+
+    def none_active(self) -> Mask:
+        """The empty mask."""
+        return np.zeros_like(self.mask)
+
+    def key(self, node: c_ast.Node, what: str = "") -> str:
+        """A text that names this node under this chain of calls."""
+        chain = "/".join(frame.name for frame in self.frames)
+        line = node.coord.line if node.coord is not None else 0
+        return f"{what}@{chain}:{line}"
+
+    def source(self, node: c_ast.Node) -> str:
+        """The node's source text on one line."""
+        text = " ".join(self.unit.text(self.unit.span(node)).split())
+        return text if len(text) <= 80 else text[:77] + "..."
+
+    def local(self, name: str, type: CType, key: str, value: Value | None = None) -> Object:
+        """A fresh local object, with a first value."""
+        obj = Object(name, type, Space.LOCAL, key, born=self.mask)
+        if value is not None:
+            self.store.write(obj, offset_of(0), type, value, self.mask)
+        return obj
+
+    def not_followed(self, node: c_ast.Node, reason: str) -> Unknown:
+        """Notes that a construct was not followed, and gives its unknown value."""
+        self.unfollowed.setdefault((self.unit.span(node), reason))
+        return Unknown(reason)
+
+    def functions(self, name: str) -> Iterator[Function]:
+        """Definitions whose last component is that of `name`, most local first."""
+        last = name.rsplit("::", 1)[-1]
+        yield from self.unit.functions_named(last)
+
+
+def is_reference(type: CType) -> bool:
+    """Whether a variable of this type is another name for what it points to."""
+    return isinstance(type, PointerType) and type.is_reference

@@ -1,0 +1,239 @@
+"""Evaluates the sources of a run: which units to read, which instances of which kernels to run."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from smemlint.evaluate.instances import Instances
+from smemlint.evaluate.kernel import evaluate_kernel
+from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed
+from smemlint.frontend.cuda.load import LoadOptions, load_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from smemlint.evaluate.kernel import Task
+    from smemlint.facts import Access, Span
+    from smemlint.frontend.cuda.unit import Function, Unit
+
+_SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
+_LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
+_MAX_ROOTS = 3
+"""Translation units that one file is evaluated in at the most."""
+
+
+class SourceLike(Protocol):
+    """A file of the run; its text is read when it is asked for."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+class SettingsLike(Protocol):
+    """The settings that evaluation knows."""
+
+    arch: str
+    block_dim: tuple[int, int, int] | None
+    defines: Mapping[str, str]
+    undefines: frozenset[str]
+    include_dirs: tuple[str, ...]
+    kernels: Mapping[str, object]
+
+
+def evaluate_project(sources: Sequence[SourceLike], settings: SettingsLike) -> Facts:
+    """The facts of all kernels in `sources` that touch shared memory.
+
+    A file that others include is evaluated in up to three of the units that include it, since its
+    macros and launches may be theirs; each kernel instance is reported once.
+    """
+    return Project(sources, settings).facts()
+
+
+class Project:
+    """The files of a run and what is known across them."""
+
+    def __init__(self, sources: Sequence[SourceLike], settings: SettingsLike) -> None:
+        self.settings = settings
+        self.sources = {posixpath.normpath(s.path): s for s in sources}
+        self._units: dict[str, Unit] = {}
+        self._texts: dict[str, str | None] = {}
+        self._includes: dict[str, tuple[str, ...]] = {}
+        self._seen: set[tuple[Span, object, object]] = set()
+
+    # ---- files
+
+    def read(self, path: str) -> str | None:
+        """The text of a file of the run, or of one that it includes."""
+        path = posixpath.normpath(path)
+        if path not in self._texts:
+            source = self.sources.get(path)
+            self._texts[path] = source.text if source is not None else _read(path)
+        return self._texts[path]
+
+    def unit(self, path: str) -> Unit:
+        """The translation unit with this root."""
+        if path not in self._units:
+            s = self.settings
+            options = LoadOptions(
+                arch=s.arch,
+                defines=s.defines,
+                undefines=s.undefines,
+                include_dirs=s.include_dirs,
+                read=self.read,
+            )
+            self._units[path] = load_unit(path, self.read(path) or "", options)
+        return self._units[path]
+
+    def includes(self, path: str) -> tuple[str, ...]:
+        """Files of the run that a file includes by a quoted path."""
+        if path not in self._includes:
+            text = self.read(path) or ""
+            folder = posixpath.dirname(path)
+            found = (posixpath.normpath(posixpath.join(folder, m)) for m in _INCLUDE.findall(text))
+            self._includes[path] = tuple(f for f in dict.fromkeys(found) if f in self.sources)
+        return self._includes[path]
+
+    def roots(self) -> list[str]:
+        """Roots of the units to evaluate: for every file with shared memory, its includers."""
+        shared = [p for p in self.sources if _SHARED.search(self.read(p) or "")]
+        if not shared:
+            return []
+        includers: dict[str, list[str]] = {}
+        for path in self.sources:
+            for target in self.includes(path):
+                includers.setdefault(target, []).append(path)
+        chosen: dict[str, None] = {}
+        for path in shared:
+            tops = self._tops(path, includers)
+            tops.sort(key=lambda p: (not _LAUNCHES.search(self.read(p) or ""), p))
+            for top in tops[:_MAX_ROOTS] or [path]:
+                chosen.setdefault(top)
+        return list(chosen)
+
+    def _tops(self, path: str, includers: Mapping[str, Sequence[str]]) -> list[str]:
+        seen, tops, work = {path}, [], [path]
+        while work:
+            current = work.pop()
+            above = [p for p in includers.get(current, ()) if p not in seen]
+            if not includers.get(current):
+                tops.append(current)
+            seen.update(above)
+            work.extend(above)
+        return tops
+
+    def mentioning(self, names: Iterable[str], near: str) -> list[str]:
+        """Files in the folder of `near` (then of the run) that name one of `names`."""
+        words = [n for n in names if n]
+        if not words:
+            return []
+        pattern = re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
+        folder = posixpath.dirname(near)
+        same = [p for p in self.sources if posixpath.dirname(p) == folder]
+        others = [p for p in self.sources if posixpath.dirname(p) != folder]
+        found = [p for p in same if pattern.search(self.read(p) or "")]
+        if not found or found == [near]:
+            found += [p for p in others if pattern.search(self.read(p) or "")][:4]
+        return found
+
+    # ---- evaluation
+
+    def facts(self) -> Facts:
+        """Evaluates every unit."""
+        kernels: list[KernelFacts] = []
+        notes: list[NotAnalysed] = []
+        for root in self.roots():
+            found, missing = self._evaluate_unit(self.unit(root))
+            kernels += found
+            notes += missing
+        return Facts(tuple(kernels), tuple(dict.fromkeys(notes)))
+
+    def _evaluate_unit(self, unit: Unit) -> tuple[list[KernelFacts], list[NotAnalysed]]:
+        kernels: list[KernelFacts] = []
+        notes = [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
+        functions = [f for f in unit.functions if f.is_kernel and self._is_wanted(f, unit)]
+        if not functions:
+            return kernels, notes
+        instances = Instances(self, unit)
+        for function in functions:
+            groups, missing = instances.of(function)
+            notes += missing
+            for tasks in groups:
+                task = tasks[0]
+                key = (function.span, task.instance.template, task.instance.block)
+                if key in self._seen:
+                    continue
+                self._seen.add(key)
+                facts = [evaluate_kernel(unit, t, self.settings.arch) for t in tasks]
+                kernels.append(_agreed(facts, tasks))
+        return kernels, notes
+
+    def _is_wanted(self, function: Function, unit: Unit) -> bool:
+        """Whether the kernel lies in a file of the run and may touch shared memory."""
+        if posixpath.normpath(function.span.path) not in self.sources:
+            return False
+        return touches_shared(function, unit)
+
+
+def touches_shared(function: Function, unit: Unit) -> bool:
+    """Whether a function or one that it may call names shared memory."""
+    shared = {"__shared__", "ldmatrix", "__cvta_generic_to_shared"}
+    for group in unit.declarations.values():
+        for declaration in group:
+            if declaration.kind == "variable" and "__shared__" in declaration.specifiers:
+                shared.add(declaration.name)
+    seen: set[str] = set()
+    work = [function]
+    while work:
+        current = work.pop()
+        words = current.words
+        if words & shared or any("shared" in w for w in words):
+            return True
+        for word in words - seen:
+            seen.add(word)
+            work.extend(unit.functions_named(word))
+            for record in unit.records.get(word, ()):
+                work.extend(f for f in unit.functions if f.record == record.name)
+    return False
+
+
+def _agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
+    """The first of several guesses; an access on which they differ is only a sample."""
+    first = facts[0]
+    if len(facts) == 1:
+        return first
+    others = [{(a.span, a.kind): a for a in f.accesses} for f in facts[1:]]
+    accesses = []
+    for access in first.accesses:
+        differing = [o.get((access.span, access.kind)) for o in others]
+        if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
+            reason = "the block shape is not known, and the figure depends on it"
+            access = replace(access, certainty=Certainty.SAMPLED, reason=reason)
+        accesses.append(access)
+    return replace(first, accesses=tuple(accesses))
+
+
+def _alike(a: Access, b: Access | None) -> bool:
+    if (
+        b is None
+        or b.wavefronts is None
+        or a.wavefronts is None
+        or a.ideal is None
+        or b.ideal is None
+    ):
+        return b is not None and a.wavefronts is None and b.wavefronts is None
+    return abs(a.wavefronts.mean / a.ideal.mean - b.wavefronts.mean / b.ideal.mean) < 1e-9
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None

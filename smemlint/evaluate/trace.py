@@ -1,0 +1,95 @@
+"""What one evaluation issues: shared accesses in program order, and the fences between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smemlint.facts import AccessKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pycparser import c_ast
+
+    from smemlint.evaluate.memory import Object
+    from smemlint.evaluate.values import Int, Unknown
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One shared access of all warps of the block.
+
+    Attributes:
+        node: the access expression; with `kind` it names the site.
+        offset: bytes from the start of `object`, or why it is not known.
+        mask: the active threads of the block.
+        matrices: of ldmatrix and stmatrix.
+        operation: of an atomic, e.g. `add.u32`.
+        is_read: the result of a load or atomic is used.
+    """
+
+    node: c_ast.Node
+    object: Object | None
+    kind: AccessKind
+    width: int
+    offset: Int | Unknown
+    mask: NDArray[np.bool_]
+    volatile: bool = False
+    matrices: int = 0
+    operation: str = ""
+    assumptions: tuple[str, ...] = ()
+    values: tuple[tuple[str, int], ...] = ()
+    unrolled: bool = True
+
+
+@dataclass(slots=True)
+class Fence:
+    """A point that no access moves across.
+
+    Attributes:
+        kind: `barrier` (memory is reloaded after it) or `block` (control flow joins or parts).
+    """
+
+    kind: str
+
+
+@dataclass(slots=True)
+class Trace:
+    """Events and fences in program order, bounded in number."""
+
+    limit: int
+    items: list[Event | Fence] = field(default_factory=list)
+    events: int = 0
+    _muted: int = 0
+
+    def add(self, event: Event) -> None:
+        """Records an access, unless a dry run is under way."""
+        if not self._muted:
+            self.items.append(event)
+            self.events += 1
+
+    def fence(self, kind: str) -> None:
+        """Records a fence; runs of equal fences count once."""
+        if self._muted:
+            return
+        last = self.items[-1] if self.items else None
+        if isinstance(last, Fence) and (last.kind == kind or last.kind == "barrier"):
+            return
+        self.items.append(Fence(kind))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the budget of events is spent."""
+        return self.events >= self.limit
+
+    def mute(self) -> None:
+        """Begins a dry run: nothing is recorded until `unmute`."""
+        self._muted += 1
+
+    def unmute(self) -> None:
+        """Ends a dry run."""
+        self._muted -= 1
+
+
+__all__ = ["AccessKind", "Event", "Fence", "Trace"]

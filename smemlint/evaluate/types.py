@@ -1,0 +1,471 @@
+"""Types and names: from the words of a declaration to sizes, through templates and aliases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.evaluate import ctypes
+from smemlint.evaluate.ctypes import (
+    I32,
+    ArrayType,
+    CType,
+    FloatType,
+    IntType,
+    OpaqueType,
+    PointerType,
+    RecordType,
+    VoidType,
+    lay_out,
+)
+from smemlint.evaluate.machine import Binding, Frame, Lazy, Machine, Place, Scope, Variable
+from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.values import (
+    Aggregate,
+    Callable,
+    FloatValue,
+    Int,
+    Pointer,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from smemlint.frontend.cuda.unit import Declaration, Record, TemplateParameter
+
+CTYPES = (IntType, FloatType, VoidType, PointerType, ArrayType, RecordType, OpaqueType)
+_MAX_DEPTH = 64
+
+
+class Types(Machine):
+    """Resolves types and the names that declarations outside the kernel give."""
+
+    _depth = 0
+    _enumerators: dict[str, Value] | None = None
+
+    # ---- types
+
+    def resolve(self, node: c_ast.Node) -> CType:
+        """The type that a declarator, type-id or specifier node names."""
+        match node:
+            case c_ast.Typename() | c_ast.Decl() | c_ast.Typedef():
+                return self.resolve(node.type)
+            case c_ast.TypeDecl():
+                return self.resolve(node.type)
+            case c_ast.PtrDecl():
+                reference = bool({"&", "&&"} & set(node.quals or ()))
+                target = self.resolve(node.type)
+                if reference and isinstance(target, PointerType) and target.is_reference:
+                    return target
+                return PointerType(target, reference)
+            case c_ast.ArrayDecl():
+                count = None
+                if node.dim is not None:
+                    value = self.evaluate(node.dim)
+                    count = value.constant if isinstance(value, Int) else None
+                return ArrayType(self.resolve(node.type), count)
+            case c_ast.IdentifierType():
+                return self.named_type(tuple(node.names))
+            case c_ast.Struct() | c_ast.Union():
+                if node.decls:
+                    return self.local_record(node)
+                return self.named_type((node.name or "",))
+            case c_ast.Enum():
+                self.bind_enumerators(node)
+                return I32
+            case _:
+                return OpaqueType(type(node).__name__)
+
+    def named_type(self, words: tuple[str, ...]) -> CType:
+        """The type of words like `unsigned int`, `T`, `float4` or `Traits<3>::Element`."""
+        words = tuple(w for w in words if w not in ("const", "volatile"))
+        if len(words) == 1:
+            found = self.spelled_type(words[0])
+            if found is not None:
+                return found
+        return ctypes.builtin(words) or OpaqueType(" ".join(words))
+
+    def spelled_type(self, spelling: str) -> CType | None:
+        """The type that one (qualified, templated) word names; None when it names none."""
+        spelling = spelling.removeprefix("typename ").removeprefix("struct ").removeprefix("::")
+        bound = self.lookup(spelling) if self.frames else None
+        if isinstance(bound, CTYPES):
+            return bound
+        if spelling.startswith("decltype"):
+            return self._decltype(spelling)
+        prefix, last = _split_qualified(spelling)
+        name, arguments = self.unit.template_arguments(last)
+        if prefix:
+            owner = self.spelled_type(prefix)
+            if isinstance(owner, RecordType):
+                inner = owner.statics.get(name)
+                if isinstance(inner, CTYPES):
+                    return inner
+                if name == "type" and not owner.statics:
+                    return None
+        found = self._standard(name, arguments)
+        if found is not None:
+            return found
+        if self._depth > _MAX_DEPTH:
+            return None
+        self._depth += 1
+        try:
+            return (
+                self._declared_type(name, arguments)
+                or ctypes.builtin((name,))
+                or self._record_type(name, arguments)
+            )
+        finally:
+            self._depth -= 1
+
+    def _standard(self, name: str, arguments: tuple[str, ...]) -> CType | None:
+        """Standard and CUTLASS templates that every kernel author uses."""
+        last = name.rsplit("::", 1)[-1]
+        if not arguments:
+            return None
+        if last in (
+            "remove_reference_t",
+            "remove_cv_t",
+            "remove_cvref_t",
+            "decay_t",
+            "add_const_t",
+        ):
+            return self.type_argument(arguments[0])
+        if last in ("array", "Array", "AlignedArray", "ArrayEngine", "array_aligned"):
+            element = self.type_argument(arguments[0])
+            count = self.value_argument(arguments[1]) if len(arguments) > 1 else None
+            n = count.constant if isinstance(count, Int) else None
+            if element is None or n is None or not element.size:
+                return None
+            if last not in ("array",) and self.unit.records.get(last):
+                return None
+            return lay_out(name, [("", ArrayType(element, n), 0)])
+        if last in ("conditional_t",) and len(arguments) == 3:
+            chosen = self.value_argument(arguments[0])
+            if isinstance(chosen, Int) and chosen.constant is not None:
+                return self.type_argument(arguments[1 if chosen.constant else 2])
+        return None
+
+    def _decltype(self, spelling: str) -> CType | None:
+        node = self.unit.parse_expression(spelling[len("decltype") :].strip())
+        if node is None:
+            return None
+        return type_of(self.evaluate(node))
+
+    def _declared_type(self, name: str, arguments: tuple[str, ...]) -> CType | None:
+        last = name.rsplit("::", 1)[-1]
+        for declaration in self.unit.declarations.get(last, ()):
+            if declaration.kind == "enum":
+                return I32
+            if declaration.kind != "alias":
+                continue
+            node = declaration.parse()
+            if node is None:
+                continue
+            scope = self.template_scope(declaration.template, arguments)
+            self.frames.append(Frame(f"alias {name}", [scope]))
+            try:
+                found = self.resolve(node)
+            finally:
+                self.frames.pop()
+            if not isinstance(found, OpaqueType):
+                return found
+        return None
+
+    def _record_type(self, name: str, arguments: tuple[str, ...]) -> CType | None:
+        last = name.rsplit("::", 1)[-1]
+        candidates = self.unit.records.get(last, ())
+        record = _best_record(candidates, arguments)
+        if record is None:
+            return None
+        scope = self.template_scope(record.template, arguments)
+        return self.record_type(record, scope, arguments)
+
+    def record_type(self, record: Record, scope: Scope, arguments: tuple[str, ...]) -> CType:
+        """The record with its template parameters bound by `scope`."""
+        key = f"{record.span.path}:{record.span.line}:{record.name}<{_scope_text(scope)}>"
+        if key in self.types:
+            return self.types[key]
+        self.types[key] = RecordType(record.name, (), 1, 1)  # ends recursion
+        tree = record.parse()
+        self.frames.append(Frame(f"struct {record.name}", [scope]))
+        try:
+            bases = [self.spelled_type(_base_name(b)) for b in record.bases]
+            known = [("", b, 0) for b in bases if isinstance(b, RecordType)]
+            made = self._members(record.name, tree, known, record, arguments)
+        finally:
+            self.frames.pop()
+        made.statics.update({k: v for k, v in scope.items() if k not in made.statics})
+        self.types[key] = made
+        return made
+
+    def local_record(self, node: c_ast.Struct | c_ast.Union) -> CType:
+        """A struct or union defined inside a function or as a member's type."""
+        made = self._members(node.name or "", node, [], None, ())
+        if node.name:
+            self.bind(node.name, made)
+        return made
+
+    def _members(
+        self,
+        name: str,
+        tree: c_ast.Node | None,
+        fields: list[tuple[str, CType, int]],
+        record: Record | None,
+        arguments: tuple[str, ...],
+    ) -> RecordType:
+        scope: Scope = {}
+        self.frame.scopes.append(scope)
+        align = 1
+        try:
+            for decl in getattr(tree, "decls", None) or ():
+                if isinstance(decl, c_ast.Typedef):
+                    scope[decl.name] = self.resolve(decl.type)
+                elif not isinstance(decl, c_ast.Decl):
+                    continue
+                elif {"static", "constexpr"} & set(decl.storage or ()):
+                    if decl.init is not None:
+                        scope[decl.name] = Lazy(decl.init, scope)
+                else:
+                    kind = self.resolve(decl.type)
+                    if not decl.name and not isinstance(decl.type, c_ast.Struct | c_ast.Union):
+                        continue
+                    if not decl.name and getattr(decl.type, "name", None):
+                        continue  # a nested definition, not an anonymous member
+                    fields.append((decl.name or "", kind, self.alignment(decl)))
+        finally:
+            self.frame.scopes.pop()
+        if record is not None and record.kind == "union":
+            union = True
+        else:
+            union = isinstance(tree, c_ast.Union)
+        align = max(align, getattr(record, "alignment", 0) or 0, _struct_alignment(tree))
+        made = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)
+        made.statics.update(scope)
+        return made
+
+    def alignment(self, decl: c_ast.Decl) -> int:
+        """Bytes that `alignas` or `__align__` demand; 0 without one."""
+        best = 0
+        for spec in decl.align or ():
+            operand = getattr(spec, "alignment", spec)
+            if isinstance(operand, c_ast.Typename):
+                best = max(best, self.resolve(operand).align)
+                continue
+            value = self.evaluate(operand)
+            if isinstance(value, Int) and value.constant:
+                best = max(best, value.constant)
+        return best
+
+    # ---- template arguments
+
+    def template_scope(
+        self, parameters: tuple[TemplateParameter, ...], arguments: tuple[str, ...]
+    ) -> Scope:
+        """Binds parameters to argument spellings, then defaults; what is missing stays out."""
+        scope: Scope = {}
+        for i, parameter in enumerate(parameters):
+            if parameter.is_pack:
+                break
+            if i < len(arguments):
+                bound = self.argument(arguments[i], parameter)
+            elif parameter.default is not None:
+                self.frames.append(Frame("default", [scope]))
+                try:
+                    bound = self.argument(parameter.default, parameter)
+                finally:
+                    self.frames.pop()
+            else:
+                continue
+            if bound is not None and parameter.name:
+                scope[parameter.name] = bound
+        return scope
+
+    def argument(self, spelling: str, parameter: TemplateParameter) -> Binding | None:
+        """What one template argument's spelling stands for."""
+        if parameter.kind == "type":
+            return self.type_argument(spelling) or OpaqueType(spelling)
+        if parameter.kind == "template":
+            return Callable(spelling)
+        return self.value_argument(spelling)
+
+    def type_argument(self, spelling: str) -> CType | None:
+        """The type a template argument names."""
+        found = self.spelled_type(spelling)
+        if found is not None:
+            return found
+        node = self.unit.parse_type(spelling)
+        return None if node is None else self.resolve(node)
+
+    def value_argument(self, spelling: str) -> Value | None:
+        """The value of a template argument."""
+        node = self.unit.parse_expression(spelling)
+        return None if node is None else self.evaluate(node)
+
+    # ---- names outside the function
+
+    def global_binding(self, name: str) -> Binding | None:
+        """A constant, enumerator, shared array or function of the unit."""
+        if name in self.globals:
+            return self.globals[name]
+        prefix, last = _split_qualified(name)
+        found: Binding | None = None
+        if prefix:
+            owner = self.spelled_type(prefix)
+            if isinstance(owner, RecordType):
+                found = self.static_member(owner, last)
+        if found is None:
+            found = self._declared_value(last)
+        if found is None:
+            found = self.enumerators().get(last)
+        if found is None and any(True for _ in self.functions(last.split("<", 1)[0])):
+            found = Callable(name)
+        if found is not None and not prefix:
+            self.globals[name] = found
+        return found
+
+    def static_member(self, owner: RecordType, name: str) -> Binding | None:
+        """A static constant, nested type or enumerator of a record."""
+        inner = owner.statics.get(name)
+        if isinstance(inner, Lazy):
+            self.frames.append(Frame(f"static {owner.name}", [dict(owner.statics)]))
+            owner.statics[name] = Unknown(f"`{owner.name}::{name}` is defined by itself")
+            try:
+                inner = owner.statics[name] = self.evaluate(inner.node)
+            finally:
+                self.frames.pop()
+        return inner  # type: ignore[return-value]
+
+    def _declared_value(self, name: str) -> Binding | None:
+        for declaration in self.unit.declarations.get(name, ()):
+            if declaration.kind != "variable":
+                continue
+            node = declaration.parse()
+            if isinstance(node, c_ast.Decl):
+                return self._global_variable(declaration, node)
+        return None
+
+    def _global_variable(self, declaration: Declaration, node: c_ast.Decl) -> Binding:
+        storage = set(node.storage or ())
+        scope = self.template_scope(declaration.template, ())
+        frames, self.frames = self.frames, [Frame("file", [scope])]
+        mask, self.mask = self.mask, self.geometry.exists
+        try:
+            if "__shared__" in storage:
+                self.declare(node)
+                bound = self.frame.scopes[-1].get(declaration.name)
+                if bound is not None:
+                    return bound
+            kind = self.resolve(node.type)
+            space = Space.GLOBAL
+            obj = Object(declaration.name, kind, space, f"file:{declaration.name}")
+            if node.init is not None and _is_constant(node):
+                obj.space = Space.LOCAL
+                self.globals[declaration.name] = Variable(obj, kind)
+                self.initialize(Variable(obj, kind), node.init)
+            return Variable(obj, kind)
+        finally:
+            self.frames = frames
+            self.mask = mask
+
+    def initialize(self, variable: Variable, init: c_ast.Node) -> None:
+        """Runs an initializer."""
+        raise NotImplementedError
+
+    def enumerators(self) -> dict[str, Value]:
+        """Enumerators of every enum of the unit."""
+        if self._enumerators is None:
+            self._enumerators = {}
+            for group in list(self.unit.declarations.values()):
+                for declaration in group:
+                    node = declaration.parse() if declaration.kind == "enum" else None
+                    enum = getattr(node, "type", node)
+                    if isinstance(enum, c_ast.Enum):
+                        frames, self.frames = self.frames, [Frame("file", [{}])]
+                        try:
+                            self._enumerators.update(self.enumerator_values(enum))
+                        finally:
+                            self.frames = frames
+        return self._enumerators
+
+    def enumerator_values(self, node: c_ast.Enum) -> dict[str, Value]:
+        """Name -> value of one enum."""
+        values: dict[str, Value] = {}
+        scope: Scope = {}
+        self.frame.scopes.append(scope)
+        following: Value = Int(0)
+        try:
+            for item in node.values.enumerators if node.values is not None else ():
+                value = self.evaluate(item.value) if item.value is not None else following
+                values[item.name] = scope[item.name] = value
+                if isinstance(value, Int):
+                    following = self.algebra.add(value, Int(1))
+        finally:
+            self.frame.scopes.pop()
+        return values
+
+    def bind_enumerators(self, node: c_ast.Enum) -> None:
+        """Declares a local enum's names."""
+        for name, value in self.enumerator_values(node).items():
+            self.bind(name, value)
+
+
+def type_of(value: Value) -> CType:
+    """The type that `auto` or a deduced template parameter takes from a value."""
+    match value:
+        case Int() | FloatValue() | Aggregate():
+            return value.type
+        case Pointer():
+            return PointerType(value.target)
+        case _:
+            return OpaqueType("auto")
+
+
+def place_type(place: Place) -> CType:
+    """The type of an lvalue, through references."""
+    return place.type
+
+
+def _is_constant(node: c_ast.Decl) -> bool:
+    words = {*(node.storage or ()), *(node.quals or ())}
+    return bool({"const", "constexpr"} & words) and not {"__constant__", "__device__"} & words
+
+
+def _split_qualified(spelling: str) -> tuple[str, str]:
+    """`A<x::y>::B` as `("A<x::y>", "B")`: the last `::` outside brackets."""
+    depth = 0
+    for i in range(len(spelling) - 1, 0, -1):
+        c = spelling[i]
+        if c in ">)]":
+            depth += 1
+        elif c in "<([":
+            depth -= 1
+        elif depth == 0 and spelling.startswith("::", i - 1):
+            return spelling[: i - 1], spelling[i + 1 :]
+    return "", spelling
+
+
+def _base_name(spelling: str) -> str:
+    for word in ("public", "private", "protected", "virtual"):
+        spelling = spelling.removeprefix(word).strip()
+    return spelling
+
+
+def _best_record(records: object, arguments: tuple[str, ...]) -> Record | None:
+    primary = None
+    joined = ", ".join(arguments).replace(" ", "")
+    for record in records or ():  # type: ignore[attr-defined]
+        if record.specialization is None:
+            primary = primary or record
+        elif record.specialization.replace(" ", "") == joined:
+            return record  # type: ignore[no-any-return]
+    return primary
+
+
+def _scope_text(scope: Scope) -> str:
+    return ",".join(f"{k}={v!r}" for k, v in scope.items())
+
+
+def _struct_alignment(tree: c_ast.Node | None) -> int:
+    return int(getattr(tree, "alignment", 0) or 0)

@@ -1,0 +1,232 @@
+"""Values of the evaluator: lanes plus affine unknowns.
+
+An integer is a base (a Python int when all threads agree, else an int64 array with one entry a
+thread of the block) plus a sum of coefficient x symbol for what is unknown but the same for all
+threads: blockIdx, sizes, loop counters without a known bound. A coefficient may vary by thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from smemlint.evaluate.ctypes import I32, I64, IntType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smemlint.evaluate.ctypes import CType
+    from smemlint.evaluate.memory import Object
+
+    Array: TypeAlias = NDArray[np.int64]
+    Lanes: TypeAlias = int | Array
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An unknown that is the same for every thread of the block.
+
+    Attributes:
+        key: identity; two evaluations of one thing give one key.
+        name: as the user knows it, for messages.
+        multiple: a number that is known to divide it.
+        nonnegative: known to be >= 0.
+    """
+
+    key: str
+    name: str
+    multiple: int = 1
+    nonnegative: bool = False
+
+
+class Int:
+    """An integer: base plus coefficient x symbol; immutable by convention."""
+
+    __slots__ = ("base", "terms", "type")
+
+    def __init__(
+        self,
+        base: Lanes,
+        type: IntType = I32,
+        terms: tuple[tuple[Symbol, Lanes], ...] = (),
+    ) -> None:
+        self.base = base
+        self.type = type
+        self.terms = terms
+
+    @property
+    def is_concrete(self) -> bool:
+        """Nothing unknown in it."""
+        return not self.terms
+
+    @property
+    def is_uniform(self) -> bool:
+        """The same for all threads."""
+        return isinstance(self.base, int) and all(isinstance(c, int) for _, c in self.terms)
+
+    @property
+    def constant(self) -> int | None:
+        """Its value if it is one known number, else None."""
+        return self.base if isinstance(self.base, int) and not self.terms else None
+
+    def __repr__(self) -> str:
+        parts = [str(self.base) if isinstance(self.base, int) else "lanes"]
+        for symbol, c in self.terms:
+            parts.append(f"{c if isinstance(c, int) else 'lanes'}*{symbol.name}")
+        return " + ".join(parts)
+
+    def identity(self) -> str:
+        """A text that is equal only for equal values, to key what is computed from it."""
+        return ";".join([_identity(self.base), *(f"{s.key}*{_identity(c)}" for s, c in self.terms)])
+
+
+def _identity(lanes: Lanes) -> str:
+    return str(lanes) if isinstance(lanes, int) else f"#{hash(lanes.tobytes()):x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that is not followed.
+
+    Attributes:
+        reason: why, in words; it becomes the reason of an undecided access.
+        is_data: it comes from memory at run time.
+        is_uniform: still known to be the same for all threads.
+        split: the symbol whose residues by the modulus would decide it, where that is so.
+    """
+
+    reason: str
+    is_data: bool = False
+    is_uniform: bool = False
+    split: tuple[Symbol, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FloatValue:
+    """Some floating-point number; never followed."""
+
+    type: CType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pointer:
+    """A pointer or reference into an object, or a value of array type decayed to one.
+
+    Attributes:
+        object: what it points into.
+        offset: bytes from the object's start.
+        target: the type it points to.
+        is_volatile: reads and writes through it are neither merged nor removed.
+    """
+
+    object: Object
+    offset: Int
+    target: CType
+    is_volatile: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aggregate:
+    """A record held by value: values at byte offsets."""
+
+    type: CType
+    cells: dict[int, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Callable:
+    """A function, lambda or type that a name or template argument stands for."""
+
+    name: str
+    payload: object = None
+
+
+Value: TypeAlias = Int | Unknown | FloatValue | Pointer | Aggregate | Callable
+
+
+def number(value: int, type: IntType = I32) -> Int:
+    """A known number that all threads share."""
+    return Int(value, type)
+
+
+def symbol_value(symbol: Symbol, type: IntType = I32) -> Int:
+    """The integer that is this symbol."""
+    return Int(0, type, ((symbol, 1),))
+
+
+def offset_of(value: int) -> Int:
+    """A byte offset."""
+    return Int(value, I64)
+
+
+def is_zero(lanes: Lanes) -> bool:
+    """All entries are 0."""
+    return lanes == 0 if isinstance(lanes, int) else not lanes.any()
+
+
+def settled(lanes: Lanes) -> Lanes:
+    """The same lanes, as one int where all agree."""
+    if isinstance(lanes, int):
+        return lanes
+    first = lanes[0]
+    return int(first) if (lanes == first).all() else lanes
+
+
+def same(a: Value | None, b: Value | None) -> bool:
+    """Whether two values are known to be equal."""
+    if a is b:
+        return True
+    if isinstance(a, Int) and isinstance(b, Int):
+        return a.identity() == b.identity()
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        return a.object is b.object and same(a.offset, b.offset)
+    if isinstance(a, FloatValue) and isinstance(b, FloatValue):
+        return True
+    if isinstance(a, Aggregate) and isinstance(b, Aggregate):
+        return a.cells.keys() == b.cells.keys() and all(
+            same(v, b.cells[k]) for k, v in a.cells.items()
+        )
+    return a == b if isinstance(a, Unknown) and isinstance(b, Unknown) else False
+
+
+def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
+    """Thread by thread `a` where `mask`, else `b`."""
+    if same(a, b):
+        return a
+    if isinstance(a, Int) and isinstance(b, Int):
+        coefficients: dict[Symbol, tuple[Lanes, Lanes]] = {s: (c, 0) for s, c in a.terms}
+        for s, c in b.terms:
+            coefficients[s] = (coefficients.get(s, (0, 0))[0], c)
+        terms = tuple((s, _where(mask, x, y)) for s, (x, y) in coefficients.items())
+        return Int(_where(mask, a.base, b.base), a.type, terms)
+    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
+        offset = select(mask, a.offset, b.offset)
+        assert isinstance(offset, Int)
+        return Pointer(a.object, offset, a.target, a.is_volatile or b.is_volatile)
+    if isinstance(a, FloatValue | Unknown) and isinstance(b, FloatValue):
+        return a
+    if isinstance(a, FloatValue) and isinstance(b, Int | Unknown):
+        return a
+    if isinstance(a, Aggregate) and isinstance(b, Aggregate):
+        keys = [*a.cells, *(k for k in b.cells if k not in a.cells)]
+        return Aggregate(a.type, {k: _select_cell(mask, a, b, k) for k in keys})
+    if isinstance(a, Unknown):
+        return Unknown(a.reason, a.is_data)
+    if isinstance(b, Unknown):
+        return Unknown(b.reason, b.is_data)
+    return Unknown("different threads hold values of different kinds")
+
+
+def _select_cell(mask: NDArray[np.bool_], a: Aggregate, b: Aggregate, key: int) -> Value:
+    x, y = a.cells.get(key), b.cells.get(key)
+    if x is None or y is None:
+        return x if y is None and x is not None else y  # type: ignore[return-value]
+    return select(mask, x, y)
+
+
+def _where(mask: NDArray[np.bool_], a: Lanes, b: Lanes) -> Lanes:
+    if isinstance(a, int) and isinstance(b, int) and a == b:
+        return a
+    return np.where(mask, a, b).astype(np.int64, copy=False)
