@@ -69,7 +69,7 @@ class Lexed:
 # `>>` is never one token: the reader of the tokens knows whether it closes two template lists.
 _MASTER = re.compile(
     r"""
- (?P<blank>(?:[ \t\f\v\0\ufeff]|\\[ \t]*+(?:\r\n?|\n))++)
+ (?P<blank>(?:[ \t\f\v\ufeff]|\\[ \t]*+(?:\r\n?|\n))++)
 |(?P<identifier>[^\W\d][\w$]*+(?!["']))
 |(?P<newline>(?:\r\n?|\n)[ \t\r\n]*+)
 |(?P<comment>//(?:[^\n\r\\]|\\(?:\r\n|.)?)*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?)
@@ -80,7 +80,7 @@ _MASTER = re.compile(
 |(?P<string>(?:u8|[uUL])?"(?:[^"\\\n\r]|\\(?:\r\n|[\s\S])?)*+"?)
 |(?P<character>(?:u8|[uUL])?'(?:[^'\\\n\r]|\\(?:\r\n|[\s\S])?)*+'?)
 |(?P<word>[^\W\d][\w$]*+|\$[\w$]*+)
-|(?P<bad>.)""",
+|(?P<bad>[\0-\x08\x0e-\x1f\x7f-\x9f\ufffd]++|.)""",
     re.VERBOSE | re.DOTALL,
 )
 
@@ -120,7 +120,7 @@ def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
             continue
         if kind == "bad":
             first_skipped = first_skipped if skipped else start
-            skipped += 1
+            skipped += end - start
             continue
         spelling = match.group()
         if kind == "word":
