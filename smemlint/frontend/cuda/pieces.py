@@ -65,6 +65,7 @@ class FunctionTokens:
         body: from `{` to `}`.
         name_token: the (first) token of the name.
         record: the enclosing record's name, or the class of `void A<T>::f()`.
+        outer: template parameters of the enclosing records (or of the class of `A<T>::f`).
     """
 
     name: str
@@ -75,3 +76,4 @@ class FunctionTokens:
     body: list[Token]
     name_token: Token
     record: str | None = None
+    outer: tuple[TemplateParameter, ...] = ()

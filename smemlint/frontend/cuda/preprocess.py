@@ -68,8 +68,8 @@ _UNDEFINED = re.compile(
       | _WIN32 | _WIN64 | WIN32 | WIN64 | _MSC_\w+ | _MSVC_LANG | __MINGW\w* | __CYGWIN__
       | __APPLE__ | __MACH__ | TARGET_OS_\w+ | __ANDROID__ | __QNX\w* | __FreeBSD__ | __EMSCRIPTEN__
       | __clang\w* | __INTEL_\w+ | __ICC | __ICL | __PGI\w* | __NVCOMPILER\w* | _NVHPC_\w+ | __EDG__
-      | __JETBRAINS\w* | __CUDACC_RTC__ | __CUDA_LIBDEVICE__ | __OPENCL\w* | SYCL_\w+ | __SYCL\w* | __METAL\w*
-      | __arm\w* | __ARM_\w+ | __aarch64__ | __powerpc\w* | __PPC\w* | __riscv\w* | _M_\w+
+      | __JETBRAINS\w* | __CUDACC_RTC__ | __CUDA_LIBDEVICE__ | __OPENCL\w* | SYCL_\w+ | __SYCL\w*
+      | __METAL\w* | __arm\w* | __ARM_\w+ | __aarch64__ | __powerpc\w* | __PPC\w* | __riscv\w* | _M_\w+
       | DOXYGEN\w* | __DOXYGEN\w* | SWIG | __INTELLISENSE__ | __RESHARPER__ | __CLION\w*
       """,
     re.VERBOSE,

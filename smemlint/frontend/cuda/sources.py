@@ -106,7 +106,7 @@ class PreparedFile:
             is_condition = directive.name in (*_CONDITIONALS, "elif")
             if is_condition and directive.end >= 0 and self.has_code(k, directive.next):
                 names.update(t.text for t in self.arguments(k) if t.kind == "identifier")
-        return frozenset(names)
+        return frozenset(names - {"defined"})
 
     def branch(self, k: int) -> range:
         """The directives inside the branch that directive `k` opens, at most a few hundred."""

@@ -141,6 +141,11 @@ def _is_closed(text: str, start: int) -> bool:
     return len(text) >= start + 4 and text.endswith("*/")
 
 
+def words(text: str) -> frozenset[str]:
+    """The blank-separated words of a table."""
+    return frozenset(text.split())
+
+
 OPENING = {"(": ")", "[": "]", "{": "}"}
 CLOSING = frozenset(OPENING.values())
 

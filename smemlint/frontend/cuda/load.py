@@ -1,0 +1,317 @@
+"""One file to one unit: preprocess, scan, and parse what is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
+
+from smemlint.frontend.cuda.pieces import FunctionTokens, KnownNames
+from smemlint.frontend.cuda.preprocess import LoadOptions, Preprocessed, preprocess
+from smemlint.frontend.cuda.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
+from smemlint.frontend.cuda.tokens import Token, lex
+from smemlint.frontend.cuda.unit import Dropped, ParsedFunction, TemplateParameter
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.facts import Span
+    from smemlint.frontend.cuda.spans import SpanTable
+
+__all__ = ["LoadOptions", "load_unit"]
+
+_DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
+
+
+def load_unit(path: str, text: str, options: LoadOptions) -> CudaUnit:
+    """Reads a CUDA C++ file with the quoted includes it can follow.
+
+    Never raises for any text; what could not be read is in the unit's `notices`.
+    """
+    source = preprocess(path, text, options)
+    return CudaUnit(path, source)
+
+
+@dataclass(eq=False)
+class CudaFunction:
+    """A function definition; see `unit.Function`."""
+
+    _unit: CudaUnit = field(repr=False)
+    _found: FoundFunction = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The last component of the name."""
+        return self._found.pieces.name
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Names of the enclosing namespaces and records, outermost first."""
+        return self._found.scope
+
+    @property
+    def record(self) -> str | None:
+        """The enclosing record's name."""
+        return self.pieces.record
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """The function's own template parameters."""
+        return self.pieces.template
+
+    @property
+    def specialization(self) -> str | None:
+        """The arguments of an explicit specialization."""
+        return self._found.specialization
+
+    @property
+    def specifiers(self) -> frozenset[str]:
+        """The words before the name."""
+        return self._found.specifiers
+
+    @property
+    def launch_bounds(self) -> tuple[str, ...]:
+        """The arguments of `__launch_bounds__`."""
+        return self._found.launch_bounds
+
+    @property
+    def pieces(self) -> FunctionTokens:
+        """The tokens."""
+        return self._found.pieces
+
+    @cached_property
+    def span(self) -> Span:
+        """Of the name."""
+        return self._unit.token_span(self.pieces.name_token)
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it can be launched."""
+        return "__global__" in self.specifiers
+
+    @property
+    def is_device(self) -> bool:
+        """Whether device code can call it, as its specifiers or macros of that sense say."""
+        return "__device__" in self.specifiers or any(
+            _DEVICE_MACRO.fullmatch(word) for word in self.specifiers
+        )
+
+    @cached_property
+    def _parsed(self) -> ParsedFunction:
+        from smemlint.frontend.cuda.parse import parse_function
+
+        return parse_function(self.pieces, self._unit.names, self._unit.table)
+
+    def parse(self) -> ParsedFunction:
+        """The tree, parsed at the first call."""
+        return self._parsed
+
+
+@dataclass(eq=False)
+class CudaRecord:
+    """A record definition; see `unit.Record`."""
+
+    _unit: CudaUnit = field(repr=False)
+    _found: FoundRecord = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The record's name, or its typedef's."""
+        return self._found.name
+
+    @property
+    def kind(self) -> Literal["struct", "class", "union"]:
+        """The keyword."""
+        return cast("Literal['struct', 'class', 'union']", self._found.kind)
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Names of the enclosing namespaces and records, outermost first."""
+        return self._found.scope
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """Its template parameters."""
+        return self._found.template
+
+    @property
+    def specialization(self) -> str | None:
+        """The arguments of a specialization."""
+        return self._found.specialization
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """Spelling of the base classes."""
+        return self._found.bases
+
+    @property
+    def members(self) -> list[Token]:
+        """Tokens of the data members, constants, aliases and nested records."""
+        return self._found.members
+
+    @cached_property
+    def span(self) -> Span:
+        """Of the name."""
+        return self._unit.token_span(self._found.name_token)
+
+    @cached_property
+    def _parsed(self) -> c_ast.Struct | c_ast.Union | None:
+        from smemlint.frontend.cuda.parse import parse_members
+
+        return parse_members(self.members, self._unit.names, self._unit.table, self.kind, self.name)
+
+    def parse(self) -> c_ast.Struct | c_ast.Union | None:
+        """Data members in order, parsed at the first call."""
+        return self._parsed
+
+
+@dataclass(eq=False)
+class CudaDeclaration:
+    """A declaration outside of functions; see `unit.Declaration`."""
+
+    _unit: CudaUnit = field(repr=False)
+    _found: FoundDeclaration = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The declared name; empty for an unnamed enum."""
+        return self._found.name
+
+    @property
+    def kind(self) -> Literal["variable", "alias", "enum"]:
+        """What it declares."""
+        return cast("Literal['variable', 'alias', 'enum']", self._found.kind)
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Names of the enclosing namespaces and records, outermost first."""
+        return self._found.scope
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """Its template parameters."""
+        return self._found.template
+
+    @property
+    def tokens(self) -> list[Token]:
+        """The tokens before the `;`."""
+        return self._found.tokens
+
+    @cached_property
+    def span(self) -> Span:
+        """Of the name."""
+        return self._unit.token_span(self._found.name_token)
+
+    @cached_property
+    def _parsed(self) -> c_ast.Node | None:
+        from smemlint.frontend.cuda.parse import parse_declaration
+
+        return parse_declaration(self.tokens, self._unit.names, self._unit.table)
+
+    def parse(self) -> c_ast.Node | None:
+        """`Decl`, `Typedef` or `Enum`, parsed at the first call."""
+        return self._parsed
+
+
+class CudaUnit:
+    """A translation unit; see `unit.Unit`."""
+
+    def __init__(self, path: str, source: Preprocessed) -> None:
+        self.path = path
+        self._source = source
+        found = scan(source.tokens, source.files)
+        self.names = KnownNames(frozenset(found.types), frozenset(found.templates))
+        self.files = tuple(dict.fromkeys(file.path for file in source.files.values()))
+        self.not_found = source.not_found
+        self.notices: tuple[Dropped, ...] = (*source.notices, *found.notices)
+        self.functions: Sequence[CudaFunction] = [CudaFunction(self, f) for f in found.functions]
+        records: dict[str, list[CudaRecord]] = {}
+        for r in found.records:
+            records.setdefault(r.name, []).append(CudaRecord(self, r))
+        self.records: Mapping[str, Sequence[CudaRecord]] = records
+        declarations: dict[str, list[CudaDeclaration]] = {}
+        for d in found.declarations:
+            declaration = CudaDeclaration(self, d)
+            for name in (d.name, *d.enumerators):
+                if name:
+                    declarations.setdefault(name, []).append(declaration)
+        self.declarations: Mapping[str, Sequence[CudaDeclaration]] = declarations
+        self._expressions: dict[str, c_ast.Node | None] = {}
+        self._types: dict[str, c_ast.Typename | None] = {}
+
+    @cached_property
+    def table(self) -> SpanTable:
+        """Maps nodes to source ranges."""
+        from smemlint.frontend.cuda.spans import SpanTable
+
+        return SpanTable(self._source.files)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[CudaFunction]]:
+        found: dict[str, list[CudaFunction]] = {}
+        for function in self.functions:
+            found.setdefault(function.name, []).append(function)
+        return found
+
+    def functions_named(self, name: str) -> Sequence[CudaFunction]:
+        """Definitions with this last component."""
+        return self._by_name.get(name, [])
+
+    def token_span(self, token: Token) -> Span:
+        """The source range of a token."""
+        return self._source.files[token.file].span(token.start, token.end)
+
+    def span(self, node: c_ast.Node) -> Span:
+        """Exact source range of a node; the call site of a macro for what a macro made."""
+        return self.table.span(node)
+
+    def text(self, span: Span) -> str:
+        """Source text of a range."""
+        for file in self._source.files.values():
+            if file.path == span.path:
+                start = file.lines.offset(span.line, span.column)
+                return file.text[start : file.lines.offset(span.end_line, span.end_column)]
+        return ""
+
+    def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
+        """The assumed `#if` conditions around a node and around the macro that made it."""
+        token = self.table.token(node)
+        if token is None:
+            return ()
+        around = self._source.regions.at(token.file, token.start)
+        return tuple(dict.fromkeys((*around, *token.assumed)))
+
+    def _tokens(self, text: str) -> list[Token]:
+        return self._source.expand(lex(text, next(iter(self._source.files))))
+
+    def parse_expression(self, text: str) -> c_ast.Node | None:
+        """An expression; macros are expanded as at the end of the unit."""
+        from smemlint.frontend.cuda.parse import parse_expression_tokens
+
+        if text not in self._expressions:
+            self._expressions[text] = parse_expression_tokens(
+                self._tokens(text), self.names, self.table
+            )
+        return self._expressions[text]
+
+    def parse_type(self, text: str) -> c_ast.Typename | None:
+        """A type-id."""
+        from smemlint.frontend.cuda.parse import parse_type_tokens
+
+        if text not in self._types:
+            self._types[text] = parse_type_tokens(self._tokens(text), self.names, self.table)
+        return self._types[text]
+
+    def template_arguments(self, spelling: str) -> tuple[str, tuple[str, ...]]:
+        """Splits `a::f<int, 3>` into `("a::f", ("int", "3"))`."""
+        from smemlint.frontend.cuda.parse import template_arguments
+
+        return template_arguments(spelling)
+
+    def is_type(self, text: str) -> bool:
+        """Whether a template argument's spelling reads as a type rather than a value."""
+        from smemlint.frontend.cuda.parse import reads_as_type
+
+        return reads_as_type(self._tokens(text), self.names)
