@@ -1,4 +1,4 @@
-"""The facts that evaluation finds and rules judge: plain frozen data, the only thing rules ever see.
+"""The facts that evaluation finds and rules judge: plain frozen data, all that rules ever see.
 
 Nothing here knows a syntax tree, so one rule serves every front end alike. Addresses are byte
 offsets inside the shared-memory window of a block, lanes are the last axis of every array.

@@ -87,9 +87,7 @@ class Algebra:
         if m is not None and m > 0 and _divides(m, a):
             known_sign = not type.signed or _lower(a) >= 0
             if known_sign or is_zero(_mod(a.base, m)):
-                return _normal(
-                    a.base // m, type, [(s, c * s.multiple // m, True) for s, c in a.terms]
-                )  # type: ignore[misc]
+                return _normal(a.base // m, type, _divided(a, m))
         return self._fresh("/", a, b, type, modulus=m)
 
     def modulo(self, a: Int, b: Int) -> Int | Unknown:
@@ -131,9 +129,7 @@ class Algebra:
         if b.constant is not None and 0 <= b.constant < 62:
             m = 1 << b.constant
             if _divides(m, a):
-                return _normal(
-                    a.base >> b.constant, type, [(s, c * s.multiple // m, True) for s, c in a.terms]
-                )  # type: ignore[misc]
+                return _normal(a.base >> b.constant, type, _divided(a, m))
             return self._fresh(">>", a, b, type, modulus=m, nonnegative=_lower(a) >= 0)
         return self._fresh(">>", a, b, type, nonnegative=_lower(a) >= 0)
 
@@ -234,7 +230,7 @@ _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
 
 
 def _plain(value: object) -> Lanes:
-    return value.astype(np.int64, copy=False) if isinstance(value, np.ndarray) else int(value)  # type: ignore[call-overload, no-any-return]
+    return value.astype(np.int64, copy=False) if isinstance(value, np.ndarray) else int(value)  # type: ignore[call-overload]
 
 
 def _truth(value: object) -> Lanes:
@@ -262,14 +258,19 @@ def _largest(a: Lanes) -> int:
 
 
 def _normal(base: Lanes, type: IntType, terms: list[tuple[Symbol, Lanes]]) -> Int:
-    kept = []
-    for term in terms:
-        s, c = term[0], term[1]
-        if len(term) == 3 and s.multiple != 1:  # the multiple went into the coefficient
-            s = Symbol(f"{s.key}/{s.multiple}", f"{s.name}/{s.multiple}", 1, s.nonnegative)
-        if not is_zero(c):
-            kept.append((s, settled(c)))
-    return Int(settled(base), type, tuple(kept))
+    kept = tuple((s, settled(c)) for s, c in terms if not is_zero(c))
+    return Int(settled(base), type, kept)
+
+
+def _divided(a: Int, m: int) -> list[tuple[Symbol, Lanes]]:
+    """The terms of `a / m` where `m` divides them all, a symbol's known multiple included."""
+    found: list[tuple[Symbol, Lanes]] = []
+    for s, c in a.terms:
+        part = s
+        if s.multiple != 1:
+            part = Symbol(f"{s.key}/{s.multiple}", f"{s.name}/{s.multiple}", 1, s.nonnegative)
+        found.append((part, c * s.multiple // m))
+    return found
 
 
 def _sum(a: Int, b: Int, sign: int, type: IntType) -> Int:

@@ -20,7 +20,7 @@ from smemlint.evaluate.ctypes import (
 from smemlint.evaluate.expressions import Expressions
 from smemlint.evaluate.machine import Frame, Place, Scope, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
-from smemlint.evaluate.types import CTYPES, type_of
+from smemlint.evaluate.types import CTYPES, scope_of, type_of
 from smemlint.evaluate.values import (
     Aggregate,
     Callable,
@@ -231,7 +231,7 @@ class Calls(Expressions):
             return Unknown(f"`{function.name}` could not be parsed")
         for dropped in parsed.dropped:
             self.unfollowed.setdefault((dropped.span, dropped.reason))
-        outer: list[Scope] = [dict(record.statics)] if record is not None else []  # type: ignore[arg-type]
+        outer: list[Scope] = [scope_of(record)] if record is not None else []
         scope = self.template_scope(function.template, arguments)
         params = _parameters(tree)
         self._deduce(function, params, operands, scope, outer)
@@ -400,7 +400,7 @@ class Calls(Expressions):
     ) -> None:
         """Binds template parameters that the arguments determine."""
         missing = {p.name: p for p in function.template if p.name and p.name not in scope}
-        explicit = {k: v for k, v in scope.items()}
+        explicit = set(scope)
         defaults = {p.name for p in function.template if p.default is not None}
         for param, operand in zip(params, operands, strict=False):
             kind = operand.type

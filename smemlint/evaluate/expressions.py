@@ -659,7 +659,7 @@ class Expressions(Types):
         if isinstance(condition, Int):
             if condition.constant is not None:
                 return self.evaluate(node.iftrue if condition.constant else node.iffalse)
-            chosen = condition.base != 0
+            chosen = np.asarray(condition.base) != 0
             left = self._under(mask & chosen, node.iftrue)
             right = self._under(mask & ~chosen, node.iffalse)
             return _one_or_both(chosen, left, right)
@@ -753,18 +753,11 @@ class Expressions(Types):
 
     def _eval_Cast(self, node: c_ast.Cast) -> Value:
         kind = self.resolve(node.to_type)
-        if is_reference(kind):
+        if isinstance(kind, PointerType) and kind.is_reference:
             place = self.place(node.expr)
-            return (
-                place
-                if isinstance(place, Unknown)
-                else Place(
-                    place.object,
-                    place.offset,
-                    kind.target,
-                    place.volatile,  # type: ignore[union-attr]
-                ).pointer()
-            )
+            if isinstance(place, Unknown):
+                return place
+            return Place(place.object, place.offset, kind.target, place.volatile).pointer()
         value = self.evaluate(node.expr)
         volatile = "volatile" in _qualifiers(node.to_type)
         if isinstance(value, Pointer) and isinstance(kind, PointerType):

@@ -15,11 +15,11 @@ from smemlint.evaluate.kernel import Task, guessed_scope
 from smemlint.evaluate.launch import Host, Launch, is_known, scope_text
 from smemlint.evaluate.machine import Frame, Geometry, Scope
 from smemlint.evaluate.trace import Trace
-from smemlint.evaluate.values import Int
+from smemlint.evaluate.values import Int, Value
 from smemlint.facts import Instance, NotAnalysed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from smemlint.evaluate.project import Project
     from smemlint.frontend.cuda.unit import Function, Unit
@@ -41,6 +41,7 @@ class Instances:
         self._project = project
         self._unit = unit
         self._launches: list[Launch] | None = None
+        self._launching: frozenset[str] = frozenset()
 
     def of(self, function: Function) -> tuple[list[list[Task]], list[NotAnalysed]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
@@ -58,7 +59,9 @@ class Instances:
             if block is None:
                 tasks = self._guessed(function, scope, said)
             else:
-                tasks = [self._task(function, scope, block, f"launch at {place}", said)]
+                tasks = [
+                    self._task(function, scope, block, f"launch at {place}", said, launch.arguments)
+                ]
             text = scope_text(scope, function)
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
@@ -103,7 +106,9 @@ class Instances:
         hosts = [f for u in units for f in u.functions if _is_host(f)]
         found: list[Launch] = []
         reached: set[str] = set()
-        for top in _ancestors(starters, hosts):
+        tops, launching = _ancestors(starters, hosts)
+        self._launching = launching
+        for top in tops:
             launched = self._run(owners[id(top)], units, top)
             found += launched
             reached.update(la.kernel for la in launched if la.block is not None)
@@ -114,9 +119,16 @@ class Instances:
         return found
 
     def _run(self, unit: Unit, units: Sequence[Unit], function: Function) -> list[Launch]:
-        host = Host(unit, units)
-        host.run(function)
-        return host.launches
+        """Launches that hold on every path; where the block is open, those of the default path."""
+        strict = Host(unit, units, launching=self._launching)
+        strict.run(function)
+        if all(la.block is not None for la in strict.launches):
+            return strict.launches
+        known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
+        default = Host(unit, units, launching=self._launching, default_path=True)
+        default.run(function)
+        more = [la for la in default.launches if (la.kernel, la.span) not in known]
+        return [la for la in strict.launches if (la.kernel, la.span) in known] + more
 
     def _is_of(self, launch: Launch, function: Function) -> bool:
         if launch.kernel != function.name:
@@ -167,22 +179,32 @@ class Instances:
         return tuple(block) if block is not None else None  # type: ignore[return-value]
 
     def _task(
-        self, function: Function, scope: Scope, block: Block, origin: str, said: tuple[str, ...]
+        self,
+        function: Function,
+        scope: Scope,
+        block: Block,
+        origin: str,
+        said: tuple[str, ...],
+        arguments: Mapping[str, Value] | None = None,
     ) -> Task:
         instance = Instance(
             function.name, function.span, scope_text(scope, function), block, origin
         )
         where = f" ({origin})" if origin else ""
         shape = ", ".join(map(str, block))
-        return Task(function, instance, scope, (f"block ({shape}){where}", *said))
+        return Task(
+            function, instance, scope, (f"block ({shape}){where}", *said), dict(arguments or {})
+        )
 
 
 def _is_host(function: Function) -> bool:
     return not function.is_kernel and (not function.is_device or "__host__" in function.specifiers)
 
 
-def _ancestors(starters: Sequence[Function], hosts: Sequence[Function]) -> list[Function]:
-    """Host functions that reach a launch and that no other host function calls."""
+def _ancestors(
+    starters: Sequence[Function], hosts: Sequence[Function]
+) -> tuple[list[Function], frozenset[str]]:
+    """Host functions that reach a launch and that no other calls; names of all that reach one."""
     level = list(starters)
     reached = {id(f): f for f in starters}
     tops: dict[int, Function] = {}
@@ -199,7 +221,7 @@ def _ancestors(starters: Sequence[Function], hosts: Sequence[Function]) -> list[
         level = following
         if not level:
             break
-    return list(tops.values())
+    return list(tops.values()), frozenset(f.name for f in reached.values())
 
 
 def _uses_plane(function: Function) -> bool:

@@ -1,7 +1,7 @@
 """Statements: runs a function's body for all threads of a block at once.
 
-A condition that is known thread by thread splits the active mask. An unknown one is taken both ways:
-each way is run, rolled back, and the two are joined; accesses under it say what was assumed. Loops
+A condition that is known thread by thread splits the active mask. An unknown one is taken both
+ways: each way is run, rolled back, and the two are joined; accesses under it say what was assumed. Loops
 with known bounds run; others are generalized: what every iteration adds becomes a multiple of an
 unknown iteration number, what changes otherwise becomes unknown, and one iteration stands for all.
 """
@@ -139,9 +139,11 @@ class Interpreter(Intrinsics):
         place = (
             self.place(init) if init is not None else Unknown(f"`{node.name}` has no initializer")
         )
-        held: Value = place
         target = kind.target
-        if isinstance(place, Place):
+        held: Value
+        if isinstance(place, Unknown):
+            held = place
+        else:
             if isinstance(target, OpaqueType | ArrayType) or isinstance(place.type, RecordType):
                 target = place.type
             held = Pointer(place.object, place.offset, target, place.volatile)
@@ -265,7 +267,7 @@ class Interpreter(Intrinsics):
     # ---- branches
 
     def _exec_If(self, node: c_ast.If) -> None:
-        condition, fixed = _constexpr(node.cond)
+        condition = _condition_of(node.cond)
         value = self.condition(self.evaluate(condition))
         mask = self.mask
         if isinstance(value, Int) and not value.terms:
@@ -626,7 +628,7 @@ class Interpreter(Intrinsics):
         mask: Mask,
     ) -> bool:
         """A dry run of one iteration; updates the general forms, says whether any changed."""
-        starts = {k: v for k, v in forms.items()}
+        starts = set(forms)
         self._set_forms(forms)
         self.trace.mute()
         self.store.begin()
@@ -739,10 +741,11 @@ def _first_argument(init: c_ast.Node | None) -> c_ast.Node | None:
     return arguments[0] if arguments else None
 
 
-def _constexpr(cond: c_ast.Node) -> tuple[c_ast.Node, bool]:
-    if _is_call(cond, "__constexpr"):
-        return cond.args.exprs[0], True
-    return cond, False
+def _condition_of(cond: c_ast.Node) -> c_ast.Node:
+    """The condition of an `if`, without the mark of `if constexpr`."""
+    if isinstance(cond, c_ast.FuncCall) and _is_call(cond, "__constexpr"):
+        return cond.args.exprs[0]
+    return cond
 
 
 def _counter(node: c_ast.Node) -> str:

@@ -185,7 +185,7 @@ def _bit_count(of: Function[[int], int]) -> Handler:
         values = m.values(node)
         value = values[0] if values else Unknown("nothing")
         if isinstance(value, Int) and value.constant is not None:
-            return Int(of(value.constant & 0xFFFFFFFF), I32)
+            return number(of(value.constant & 0xFFFFFFFF))
         if isinstance(value, Int) and value.is_concrete and not isinstance(value.base, int):
             lanes = [of(int(v) & 0xFFFFFFFF) for v in value.base]
             return Int(np.array(lanes, dtype=np.int64), I32)
@@ -236,8 +236,9 @@ def _shuffle(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) ->
         width = values[3].constant if len(values) > 3 and isinstance(values[3], Int) else WARP
         if isinstance(value, Int) and value.is_uniform:
             return value
-        if isinstance(value, Int) and value.is_concrete and isinstance(lane, Int):
-            if lane.is_concrete and width == WARP and m.mask.sum() == m.geometry.exists.sum():
+        everyone = m.mask.sum() == m.geometry.exists.sum()
+        if isinstance(value, Int) and value.is_concrete and width == WARP and everyone:
+            if isinstance(lane, Int) and lane.is_concrete:
                 return _shuffled(value, lane, last)
     return Unknown("a value from another lane", is_data=True)
 
@@ -340,8 +341,8 @@ _TABLE: dict[str, Handler] = {
     **dict.fromkeys(
         (n + s for n in _ATOMICS for s in ("", "_block", "_system")), _atomic
     ),
-    **dict.fromkeys(("printf", "assert", "__trap", "__nanosleep", "__prefetch", "__assume"), _nothing),
-    **dict.fromkeys(("move", "forward", "__builtin_expect", "uint_as", "__builtin_assume_aligned"), _through),
+    **dict.fromkeys(("printf", "assert", "__trap", "__nanosleep", "__assume"), _nothing),
+    **dict.fromkeys(("move", "forward", "__builtin_expect", "__builtin_assume_aligned"), _through),
     **dict.fromkeys(("__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"), _load),
     **dict.fromkeys(("min", "umin", "__vimin", "llmin"), _extreme(False)),
     **dict.fromkeys(("max", "umax", "__vimax", "llmax"), _extreme(True)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.merge import merged
 from smemlint.evaluate.sites import Sites
 from smemlint.evaluate.trace import Trace
+from smemlint.evaluate.types import scope_of
 from smemlint.evaluate.values import Int, Pointer, Symbol, Unknown, Value, offset_of
 from smemlint.facts import Instance, KernelFacts, NotAnalysed, SharedArray
 
@@ -37,16 +38,37 @@ class Task:
     Attributes:
         scope: template parameters -> types and values.
         assumptions: what the instance takes for granted, in words.
+        arguments: numbers that the launch passes, by parameter; used only where an access is
+            not decided without them.
     """
 
     function: Function
     instance: Instance
     scope: Scope
     assumptions: tuple[str, ...]
+    arguments: dict[str, Value]
 
 
 def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
-    """The facts of one instance; what could not be followed is in `not_analysed`."""
+    """The facts of one instance; what could not be followed is in `not_analysed`.
+
+    Arguments are unknown at first; where that leaves accesses open and the launch passes known
+    numbers, those are taken and named.
+    """
+    facts = _evaluated(unit, replace(task, arguments={}), arch)
+    if not task.arguments or _decided(facts) == len(facts.accesses):
+        return facts
+    passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in task.arguments.items())
+    text = f"{passed} as passed at the {task.instance.origin or 'launch'}"
+    closer = _evaluated(unit, replace(task, assumptions=(*task.assumptions, text)), arch)
+    return closer if _decided(closer) > _decided(facts) else facts
+
+
+def _decided(facts: KernelFacts) -> int:
+    return sum(a.certainty.is_decided for a in facts.accesses)
+
+
+def _evaluated(unit: Unit, task: Task, arch: str) -> KernelFacts:
     assert task.instance.block is not None
     geometry = Geometry.of(task.instance.block)
     first = _Run(unit, task, geometry, {})
@@ -122,13 +144,13 @@ def _run(machine: Interpreter, task: Task) -> None:
     if parsed.tree is None:
         raise BudgetExceeded("the kernel could not be parsed")
     record = _enclosing_record(machine, function)
-    outer: list[Scope] = [dict(record.statics)] if record is not None else []  # type: ignore[arg-type]
+    outer: list[Scope] = [scope_of(record)] if record is not None else []
     frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
     machine.frames.append(frame)
     params = parsed.tree.decl.type.args
     for param in params.params if params is not None else ():
         if isinstance(param, c_ast.Decl) and param.name:
-            machine.bind(param.name, _parameter(machine, param))
+            machine.bind(param.name, _parameter(machine, param, task.arguments))
     machine.execute(parsed.tree.body)
 
 
@@ -143,7 +165,7 @@ def _enclosing_record(machine: Interpreter, function: Function) -> RecordType | 
     return kind if isinstance(kind, RecordType) else None
 
 
-def _parameter(machine: Interpreter, param: c_ast.Decl) -> Binding:
+def _parameter(machine: Interpreter, param: c_ast.Decl, arguments: Mapping[str, Value]) -> Binding:
     kind = machine.resolve(param.type)
     if isinstance(kind, ArrayType):
         kind = PointerType(kind.element)
@@ -156,6 +178,8 @@ def _parameter(machine: Interpreter, param: c_ast.Decl) -> Binding:
         held = Pointer(target, offset_of(0), kind.target)
         return Variable(Object(param.name, kind, Space.LOCAL, key, {0: held}), kind)
     value = machine.unknown_of(kind, key, param.name)
+    if param.name in arguments and isinstance(value, Int):
+        value = machine.convert(arguments[param.name], kind)
     return Variable(machine.local(param.name, kind, key, value), kind)
 
 

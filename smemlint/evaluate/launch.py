@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.evaluate.calls import Operand
-from smemlint.evaluate.ctypes import CType, OpaqueType, RecordType
+from smemlint.evaluate.ctypes import CType, IntType, OpaqueType, PointerType, RecordType
 from smemlint.evaluate.interpret import Interpreter
-from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope
+from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
+from smemlint.evaluate.memory import Space
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.types import CTYPES
 from smemlint.evaluate.values import Aggregate, Callable, Int, Unknown, Value, number
@@ -32,7 +33,13 @@ _LAUNCHERS = {
     "hipLaunchKernelGGL": (0, 2, 3),
 }
 """Function -> positions of kernel, block and dynamic shared memory."""
-_MAX_STEPS = 60_000
+_MAX_STEPS = 20_000
+_MAX_CALL_STEPS = 400
+"""Statements of one call of a function that launches nothing."""
+
+
+class _CallTooLong(Exception):
+    """A called function does more than compute a launch configuration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +51,7 @@ class Launch:
         scope: template parameters bound by it.
         block: None where it depends on what is not known.
         shared: dynamic shared memory in bytes; None when not known.
+        arguments: values of the kernel's parameters, by name, where they are known numbers.
         assumed: the default path was taken somewhere before it.
     """
 
@@ -53,6 +61,7 @@ class Launch:
     block: tuple[int, int, int] | None
     shared: int | None
     span: Span
+    arguments: dict[str, Value]
     assumed: tuple[str, ...] = ()
 
 
@@ -62,17 +71,29 @@ class Host(Interpreter):
     Args:
         unit: of the function that is run first.
         linked: further units whose functions may be called.
+        launching: names of functions that launch, themselves or through others.
+        default_path: known numbers win over unknown ones where control flow joins.
     """
 
-    def __init__(self, unit: Unit, linked: Sequence[Unit] = ()) -> None:
+    def __init__(
+        self,
+        unit: Unit,
+        linked: Sequence[Unit] = (),
+        *,
+        launching: frozenset[str] = frozenset(),
+        default_path: bool = False,
+    ) -> None:
         super().__init__(unit, Geometry.of((1, 1, 1)), Trace(1), max_steps=_MAX_STEPS)
         self.units = (unit, *(u for u in linked if u is not unit))
+        self.default_path = default_path
+        self.launching = launching
+        self._call_limit: int | None = None
         self.launches: list[Launch] = []
         self.defaults: dict[str, None] = {}
         self._known: dict[str, int] = {}
         self._assigned: dict[str, dict[str, None]] = {}
         self._owner: dict[int, Unit] = {}
-        self.max_trips = 24
+        self.max_trips = 16
 
     def run(self, function: Function) -> None:
         """Runs a function with unknown arguments; its launches are in `launches`."""
@@ -90,7 +111,7 @@ class Host(Interpreter):
                     kind = self.resolve(param.type)
                     value = self.unknown_of(kind, f"{function.name}.{param.name}", param.name)
                     obj = self.local(param.name, kind, param.name, value)
-                    self.bind(param.name, _variable(obj, kind))
+                    self.bind(param.name, Variable(obj, kind))
             self.execute(tree.body)
         except (BudgetExceeded, RecursionError):
             return
@@ -122,26 +143,41 @@ class Host(Interpreter):
             function.is_device and "__host__" not in function.specifiers
         ):
             return Unknown("device code")
-        before = self.unit
-        values = [Operand(o.node, o.place, o.value or self._early(o)) for o in operands]
+        before, limit, depth = self.unit, self._call_limit, self.store.depth
+        is_outermost = limit is None and function.name not in self.launching
+        if is_outermost:
+            self._call_limit = self.steps + _MAX_CALL_STEPS
         self.unit = self._owner.get(id(function), before)
         try:
-            return super().inline(function, values, arguments, node, this, record)  # type: ignore[arg-type]
+            return super().inline(function, operands, arguments, node, this, record)  # type: ignore[arg-type]
+        except _CallTooLong:
+            if not is_outermost:
+                raise
+            self.store.commit_to(depth)
+            for operand in operands:
+                if operand.place is not None and operand.place.object.space is Space.LOCAL:
+                    self.store.forget(operand.place.object, f"was given to `{function.name}`")
+            return Unknown(f"`{function.name}` is not run to its end")
         finally:
             self.unit = before
+            self._call_limit = limit
 
-    def _early(self, operand: Operand) -> Value | None:
-        return None if operand.place is not None else operand.value
+    def step(self) -> None:
+        """Counts a statement against the budgets of the run and of the call."""
+        super().step()
+        if self._call_limit is not None and self.steps > self._call_limit:
+            raise _CallTooLong
 
     # ---- the default path
 
     def joined(self, a: Value, b: Value, condition: Unknown, node: c_ast.Node) -> Value:
         """A known number wins over an unknown one."""
-        for known, other in ((a, b), (b, a)):
+        for known, other in ((a, b), (b, a)) if self.default_path else ():
             if isinstance(known, Int) and known.constant is not None:
-                if isinstance(other, Unknown) or (isinstance(other, Int) and other.terms):
+                if isinstance(other, Unknown) or not isinstance(other, Int) or other.terms:
                     span = self.unit.span(node)
-                    self.defaults.setdefault(f"the default path at {span.path}:{span.line}")
+                    name = span.path.rsplit("/", 1)[-1]
+                    self.defaults.setdefault(f"the default path at {name}:{span.line}")
                     return known
         return super().joined(a, b, condition, node)
 
@@ -213,8 +249,10 @@ class Host(Interpreter):
                     continue
                 scope = self.template_scope(function.template, arguments)
                 tree = function.parse().tree
-                if tree is not None and function.template:
+                passed: dict[str, Value] = {}
+                if tree is not None:
                     self._deduce(function, _params(tree), values, scope, [])
+                    passed = self._known_arguments(_params(tree), values)
                 self.launches.append(
                     Launch(
                         last,
@@ -223,10 +261,22 @@ class Host(Interpreter):
                         shape,
                         size,
                         self.unit.span(node),
+                        passed,
                         tuple(self.defaults),
                     )
                 )
                 break
+
+    def _known_arguments(
+        self, params: Sequence[c_ast.Node], operands: Sequence[Operand]
+    ) -> dict[str, Value]:
+        known: dict[str, Value] = {}
+        for param, operand in zip(params, operands, strict=False):
+            value = self._value(operand)
+            found = self._number(value)
+            if found is not None and isinstance(value, Int) and getattr(param, "name", None):
+                known[param.name] = number(found, value.type)
+        return known
 
     def _substituted(self, scope: Scope) -> Scope:
         """Template values under what a `case` made known."""
@@ -244,12 +294,11 @@ class Host(Interpreter):
             node = node.expr
         if not isinstance(node, c_ast.ID):
             return ()
-        if self.lookup(node.name) is None:
-            return (node.name,)
-        value = self.evaluate(node)
-        if isinstance(value, Callable):
-            return (value.name,)
-        return tuple(self._assigned.get(node.name, ()))
+        if self.lookup(node.name) is not None:
+            value = self.evaluate(node)
+            if isinstance(value, Callable):
+                return (value.name,)
+        return tuple(self._assigned.get(node.name, (node.name,)))
 
     def _shape(self, value: Value) -> tuple[int, int, int] | None:
         if isinstance(value, Int):
@@ -283,8 +332,6 @@ def _shown(bound: object) -> str:
 
 def type_text(kind: CType) -> str:
     """A type as C spells it."""
-    from smemlint.evaluate.ctypes import IntType, PointerType
-
     if isinstance(kind, IntType):
         if kind.is_bool:
             return "bool"
@@ -319,9 +366,3 @@ def _at(items: list[c_ast.Node], index: int) -> c_ast.Node | None:
 def _params(tree: c_ast.FuncDef) -> list[c_ast.Node]:
     params = tree.decl.type.args
     return [p for p in (params.params if params is not None else ()) if isinstance(p, c_ast.Decl)]
-
-
-def _variable(obj: object, kind: CType) -> object:
-    from smemlint.evaluate.machine import Variable
-
-    return Variable(obj, kind)  # type: ignore[arg-type]

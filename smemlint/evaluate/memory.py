@@ -86,6 +86,16 @@ class Store:
                 self._journals[-1].setdefault(key, entry)
         return journal
 
+    @property
+    def depth(self) -> int:
+        """How many `begin`s are open."""
+        return len(self._journals)
+
+    def commit_to(self, depth: int) -> None:
+        """Commits what an abandoned evaluation left open."""
+        while len(self._journals) > depth:
+            self.commit()
+
     def set_cell(self, obj: Object, offset: int, value: Value | None) -> None:
         """Overwrites one cell; None makes it uninitialized."""
         if self._journals:

@@ -31,10 +31,14 @@ class SourceLike(Protocol):
     """A file of the run; its text is read when it is asked for."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """As given, with forward slashes."""
+        ...
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Its whole text."""
+        ...
 
 
 class SettingsLike(Protocol):

@@ -192,7 +192,9 @@ class Types(Machine):
         self.frames.append(Frame(f"struct {record.name}", [scope]))
         try:
             bases = [self.spelled_type(_base_name(b)) for b in record.bases]
-            known = [("", b, 0) for b in bases if isinstance(b, RecordType)]
+            known: list[tuple[str, CType, int]] = [
+                ("", b, 0) for b in bases if isinstance(b, RecordType)
+            ]
             made = self._members(record.name, tree, known, record, arguments)
         finally:
             self.frames.pop()
@@ -329,7 +331,7 @@ class Types(Machine):
         """A static constant, nested type or enumerator of a record."""
         inner = owner.statics.get(name)
         if isinstance(inner, Lazy):
-            self.frames.append(Frame(f"static {owner.name}", [dict(owner.statics)]))
+            self.frames.append(Frame(f"static {owner.name}", [scope_of(owner)]))
             owner.statics[name] = Unknown(f"`{owner.name}::{name}` is defined by itself")
             try:
                 inner = owner.statics[name] = self.evaluate(inner.node)
@@ -411,6 +413,11 @@ class Types(Machine):
             self.bind(name, value)
 
 
+def scope_of(record: RecordType) -> Scope:
+    """The names that a record's methods and constants see."""
+    return dict(record.statics)  # type: ignore[arg-type]
+
+
 def type_of(value: Value) -> CType:
     """The type that `auto` or a deduced template parameter takes from a value."""
     match value:
@@ -420,11 +427,6 @@ def type_of(value: Value) -> CType:
             return PointerType(value.target)
         case _:
             return OpaqueType("auto")
-
-
-def place_type(place: Place) -> CType:
-    """The type of an lvalue, through references."""
-    return place.type
 
 
 def _is_constant(node: c_ast.Decl) -> bool:

@@ -168,8 +168,8 @@ def is_zero(lanes: Lanes) -> bool:
 
 def settled(lanes: Lanes) -> Lanes:
     """The same lanes, as one int where all agree."""
-    if isinstance(lanes, int):
-        return lanes
+    if not isinstance(lanes, np.ndarray):
+        return int(lanes)
     first = lanes[0]
     return int(first) if (lanes == first).all() else lanes
 

@@ -1,0 +1,36 @@
+"""How shared atomics serialize, by operation, as far as it was measured (H200, sm_90)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Serialization(Enum):
+    """What makes the lanes of an atomic take turns."""
+
+    BY_LANE = "every active lane of a bank takes a turn: lanes on one word serialize"
+    BY_WORD = "every distinct word of a bank takes a turn: lanes on one word are counted together"
+
+
+_ONE_INSTRUCTION = ("add", "inc", "dec", "min", "max", "exch")
+_TYPES = ("u32", "s32", "b32")
+
+MEASURED: dict[str, Serialization] = {
+    **{f"{op}.{t}": Serialization.BY_LANE for op in _ONE_INSTRUCTION for t in _TYPES},
+    "add.u32.one.red": Serialization.BY_WORD,
+    "add.s32.one.red": Serialization.BY_WORD,
+}
+"""Operation -> rule. `.one.red` is an add of the constant 1 whose result is not used, which
+compiles to ATOMS.POPC.INC."""
+
+
+def serialization(operation: str) -> Serialization:
+    """The rule of an operation.
+
+    Raises:
+        ValueError: nobody measured it, or it compiles to a loop whose retries depend on the data.
+    """
+    rule = MEASURED.get(operation)
+    if rule is None:
+        raise ValueError(f"atomic `{operation}` was not measured or depends on the data")
+    return rule

@@ -1,0 +1,158 @@
+"""The affine algebra against arithmetic on known numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smemlint.evaluate.algebra import Algebra
+from smemlint.evaluate.ctypes import I32, U8, U32
+from smemlint.evaluate.values import Int, Symbol, Unknown, number
+
+LANES = np.arange(32, dtype=np.int64)
+OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", "<=", "==", "!=", "min", "max")
+
+
+def apply(algebra: Algebra, op: str, a: Int, b: Int) -> Int | Unknown:
+    match op:
+        case "+":
+            return algebra.add(a, b)
+        case "-":
+            return algebra.add(a, b, -1)
+        case "*":
+            return algebra.multiply(a, b)
+        case "/":
+            return algebra.divide(a, b)
+        case "%":
+            return algebra.modulo(a, b)
+        case "<<":
+            return algebra.shift_left(a, b)
+        case ">>":
+            return algebra.shift_right(a, b)
+        case "&" | "|" | "^":
+            return algebra.bitwise(op, a, b)
+        case "min" | "max":
+            return algebra.extreme(op == "max", a, b)
+        case _:
+            return algebra.compare(op, a, b)
+
+
+def in_c(op: str, x: int, y: int) -> int:
+    """What C computes, on numbers small enough not to overflow."""
+    match op:
+        case "+":
+            return x + y
+        case "-":
+            return x - y
+        case "*":
+            return x * y
+        case "/":
+            return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        case "%":
+            return x - y * in_c("/", x, y)
+        case "<<":
+            return x << y
+        case ">>":
+            return x >> y
+        case "&":
+            return x & y
+        case "|":
+            return x | y
+        case "^":
+            return x ^ y
+        case "<":
+            return int(x < y)
+        case "<=":
+            return int(x <= y)
+        case "==":
+            return int(x == y)
+        case "!=":
+            return int(x != y)
+        case "min":
+            return min(x, y)
+        case _:
+            return max(x, y)
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    op=st.sampled_from(OPERATORS),
+    scale=st.integers(-3, 9),
+    shift=st.integers(-40, 200),
+    factor=st.sampled_from((0, 1, 2, 3, 4, 8, 12, 32, 64, 100)),
+    lane_factor=st.sampled_from((0, 0, 0, 1, 4, 32)),
+    multiple=st.sampled_from((1, 1, 4, 16)),
+    nonnegative=st.booleans(),
+    right=st.integers(1, 70),
+    quotient=st.integers(-6, 40),
+)
+def test_a_decided_result_is_what_c_computes_for_every_value_of_the_unknown(
+    op, scale, shift, factor, lane_factor, multiple, nonnegative, right, quotient
+):
+    if nonnegative:
+        quotient = abs(quotient)
+    if op in ("<<", ">>"):
+        right %= 12
+    unknown = Symbol("n", "n", multiple, nonnegative)
+    coefficient = factor + lane_factor * LANES if lane_factor else factor
+    a = Int(scale * LANES + shift, I32, ((unknown, coefficient),))
+    result = apply(Algebra(), op, a, number(right))
+    if isinstance(result, Unknown):
+        return
+    n = multiple * quotient
+    left = scale * LANES + shift + (factor + lane_factor * LANES) * n
+    expected = [in_c(op, int(x), right) for x in left]
+    total = np.broadcast_to(np.asarray(result.base), LANES.shape).astype(object)
+    for symbol, c in result.terms:
+        root, _, divisor = symbol.key.partition("/")
+        if root != "n":
+            return  # a fresh symbol stands for the whole result
+        total = total + np.asarray(c).astype(object) * (n // int(divisor or 1))
+    assert list(total) == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    op=st.sampled_from(OPERATORS),
+    x=st.lists(st.integers(-1000, 1000), min_size=32, max_size=32),
+    y=st.lists(st.integers(1, 20), min_size=32, max_size=32),
+)
+def test_known_lanes_compute_as_c_does(op, x, y):
+    a = Int(np.array(x, dtype=np.int64), I32)
+    b = Int(np.array(y, dtype=np.int64), I32)
+    result = apply(Algebra(), op, a, b)
+    assert isinstance(result, Int)
+    got = np.broadcast_to(np.asarray(result.base), (32,)).tolist()
+    assert got == [in_c(op, p, q) for p, q in zip(x, y, strict=True)]
+
+
+def test_a_split_symbol_takes_its_residue():
+    algebra = Algebra({"n": (8, 5)})
+    n = algebra.symbol("n", "n", U32)
+    assert n.base == 5
+    assert [(s.key, c) for s, c in n.terms] == [("n/8", 8)]
+    rest = algebra.modulo(algebra.add(Int(LANES, U32), n), number(8, U32))
+    assert isinstance(rest, Int)
+    assert rest.base.tolist() == [(lane + 5) % 8 for lane in range(32)]
+
+
+def test_an_undecided_remainder_names_the_split_that_decides_it():
+    n = Algebra().symbol("n", "n", U32)
+    rest = Algebra().modulo(Algebra().add(Int(LANES, U32), n), number(32, U32))
+    assert isinstance(rest, Unknown)
+    assert rest.split is not None
+    assert (rest.split[0].key, rest.split[1]) == ("n", 32)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(-1, 0xFFFFFFFF), (1 << 32, 0), (7, 7)])
+def test_unsigned_results_wrap(value, expected):
+    result = Algebra().add(number(value, U32), number(0, U32))
+    assert result.base == expected
+
+
+def test_conversion_to_a_narrow_type_keeps_its_bits():
+    result = Algebra().convert(Int(LANES * 16, I32), U8)
+    assert isinstance(result, Int)
+    assert result.base.tolist() == [(16 * lane) & 255 for lane in range(32)]
