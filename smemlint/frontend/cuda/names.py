@@ -1,0 +1,243 @@
+"""Qualified names and template-ids become one word, as the C grammar sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from smemlint.frontend.cuda.tokens import Token, angle_end, matching, spelling_of
+from smemlint.frontend.cuda.vocabulary import (
+    ALTERNATIVE_OPERATORS,
+    BUILTIN_TYPES,
+    CASTS,
+    STATEMENT_WORDS,
+    is_known_type,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Kind = Literal["identifier", "number", "string", "character", "operator", "pragma", "cast"]
+
+_AFTER_TEMPLATE_ID = frozenset(
+    ("(", "::", "{", ")", ",", ";", ">", "...", "*", "&", "&&", "]", "<<<", ".", "=")
+)
+
+
+@dataclass(slots=True)
+class Word:
+    """A token of the lowering.
+
+    Attributes:
+        first, last: numbers of the raw tokens it stands for, in the unit's span table.
+        glued: the next raw token follows without a blank.
+        is_type: said to be a type by `typename` or `decltype`.
+        operand: of a `cast`: the words of its type.
+        has_arguments: a template-id.
+    """
+
+    kind: Kind
+    text: str
+    first: int
+    last: int
+    glued: bool = False
+    is_type: bool = False
+    operand: tuple[Word, ...] = ()
+    has_arguments: bool = False
+
+
+class Names:
+    """Reads tokens to words, knowing which names are variables and which are templates.
+
+    Args:
+        variables: names declared in the function: `<` after one is a comparison.
+        templates: names of templates.
+    """
+
+    def __init__(self, variables: frozenset[str], templates: frozenset[str]) -> None:
+        self._variables = variables
+        self._templates = templates
+
+    def words(self, tokens: Sequence[Token], number: int) -> list[Word]:
+        """The words of a token list whose first token has this number."""
+        out: list[Word] = []
+        i = 0
+        while i < len(tokens):
+            i = self._word(tokens, i, number, out)
+        return out
+
+    def _word(self, tokens: Sequence[Token], i: int, number: int, out: list[Word]) -> int:
+        token = tokens[i]
+        if not _starts_name(tokens, i, out):
+            out.append(
+                Word(token.kind, token.text, number + i, number + i, _is_glued(tokens, i))
+            )
+            return i + 1
+        if token.text in ALTERNATIVE_OPERATORS:
+            text = ALTERNATIVE_OPERATORS[token.text]
+            out.append(Word("operator", text, number + i, number + i))
+            return i + 1
+        if token.text == "template":
+            return i + 1
+        start = i
+        is_type = token.text == "typename"
+        if is_type:
+            i += 1
+            if i >= len(tokens):
+                return i
+            token = tokens[i]
+        if token.text in BUILTIN_TYPES or (
+            token.text in STATEMENT_WORDS and token.text != "operator"
+        ):
+            out.append(Word("identifier", token.text, number + i, number + i))
+            return i + 1
+        cast = self._cast(tokens, i, number, out)
+        if cast:
+            return cast
+        end, text, has_arguments, is_decltype = self._qualified(tokens, i, out)
+        out.append(
+            Word(
+                "identifier",
+                text,
+                number + start,
+                number + end - 1,
+                is_type=is_type or is_decltype,
+                has_arguments=has_arguments,
+            )
+        )
+        return end
+
+    def _cast(self, tokens: Sequence[Token], i: int, number: int, out: list[Word]) -> int:
+        """Appends `static_cast<T>` as one word; returns the index after it, or 0."""
+        begin = i
+        if tokens[i].text in ("std", "cuda") and _text(tokens, i + 1) == "::":
+            i += 2
+        if _text(tokens, i) not in CASTS or _text(tokens, i + 1) != "<":
+            return 0
+        end = angle_end(tokens, i + 1)
+        if end < 0 or _text(tokens, end + 1) != "(":
+            return 0
+        operand = tuple(self.words(tokens[i + 2 : end], number + i + 2))
+        out.append(Word("cast", tokens[i].text, number + begin, number + end, operand=operand))
+        return end + 1
+
+    def _qualified(
+        self, tokens: Sequence[Token], i: int, out: list[Word]
+    ) -> tuple[int, str, bool, bool]:
+        """End, spelling, whether it has template arguments, whether it is a decltype."""
+        is_member = bool(out) and out[-1].text in (".", "->")
+        text = ""
+        has_arguments = is_decltype = False
+        if tokens[i].text == "::":
+            i += 1
+        while i < len(tokens):
+            name = tokens[i].text
+            if name == "decltype" and _text(tokens, i + 1) == "(":
+                end = matching(tokens, i + 1)
+                text += spelling_of(tokens[i : end + 1])
+                i, is_decltype = end + 1, True
+            elif name == "operator":
+                end = _operator_end(tokens, i)
+                text += spelling_of(tokens[i:end])
+                i = end
+            else:
+                text += name
+                i += 1
+            if _text(tokens, i) == "<" and tokens[i - 1].kind == "identifier":
+                end = self._arguments_end(tokens, i, text, is_member)
+                if end > 0:
+                    text += f"<{spelling_of(tokens[i + 1 : end])}>"
+                    i, has_arguments = end + 1, True
+            if _text(tokens, i) != "::" or i + 1 >= len(tokens):
+                break
+            if tokens[i + 1].kind != "identifier" and tokens[i + 1].text != "~":
+                break
+            text += "::"
+            i += 1
+            if tokens[i].text == "template":
+                i += 1
+            if _text(tokens, i) == "~":
+                text += "~"
+                i += 1
+        return i, text, has_arguments, is_decltype
+
+    def _arguments_end(
+        self, tokens: Sequence[Token], i: int, spelled: str, is_member: bool
+    ) -> int:
+        """Index of the `>` if the `<` at `i` opens template arguments, else -1."""
+        end = angle_end(tokens, i)
+        if end < 0:
+            return -1
+        name = tokens[i - 1].text
+        following = tokens[end + 1] if end + 1 < len(tokens) else None
+        after = following.text if following is not None else ""
+        is_qualified = spelled != name
+        if name in self._variables and not is_qualified:
+            return end if after == "(" and name in self._templates else -1
+        if _has_logical(tokens[i + 1 : end]) and name not in self._templates:
+            return end if is_qualified and after in ("(", "::", "{", ";") else -1
+        was_announced = _text(tokens, i - 2) == "template"
+        if is_member and not was_announced and after != "(":
+            return -1
+        if after in _AFTER_TEMPLATE_ID or following is None or following.kind == "identifier":
+            return end
+        return end if name.endswith("_v") or is_qualified or name in self._templates else -1
+
+
+def _starts_name(tokens: Sequence[Token], i: int, out: list[Word]) -> bool:
+    token = tokens[i]
+    if token.kind == "identifier":
+        return True
+    if token.text != "::" or i + 1 >= len(tokens) or tokens[i + 1].kind != "identifier":
+        return False
+    return not (out and out[-1].kind == "identifier" and out[-1].text not in STATEMENT_WORDS)
+
+
+def _is_glued(tokens: Sequence[Token], i: int) -> bool:
+    if i + 1 >= len(tokens):
+        return False
+    here, following = tokens[i], tokens[i + 1]
+    if here.macro is not None or following.macro is not None:
+        return here.macro == following.macro
+    return here.file == following.file and here.end == following.start
+
+
+def _operator_end(tokens: Sequence[Token], i: int) -> int:
+    end = i + 1
+    if spelling_of(tokens[end : end + 2]) in ("()", "[]"):
+        return end + 2
+    while end < len(tokens) and tokens[end].text not in ("(", ";", ","):
+        end += 1
+    return end
+
+
+def _has_logical(tokens: Sequence[Token]) -> bool:
+    depth = 0
+    for token in tokens:
+        if token.kind == "operator":
+            depth += (token.text in "([{") - (token.text in ")]}")
+            if depth == 0 and token.text in ("&&", "||"):
+                return True
+    return False
+
+
+def _text(tokens: Sequence[Token], i: int) -> str:
+    return tokens[i].text if 0 <= i < len(tokens) else ""
+
+
+def declared_variables(tokens: Sequence[Token]) -> frozenset[str]:
+    """Names that stand where a declaration would put a variable: `T x =`, `T* x;`, `T& x)`."""
+    found = set()
+    previous: Token | None = None
+    for i, token in enumerate(tokens):
+        if token.kind == "identifier" and previous is not None:
+            follows = _text(tokens, i + 1) in ("=", ";", ",", "[", ")", "{", ":", "")
+            after_type = (
+                previous.kind == "identifier"
+                and previous.text not in STATEMENT_WORDS
+                and previous.text != "namespace"
+            ) or previous.text in ("*", "&", "&&", ">")
+            if follows and after_type:
+                found.add(token.text)
+        previous = token
+    return frozenset(n for n in found if not is_known_type(n))

@@ -1,0 +1,89 @@
+"""Our tokens, handed to an unmodified pycparser through its `lexer=` parameter.
+
+Only the public surface is used, so pycparser 3.0 to the latest 3.x serve alike: the lexer class
+takes whatever the parser constructs it with, and tokens are our own class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pycparser import CParser
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pycparser import c_ast
+
+
+@dataclass(slots=True)
+class GrammarToken:
+    """A token as pycparser wants it: `type` is its role, `value` its CUDA spelling.
+
+    `lineno` is 1 + the token's number in the unit's span table.
+    """
+
+    type: str
+    value: str
+    lineno: int
+    column: int = 1
+    filename: str = ""
+
+
+class TokenLexer:
+    """The lexer object that serves a token list."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.filename = ""
+        self.served = 0
+        self._tokens: Sequence[GrammarToken] = ()
+
+    def input(self, tokens: Sequence[GrammarToken], filename: str = "") -> None:
+        """Starts over with other tokens."""
+        self._tokens = tokens
+        self.served = 0
+        self.filename = filename
+
+    def token(self) -> GrammarToken | None:
+        """The next token; None at the end."""
+        if self.served >= len(self._tokens):
+            self.served += 1
+            return None
+        self.served += 1
+        return self._tokens[self.served - 1]
+
+
+@cache
+def _parser() -> CParser:
+    return CParser(lexer=TokenLexer)
+
+
+def parse(tokens: Sequence[GrammarToken]) -> c_ast.FileAST | None:
+    """The tree of a whole external declaration.
+
+    Raises:
+        SyntaxFailure: with the position in `tokens` where the parser stopped.
+    """
+    parser = _parser()
+    try:
+        return parser.parse(tokens, "")
+    except RecursionError as error:
+        raise SyntaxFailure(len(tokens) // 2, "nested too deeply") from error
+    except Exception as error:  # pycparser raises ParseError, and AssertionError on odd input
+        position = max(min(parser.clex.served, len(tokens)) - 2, 0)
+        raise SyntaxFailure(position, _message(error)) from error
+
+
+class SyntaxFailure(Exception):
+    """The parser stopped at `position` of the token list."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+def _message(error: Exception) -> str:
+    text = str(error).rsplit(": ", 1)
+    return text[-1].strip().lower() or type(error).__name__
