@@ -14,6 +14,7 @@ _IGNORED = words(
     do else case break continue goto delete throw asm __asm__ export import public private
     protected default"""
 )
+_MAX_COMPARISONS = 50  # `<` that are no template brackets; then no further one is tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +104,16 @@ def _enum(h: list[Token]) -> Iterator[Declared]:
 def _declarators(h: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
     """Each declarator as `(end of the common type, begin, end)`, with its `*` and initializer."""
     commas = [-1]
+    tries = _MAX_COMPARISONS
     i = 0
     while i < len(h):
         text = h[i].text
         if text in ("(", "[", "{"):
             i = matching(h, i)
-        elif text == "<" and i and h[i - 1].kind == "identifier":
-            i = max(i, angle_end(h, i))
+        elif text == "<" and i and h[i - 1].kind == "identifier" and tries > 0:
+            end = angle_end(h, i)
+            tries -= end < 0
+            i = max(i, end)
         elif text == ",":
             commas.append(i)
         i += 1
@@ -165,7 +169,7 @@ def _name(h: Sequence[Token], first: int, last: int) -> tuple[int, bool] | None:
         if text == "operator":
             return (i, True)
         if text == "<" and i > first and h[i - 1].kind == "identifier":
-            end = angle_end(h, i)
+            end = angle_end(h, i, last)
             if end < 0:
                 return None
             i = end

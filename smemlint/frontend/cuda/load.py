@@ -76,6 +76,12 @@ class CudaFunction:
         """The arguments of `__launch_bounds__`."""
         return self._found.launch_bounds
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Identifiers and strings of the body, and `<<<` if it launches."""
+        kinds = ("identifier", "string")
+        return frozenset(t.text for t in self.pieces.body if t.kind in kinds or t.text == "<<<")
+
     @property
     def pieces(self) -> FunctionTokens:
         """The tokens."""
@@ -149,7 +155,7 @@ class CudaRecord:
     @property
     def members(self) -> list[Token]:
         """Tokens of the data members, constants, aliases and nested records."""
-        return self._found.members
+        return self._found.members()
 
     @cached_property
     def span(self) -> Span:
@@ -193,6 +199,11 @@ class CudaDeclaration:
     def template(self) -> tuple[TemplateParameter, ...]:
         """Its template parameters."""
         return self._found.template
+
+    @cached_property
+    def specifiers(self) -> frozenset[str]:
+        """The words of the declaration: `__shared__`, `const`, `extern`, ..."""
+        return frozenset(t.text for t in self.tokens if t.kind == "identifier")
 
     @property
     def tokens(self) -> list[Token]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from smemlint.frontend.cuda.tokens import Token, lex
 
-MAX_PER_CALL = 200_000
+MAX_PER_CALL = 1_000_000
 """Tokens that one macro call in the source may make or read on the way."""
 MAX_PER_UNIT = 4_000_000
 """The same for all calls of a unit together."""
 _MAX_ARGUMENT_DEPTH = 40
+_MAX_NESTING = 200  # macros that make calls of macros
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,11 @@ class Expander:
             if i < done or self._left <= 0:
                 continue
             token = tokens[i]
+            macro = macros.get(token.text)
+            if macro is None or token.text in token.hidden:
+                continue
             is_bare = i + 1 >= len(tokens) or tokens[i + 1].text != "("
-            if token.text in token.hidden or (
-                is_bare and macros[token.text].parameters is not None
-            ):
+            if is_bare and macro.parameters is not None:
                 continue
             out += tokens[done:i]
             done = self._expand_call(tokens, i, out)
@@ -110,7 +112,9 @@ class Expander:
             out.append(tokens[i])
             self._depth = 0
             end = i + 1
-            self._complain(tokens[i], f"the expansion of macro {tokens[i].text} is too large")
+            name = tokens[i].text
+            self.macros.pop(name, None)  # or every further call would cost as much
+            self._complain(tokens[i], f"the expansion of macro {name} is too large")
         self._left -= min(MAX_PER_CALL, self._left) - self._call_left
         if self._left <= 0:
             self._complain(tokens[i], "too much macro expansion: the rest is not expanded")
@@ -195,6 +199,8 @@ class Expander:
         end = max(call.end, last.end) if call.file == last.file else call.end
         outermost = call.macro or macro.name
         hidden = call.hidden | {macro.name}
+        if len(hidden) > _MAX_NESTING:
+            raise _TooMuch
         assumed = call.assumed + macro.assumed if macro.assumed else call.assumed
         if macro is _PRAGMA:
             return [self._pragma(call, arguments["text"], end)]

@@ -69,8 +69,8 @@ _UNDEFINED = re.compile(
       | __APPLE__ | __MACH__ | TARGET_OS_\w+ | __ANDROID__ | __QNX\w* | __FreeBSD__ | __EMSCRIPTEN__
       | __clang\w* | __INTEL_\w+ | __ICC | __ICL | __PGI\w* | __NVCOMPILER\w* | _NVHPC_\w+ | __EDG__
       | __JETBRAINS\w* | __CUDACC_RTC__ | __CUDA_LIBDEVICE__ | __OPENCL\w* | SYCL_\w+ | __SYCL\w*
-      | __METAL\w* | __arm\w* | __ARM_\w+ | __aarch64__ | __powerpc\w* | __PPC\w* | __riscv\w* | _M_\w+
-      | DOXYGEN\w* | __DOXYGEN\w* | SWIG | __INTELLISENSE__ | __RESHARPER__ | __CLION\w*
+      | __METAL\w* | __arm\w* | __ARM_\w+ | __aarch64__ | __powerpc\w* | __PPC\w* | __riscv\w*
+      | _M_\w+ | DOXYGEN\w* | __DOXYGEN\w* | SWIG | __INTELLISENSE__ | __RESHARPER__ | __CLION\w*
       """,
     re.VERBOSE,
 )  # fmt: skip
@@ -83,6 +83,7 @@ MAX_DEPTH = 64
 MAX_INCLUDES = 4_000
 MAX_INCLUDED_TOKENS = 3_000_000
 _MAX_NOTICES = 50
+_MAX_BRANCHES = 24
 _MAX_CONDITIONS = 12
 _MAX_CONDITION_TEXT = 160
 
@@ -391,20 +392,27 @@ class _Run:
         gets the first branch, and no code is lost with it. A name that elsewhere switches code is
         a feature and stays assumed.
         """
-        directives = prepared.directives
         if prepared.has_code(k, end):
             return False
         names = {t.text for t in prepared.arguments(k) if t.kind == "identifier"}
         if names & self._feature_names:
             return False
-        defined = set(prepared.defined_in(prepared.branch(k)))
+        other = self._default_of(prepared, k, end)
+        if other is None:
+            return False
+        alternatives = prepared.defined_in(prepared.branch(other))
+        return not set(alternatives).isdisjoint(prepared.defined_in(prepared.branch(k)))
+
+    def _default_of(self, prepared: PreparedFile, k: int, end: int) -> int | None:
+        """The branch that is read when all unknown conditions from `k` on are false."""
+        directives = prepared.directives
         other = directives[k].next
-        while other < end:
+        for _ in range(_MAX_BRANCHES):
+            if other >= end:
+                return None
             if directives[other].name == "else":
-                is_default = True
-            else:
-                is_default = bool(truth(self._condition(prepared, other), self._assumptions)[0])
-            if is_default:
-                return bool(defined & set(prepared.defined_in(prepared.branch(other))))
+                return other
+            if truth(self._condition(prepared, other), self._assumptions)[0]:
+                return other
             other = directives[other].next
-        return False
+        return None

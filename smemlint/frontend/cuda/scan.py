@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from smemlint.frontend.cuda.brackets import find_brackets
@@ -17,10 +17,11 @@ from smemlint.frontend.cuda.heads import (
 )
 from smemlint.frontend.cuda.pieces import FileTable, FunctionTokens
 from smemlint.frontend.cuda.templates import template_heads
-from smemlint.frontend.cuda.tokens import Token, angle_end, words
+from smemlint.frontend.cuda.tokens import CLOSING, Token, angle_end, words
 from smemlint.frontend.cuda.unit import Dropped, TemplateParameter
 
 _LONGEST_HEAD = 4_000
+_DEEPEST_SCOPE = 100
 _ACCESS_WORDS = ("public", "private", "protected")
 
 
@@ -37,7 +38,7 @@ class FoundFunction:
 
 @dataclass(slots=True)
 class FoundRecord:
-    """A record definition; `members` are its data members, constants, aliases, nested records."""
+    """A record definition; `members()` has its data members, constants, aliases and records."""
 
     kind: str
     name: str
@@ -46,7 +47,7 @@ class FoundRecord:
     template: tuple[TemplateParameter, ...]
     specialization: str | None
     bases: tuple[str, ...]
-    members: list[Token] = field(default_factory=list)
+    members: Callable[[], list[Token]]
 
 
 @dataclass(slots=True)
@@ -131,13 +132,15 @@ class _Scanner:
             if text == ";":
                 self._declaration(head, i, scope)
                 head, has_initializer = i + 1, False
-            elif text in ("(", "[") and i in self.brackets.close:
+            elif text in ("(", "["):
                 following = self.brackets.after(i)
-            elif text == "{" and i in self.brackets.close:
+                if i in self.brackets.unclosed:
+                    head = following
+            elif text == "{":
                 following = self.brackets.after(i)
                 if not has_initializer and self._block(head, i, scope):
                     head = following
-            elif text == "}" or (token.kind == "pragma" and head == i):
+            elif text in CLOSING or (token.kind == "pragma" and head == i):
                 head, has_initializer = i + 1, False
             elif text == "=":
                 has_initializer = True
@@ -154,7 +157,7 @@ class _Scanner:
         """Takes the `{..}` at `brace` as what its head says; False when it only is a part of it."""
         tokens = self.tokens
         h = [token for token in tokens[head:brace] if token.kind != "pragma"]
-        if not h or len(h) > _LONGEST_HEAD:
+        if not h or len(h) > _LONGEST_HEAD or len(scope.names) > _DEEPEST_SCOPE:
             return True
         names = namespace_of(h)
         close = self.brackets.close[brace]
@@ -198,7 +201,7 @@ class _Scanner:
             template,
             head.specialization,
             head.bases,
-            list(self._members(brace + 1, close)),
+            lambda: list(self._members(brace + 1, close)),
         )
         self.found.records.append(record)
         if name:
@@ -222,7 +225,7 @@ class _Scanner:
                 if not self._is_member(tokens[head:i], has_initializer):
                     skip.append((head, i + 1))
                 head, has_initializer = i + 1, False
-            elif text == "{" and i in self.brackets.close:
+            elif text == "{":
                 following = self.brackets.after(i)
                 h = tokens[head:i]
                 is_head = h and not has_initializer and len(h) <= _LONGEST_HEAD
@@ -231,7 +234,7 @@ class _Scanner:
                     if function is not None and not _initializes_member(function.tail):
                         skip.append((head, following))
                         head = following
-            elif text in ("(", "[") and i in self.brackets.close:
+            elif text in ("(", "["):
                 following = self.brackets.after(i)
             elif text == "operator":
                 while following < end and tokens[following].text in _OPERATORS:

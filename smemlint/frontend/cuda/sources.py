@@ -12,7 +12,7 @@ from itertools import accumulate, count
 from smemlint.frontend.cuda.pieces import SourceFile
 from smemlint.frontend.cuda.tokens import Lexed, Token, lex_file
 
-_CACHED_CHARACTERS = 3_000_000  # of included files; tokens take about 40 bytes a character
+_CACHED_CHARACTERS = 6_000_000  # of included files; tokens take about 25 bytes a character
 _ANCESTORS = 6
 _INCLUDE_FOLDERS = ("", "include", "inc", "Common", "common", "src")
 _CONDITIONALS = ("if", "ifdef", "ifndef")

@@ -166,7 +166,8 @@ def matching(tokens: Sequence[Token], i: int) -> int:
 
 # No template argument contains these outside brackets.
 _NEVER_IN_ANGLES = frozenset((";", ")", "]", "}", "+=", "-=", "*=", "/=", "%=", "<<=", "<<<"))
-_LONGEST_ANGLES = 20_000
+_LONGEST_ANGLES = 3_000
+_MAX_COMPARISONS = 50  # `<` that are no template brackets; then no further one is tried
 
 
 def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
@@ -206,6 +207,7 @@ def split_commas(tokens: Sequence[Token]) -> list[list[Token]]:
     parts: list[list[Token]] = []
     part: list[Token] = []
     depth = 0
+    tries = _MAX_COMPARISONS
     angle_stop = -1  # commas up to here are inside template brackets
     for i, token in enumerate(tokens):
         if token.kind == "operator":
@@ -215,8 +217,9 @@ def split_commas(tokens: Sequence[Token]) -> list[list[Token]]:
             elif text in CLOSING:
                 depth -= 1
             elif depth == 0 and i > angle_stop:
-                if text == "<" and i and tokens[i - 1].kind == "identifier":
+                if text == "<" and i and tokens[i - 1].kind == "identifier" and tries > 0:
                     angle_stop = max(angle_stop, angle_end(tokens, i))
+                    tries -= angle_stop < i
                 elif text == ",":
                     parts.append(part)
                     part = []
