@@ -59,7 +59,7 @@ def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
         return
     is_alias = h[0].text == "typedef"
     is_kept = is_alias or not in_record or "static" in first_words
-    for begin, first, last in _declarators(h):
+    for begin, first, last in _declarators(h, _record_end(h)):
         name = _name(h, first, last)
         if name is None:
             continue
@@ -101,11 +101,23 @@ def _enum(h: list[Token]) -> Iterator[Declared]:
     yield Declared("enum", token, h[i : close + 1], (), enumerators)
 
 
-def _declarators(h: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
+def _record_end(h: Sequence[Token]) -> int:
+    """Index behind the body of a record that the declaration defines; 0 for none."""
+    is_record = False
+    for i, token in enumerate(h):
+        if token.text == "=":
+            break
+        is_record |= token.text in RECORD_WORDS
+        if token.text == "{":
+            return matching(h, i) + 1 if is_record else 0
+    return 0
+
+
+def _declarators(h: Sequence[Token], start: int) -> Iterator[tuple[int, int, int]]:
     """Each declarator as `(end of the common type, begin, end)`, with its `*` and initializer."""
-    commas = [-1]
+    commas = [start - 1]
     tries = _MAX_COMPARISONS
-    i = 0
+    i = start
     while i < len(h):
         text = h[i].text
         if text in ("(", "[", "{"):
@@ -119,13 +131,13 @@ def _declarators(h: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
         i += 1
     commas.append(len(h))
     if len(commas) == 2:
-        yield 0, 0, len(h)
+        yield start, start, len(h)
         return
-    first = _name(h, 0, commas[1])
+    first = _name(h, start, commas[1])
     if first is None:
         return
     begin = first[0]
-    while begin > 0 and h[begin - 1].text in ("*", "&", "&&", "(", "const", "__restrict__"):
+    while begin > start and h[begin - 1].text in ("*", "&", "&&", "(", "const", "__restrict__"):
         if h[begin - 1].text == "const" and h[begin - 2].text not in ("*", "&"):
             break
         begin -= 1
@@ -140,15 +152,10 @@ def _name(h: Sequence[Token], first: int, last: int) -> tuple[int, bool] | None:
     while i < last:
         token = h[i]
         text = token.text
-        if text in ("=", ":"):
+        if text in ("=", ":", "{"):
             break
         if text == "[":
             if i + 1 < last and h[i + 1].text == "[":  # an attribute
-                i = matching(h, i) + 1
-                continue
-            break
-        if text == "{":
-            if _is_record_body(h, first, i):
                 i = matching(h, i) + 1
                 continue
             break
@@ -183,10 +190,6 @@ def _is_type_only(h: Sequence[Token], opening: int, last: int) -> bool:
     """Whether `( *x )` is followed by a parameter list or dimensions: a declarator in brackets."""
     close = matching(h, opening)
     return close + 1 < last and h[close + 1].text in ("(", "[")
-
-
-def _is_record_body(h: Sequence[Token], first: int, brace: int) -> bool:
-    return any(token.text in RECORD_WORDS for token in h[max(first, brace - 40) : brace])
 
 
 def _constructs(h: Sequence[Token], begin: int, at: int) -> bool:

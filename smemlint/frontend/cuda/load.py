@@ -278,6 +278,10 @@ class CudaUnit:
         """Exact source range of a node; the call site of a macro for what a macro made."""
         return self.table.span(node)
 
+    def line(self, node: c_ast.Node) -> int:
+        """The line of the node's last operand, which nvcc's line table gives an access."""
+        return self.table.last_line(node)
+
     def text(self, span: Span) -> str:
         """Source text of a range."""
         for file in self._source.files.values():

@@ -17,11 +17,12 @@ from smemlint.frontend.cuda.heads import (
 )
 from smemlint.frontend.cuda.pieces import FileTable, FunctionTokens
 from smemlint.frontend.cuda.templates import template_heads
-from smemlint.frontend.cuda.tokens import CLOSING, Token, angle_end, words
+from smemlint.frontend.cuda.tokens import CLOSING, Token, angle_end, spelling_of, words
 from smemlint.frontend.cuda.unit import Dropped, TemplateParameter
 
 _LONGEST_HEAD = 4_000
 _DEEPEST_SCOPE = 100
+_DEEPEST_RECORD = 20
 _ACCESS_WORDS = ("public", "private", "protected")
 
 
@@ -145,8 +146,7 @@ class _Scanner:
             elif text == "=":
                 has_initializer = True
             elif text == "operator" and token.kind == "identifier":
-                while following < scope.end and tokens[following].text in _OPERATORS:
-                    following += 1
+                following = _after_operator(tokens, i)
             elif text == "<" and i > head and tokens[i - 1].text == "template":
                 following = max(angle_end(tokens, i, scope.end), i) + 1
             elif text == ":" and i > head and tokens[i - 1].text in _ACCESS_WORDS:
@@ -214,9 +214,17 @@ class _Scanner:
 
     def _members(self, begin: int, end: int) -> Iterator[Token]:
         """The tokens of a record's body without member functions, friends and access words."""
+        at = begin
+        for first, last in self._left_out(begin, end, 0):
+            yield from self.tokens[at:first]
+            at = max(at, last)
+        yield from self.tokens[at:end]
+
+    def _left_out(self, begin: int, end: int, depth: int) -> list[tuple[int, int]]:
+        """What a record's body has besides its members, in order, in nested records too."""
         tokens = self.tokens
         head = i = begin
-        skip: list[tuple[int, int]] = []  # what to leave out, in order
+        skip: list[tuple[int, int]] = []
         has_initializer = False
         while i < end:
             text = tokens[i].text
@@ -229,7 +237,10 @@ class _Scanner:
                 following = self.brackets.after(i)
                 h = tokens[head:i]
                 is_head = h and not has_initializer and len(h) <= _LONGEST_HEAD
-                if is_head and record_head(h, self.concepts) is None:
+                if is_head and record_head(h, self.concepts) is not None:
+                    if depth < _DEEPEST_RECORD:
+                        skip += self._left_out(i + 1, self.brackets.close[i], depth + 1)
+                elif is_head:
                     function = function_head(h, self.concepts)
                     if function is not None and not _initializes_member(function.tail):
                         skip.append((head, following))
@@ -237,8 +248,7 @@ class _Scanner:
             elif text in ("(", "["):
                 following = self.brackets.after(i)
             elif text == "operator":
-                while following < end and tokens[following].text in _OPERATORS:
-                    following += 1
+                following = _after_operator(tokens, i)
             elif text == "=":
                 has_initializer = True
             elif text == "<" and i > head and tokens[i - 1].text == "template":
@@ -247,11 +257,7 @@ class _Scanner:
                 skip.append((head, i + 1))
                 head = i + 1
             i = max(following, i + 1)
-        at = begin
-        for first, last in skip:
-            yield from tokens[at:first]
-            at = max(at, last)
-        yield from tokens[at:end]
+        return skip
 
     def _is_member(self, h: Sequence[Token], has_initializer: bool) -> bool:
         """Whether a declaration in a record is a data member, alias or enum, not a prototype."""
@@ -264,8 +270,9 @@ class _Scanner:
         is_value = has_initializer and "operator" not in (t.text for t in h[:_LONGEST_HEAD])
         if is_value or len(h) > _LONGEST_HEAD:
             return function_is_not_declared(h)
-        if record_head(h, self.concepts) is not None:
-            return any(t.text == "{" for t in h)
+        brace = next((i for i, token in enumerate(h) if token.text == "{"), len(h))
+        if record_head(h[:brace], self.concepts) is not None:
+            return brace < len(h)
         return function_head(h, self.concepts) is None
 
     def _function(self, head: FunctionHead, brace: int, scope: _Scope) -> None:
@@ -343,8 +350,19 @@ class _Scanner:
         )
 
 
+def _after_operator(tokens: Sequence[Token], i: int) -> int:
+    """Index behind the symbol of `operator` at `i`, which may be a bracket or a `=`."""
+    following = tokens[i + 1 : i + 4]
+    if spelling_of(following[:2]) in ("()", "[]"):
+        return i + 3
+    symbols = 0
+    while symbols < len(following) and following[symbols].text in _OPERATORS:
+        symbols += 1
+    return i + 1 + symbols
+
+
 _OPERATORS = words(
-    """( ) [ ] + - * / % = < > ! & | ^ ~ , == != <= >= <=> && || ++ -- += -= *= /= %= <<= << ->"""
+    "+ - * / % = < > ! & | ^ ~ , == != <= >= <=> && || ++ -- += -= *= /= %= <<= << ->"
 )
 
 

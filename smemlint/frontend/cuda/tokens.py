@@ -237,7 +237,7 @@ def spelling_of(tokens: Sequence[Token]) -> str:
     for token in tokens:
         text = token.text
         if previous and (
-            previous == "," or ((previous[-1].isalnum() or previous[-1] == "_") and _is_word(text))
+            previous == "," or ((previous[-1].isalnum() or previous[-1] in '_"') and _is_word(text))
         ):
             out.append(" ")
         out.append(text)
