@@ -166,7 +166,8 @@ class CudaRecord:
     def _parsed(self) -> c_ast.Struct | c_ast.Union | None:
         from smemlint.frontend.cuda.parse import parse_members
 
-        return parse_members(self.members, self._unit.names, self._unit.table, self.kind, self.name)
+        names = self._unit.names_within((*self._found.outer, *self.template))
+        return parse_members(self.members, names, self._unit.table, self.kind, self.name)
 
     def parse(self) -> c_ast.Struct | c_ast.Union | None:
         """Data members in order, parsed at the first call."""
@@ -219,7 +220,8 @@ class CudaDeclaration:
     def _parsed(self) -> c_ast.Node | None:
         from smemlint.frontend.cuda.parse import parse_declaration
 
-        return parse_declaration(self.tokens, self._unit.names, self._unit.table)
+        names = self._unit.names_within((*self._found.outer, *self.template))
+        return parse_declaration(self.tokens, names, self._unit.table)
 
     def parse(self) -> c_ast.Node | None:
         """`Decl`, `Typedef` or `Enum`, parsed at the first call."""
@@ -258,6 +260,14 @@ class CudaUnit:
         from smemlint.frontend.cuda.spans import SpanTable
 
         return SpanTable(self._source.files)
+
+    def names_within(self, template: Sequence[TemplateParameter]) -> KnownNames:
+        """The known names inside a template: its type parameters are types too."""
+        types = {p.name for p in template if p.kind == "type" and p.name}
+        templates = {p.name for p in template if p.kind == "template" and p.name}
+        if not types and not templates:
+            return self.names
+        return KnownNames(self.names.types | types, self.names.templates | templates)
 
     @cached_property
     def _by_name(self) -> dict[str, list[CudaFunction]]:

@@ -49,6 +49,7 @@ class FoundRecord:
     specialization: str | None
     bases: tuple[str, ...]
     members: Callable[[], list[Token]]
+    outer: tuple[TemplateParameter, ...] = ()
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class FoundDeclaration:
     template: tuple[TemplateParameter, ...]
     tokens: list[Token]
     enumerators: tuple[str, ...] = ()
+    outer: tuple[TemplateParameter, ...] = ()
 
 
 @dataclass(slots=True)
@@ -202,6 +204,7 @@ class _Scanner:
             head.specialization,
             head.bases,
             lambda: list(self._members(brace + 1, close)),
+            scope.outer,
         )
         self.found.records.append(record)
         if name:
@@ -346,6 +349,7 @@ class _Scanner:
                 template,
                 name.tokens,
                 name.enumerators,
+                scope.outer,
             )
         )
 
