@@ -100,6 +100,7 @@ class WarpPattern:
         wavefronts, ideal: what `hardware.wavefronts` says of it; 0 when it can not be told.
         width: bytes that one lane moves, after merging.
         values: values of enclosing loop variables at the first occurrence, for messages.
+        exact: the addresses hold as they are; else only up to a common multiple of the width.
     """
 
     addresses: NDArray[np.int64]
@@ -110,6 +111,7 @@ class WarpPattern:
     ideal: int
     width: int
     values: tuple[tuple[str, int], ...] = ()
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,9 @@ class Access:
             lane not counted.
         wavefronts, ideal: per instruction; None where not known (wavefronts: also async_copy).
         matrices: of ldmatrix and stmatrix.
+        line: the line that the compiler's line table gives the instruction.
         assumptions: what was assumed, in words.
+        conditions: those of them that are conditions of the code, taken to hold.
         reason: why the certainty is not `proved` or `assumed`.
         patterns: the distinct warp patterns, costliest first (at most 64 are kept).
         note: for atomics, which form was modelled, e.g. `atom.add.u32`.
@@ -162,6 +166,8 @@ class Access:
     matrices: int = 0
     note: str = ""
     expression: str = ""
+    line: int = 0
+    conditions: tuple[str, ...] = ()
 
     @property
     def ways(self) -> float:

@@ -404,7 +404,7 @@ class Expressions(Types):
     def write(self, place: Place, value: Value, node: c_ast.Node) -> None:
         """Writes a place for the active threads; shared memory records a store."""
         if place.object.space is Space.SHARED:
-            self.record(AccessKind.STORE, place, node)
+            self.record(AccessKind.STORE, place, node, line_node=self.stored)
         elif place.object.space is Space.LOCAL:
             if place.offset.terms and place.offset.terms[0][0] is _LOST:
                 self.store.forget(place.object, "was written at an index that is not known")
@@ -720,7 +720,9 @@ class Expressions(Types):
             place = self.place(node.lvalue)
             if isinstance(place, Unknown):
                 return value
+            self.stored = node.rvalue if isinstance(place.type, RecordType) else None
             self.write(place, value, node.lvalue)
+            self.stored = None
             return self.convert(value, place.type)
         place = self.place(node.lvalue)
         if isinstance(place, Unknown):

@@ -160,6 +160,7 @@ class Machine:
         self.max_steps = max_steps
         self.max_trips = MAX_TRIPS
         self.sequence = 0
+        self.stored: c_ast.Node | None = None  # the value of the assignment under way
 
     # ---- provided by the parts
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.kernel import evaluate_kernel
-from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed
+from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from smemlint.evaluate.kernel import Task
-    from smemlint.facts import Access, Span
+    from smemlint.facts import Access
     from smemlint.frontend.cuda.unit import Function, Unit
 
 _SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
@@ -52,20 +53,35 @@ class SettingsLike(Protocol):
     kernels: Mapping[str, object]
 
 
-def evaluate_project(sources: Sequence[SourceLike], settings: SettingsLike) -> Facts:
+def evaluate_project(
+    sources: Sequence[SourceLike],
+    settings: SettingsLike,
+    crashed: Callable[[NotAnalysed], None] | None = None,
+) -> Facts:
     """The facts of all kernels in `sources` that touch shared memory.
 
     A file that others include is evaluated in up to three of the units that include it, since its
     macros and launches may be theirs; each kernel instance is reported once.
+
+    Args:
+        sources: the files of the run.
+        settings: see `smemlint.config.Settings`.
+        crashed: told of every kernel that an internal error cost; without it, errors are raised.
     """
-    return Project(sources, settings).facts()
+    return Project(sources, settings, crashed).facts()
 
 
 class Project:
     """The files of a run and what is known across them."""
 
-    def __init__(self, sources: Sequence[SourceLike], settings: SettingsLike) -> None:
+    def __init__(
+        self,
+        sources: Sequence[SourceLike],
+        settings: SettingsLike,
+        crashed: Callable[[NotAnalysed], None] | None = None,
+    ) -> None:
         self.settings = settings
+        self._crashed = crashed
         self.sources = {posixpath.normpath(s.path): s for s in sources}
         self._units: dict[str, Unit] = {}
         self._texts: dict[str, str | None] = {}
@@ -154,9 +170,10 @@ class Project:
         kernels: list[KernelFacts] = []
         notes: list[NotAnalysed] = []
         for root in self.roots():
-            found, missing = self._evaluate_unit(self.unit(root))
-            kernels += found
-            notes += missing
+            with self._guarded(root):
+                found, missing = self._evaluate_unit(self.unit(root))
+                kernels += found
+                notes += missing
         return Facts(tuple(kernels), tuple(dict.fromkeys(notes)))
 
     def _evaluate_unit(self, unit: Unit) -> tuple[list[KernelFacts], list[NotAnalysed]]:
@@ -167,17 +184,33 @@ class Project:
             return kernels, notes
         instances = Instances(self, unit)
         for function in functions:
-            groups, missing = instances.of(function)
-            notes += missing
+            groups: list[list[Task]] = []
+            with self._guarded(unit.path, function):
+                groups, missing = instances.of(function)
+                notes += missing
             for tasks in groups:
                 task = tasks[0]
                 key = (function.span, task.instance.template, task.instance.block)
                 if key in self._seen:
                     continue
                 self._seen.add(key)
-                facts = [evaluate_kernel(unit, t, self.settings.arch) for t in tasks]
-                kernels.append(_agreed(facts, tasks))
+                with self._guarded(unit.path, function):
+                    facts = [evaluate_kernel(unit, t, self.settings.arch) for t in tasks]
+                    kernels.append(_agreed(facts, tasks))
         return kernels, notes
+
+    @contextmanager
+    def _guarded(self, path: str, function: Function | None = None) -> Iterator[None]:
+        """An internal error costs one kernel or file, which is said."""
+        try:
+            yield
+        except Exception as error:
+            if self._crashed is None:
+                raise
+            span = function.span if function is not None else Span(path, 1, 1, 1, 1)
+            name = function.name if function is not None else ""
+            what = f"internal error: {type(error).__name__}: {error}"
+            self._crashed(NotAnalysed(span, name, what))
 
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
         """Whether the kernel lies in a file of the run and may touch shared memory."""

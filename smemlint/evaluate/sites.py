@@ -34,6 +34,7 @@ class _Group:
     mask: NDArray[np.bool_]
     width: int
     values: tuple[tuple[str, int], ...]
+    exact: bool
     count: int = 0
 
 
@@ -47,6 +48,7 @@ class _Site:
     array: SharedArray | None
     matrices: int
     operation: str
+    line: int
     groups: dict[tuple[int, bytes, bytes], _Group] = field(default_factory=dict)
     undecided: Unknown | None = None
     assumptions: dict[str, None] = field(default_factory=dict)
@@ -93,7 +95,15 @@ class Sites:
         if key not in self._sites:
             array = event.object.shared if event.object is not None else None
             text = " ".join(self._unit.text(span).split())
-            self._sites[key] = _Site(span, event.kind, text, array, event.matrices, event.operation)
+            self._sites[key] = _Site(
+                span,
+                event.kind,
+                text,
+                array,
+                event.matrices,
+                event.operation,
+                self._unit.line(event.line_node or event.node),
+            )
         return self._sites[key]
 
     def _add_event(self, event: Event) -> None:
@@ -120,7 +130,8 @@ class Sites:
         key = (event.width, addresses.tobytes(), event.mask.tobytes())
         group = site.groups.get(key)
         if group is None:
-            group = _Group(addresses, event.mask, event.width, event.values)
+            exact = isinstance(event.offset, Int) and not event.offset.terms
+            group = _Group(addresses, event.mask, event.width, event.values, exact)
             site.groups[key] = group
         group.count += 1
 
@@ -160,6 +171,8 @@ class Sites:
             matrices=site.matrices,
             note=site.operation,
             expression=site.expression,
+            line=site.line,
+            conditions=tuple(site.assumptions),
         )
 
     def _patterns(self, site: _Site) -> list[WarpPattern] | Unknown:
@@ -195,6 +208,7 @@ class Sites:
                         int(cost[1][k]),
                         width,
                         groups[owners[row]].values,
+                        groups[owners[row]].exact,
                     )
                 )
         return found

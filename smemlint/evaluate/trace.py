@@ -26,7 +26,8 @@ class Event:
         mask: the active threads of the block.
         matrices: of ldmatrix and stmatrix.
         operation: of an atomic, e.g. `add.u32`.
-        is_read: the result of a load or atomic is used.
+        line_node: the expression whose last line the compiler's line table names, where that is
+            not `node`: a vector store is attributed to the value it stores.
     """
 
     node: c_ast.Node
@@ -40,7 +41,7 @@ class Event:
     operation: str = ""
     assumptions: tuple[str, ...] = ()
     values: tuple[tuple[str, int], ...] = ()
-    unrolled: bool = True
+    line_node: c_ast.Node | None = None
 
 
 @dataclass(slots=True)

@@ -62,6 +62,14 @@ class SpanTable:
             self._spans[id(node)] = node, self._find(node)
         return self._spans[id(node)][1]
 
+    def last_line(self, node: c_ast.Node) -> int:
+        """Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1."""
+        numbers = [n for n in _numbers(node) if n < len(self._tokens)]
+        if not numbers:
+            return 1
+        token = self._tokens[max(numbers)]
+        return self._files[token.file].lines(token.start)[0]
+
     def _find(self, node: c_ast.Node) -> Span:
         numbers = [n for n in _numbers(node) if n < len(self._tokens)]
         if not numbers:

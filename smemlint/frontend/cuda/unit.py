@@ -72,7 +72,7 @@ class Function(Protocol):
     span: Span
     """Of the name in the definition."""
     words: frozenset[str]
-    """Identifiers of the body (after preprocessing), and `<<<` if it launches."""
+    """Identifiers and strings of the body after preprocessing, and `<<<` if it launches."""
 
     @property
     def is_kernel(self) -> bool: ...
@@ -145,6 +145,10 @@ class Unit(Protocol):
     def span(self, node: c_ast.Node) -> Span:
         """Exact source range of an expression, statement or declaration; the call site of a macro
         for what a macro made."""
+        ...
+
+    def line(self, node: c_ast.Node) -> int:
+        """The line of the node's last operand, which nvcc's line table gives an access."""
         ...
 
     def text(self, span: Span) -> str:

@@ -1,0 +1,45 @@
+"""SML102: lanes of one warp update one word with an atomic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.facts import AccessKind
+from smemlint.finding import Severity
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import Access, KernelFacts, WarpPattern
+    from smemlint.finding import Finding
+
+
+class AtomicContention(Rule):
+    """Counts the lanes that an atomic has on one word."""
+
+    code = "SML102"
+    name = "atomic-contention"
+    summary = "lanes of one warp update one word with an atomic"
+    severity = Severity.NOTE
+
+    def check_access(
+        self, access: Access, kernel: KernelFacts, settings: Settings
+    ) -> Iterator[Finding]:
+        """One finding for an atomic with several lanes on a word."""
+        if access.kind is not AccessKind.ATOMIC or access.array is None or "one" in access.note:
+            return
+        most = max((_lanes_on_one_word(p) for p in access.patterns), default=1)
+        if most > 1:
+            message = f"{most} lanes update one word of `{access.array.name}`: they take turns"
+            yield self.finding(message, access.span, access=access, weight=most)
+
+
+def _lanes_on_one_word(pattern: WarpPattern) -> int:
+    _, counts = np.unique(pattern.addresses[pattern.active] // 4, return_counts=True)
+    return int(counts.max(initial=1))
+
+
+RULE = AtomicContention()

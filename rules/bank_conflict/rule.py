@@ -1,0 +1,88 @@
+"""SML101: lanes of one warp reach different words of one bank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.facts import AccessKind
+from smemlint.hardware import wavefronts
+from smemlint.rule import Rule
+
+from .padding import padded_pitch
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import Access, KernelFacts, WarpPattern
+    from smemlint.finding import Finding
+
+_VERBS = {
+    AccessKind.LOAD: "reading",
+    AccessKind.LDMATRIX: "reading",
+    AccessKind.STORE: "writing",
+    AccessKind.STMATRIX: "writing",
+    AccessKind.ATOMIC: "updating",
+}
+
+
+class BankConflict(Rule):
+    """Judges the wavefronts of an access against what it would take without conflicts."""
+
+    code = "SML101"
+    name = "bank-conflict"
+    summary = "lanes of one warp reach different words of one bank"
+
+    def check_access(
+        self, access: Access, kernel: KernelFacts, settings: Settings
+    ) -> Iterator[Finding]:
+        """One finding for an access that takes more wavefronts than its ideal."""
+        if access.array is None or access.kind not in _VERBS:
+            return
+        found = _worst(access)
+        if found is None or found[0] <= settings.max_ways:
+            return
+        ways, pattern, spent, ideal = found
+        verb = _VERBS[access.kind]
+        message = f"{ways:g}-way bank conflict {verb} `{access.array.name}`"
+        yield self.finding(
+            message,
+            access.span,
+            access=access,
+            notes=(_proof(pattern, spent, ideal, access),),
+            help=padded_pitch(access, kernel),
+            weight=ways,
+        )
+
+
+def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
+    """Ways, pattern, wavefronts and ideal of the costliest pattern; atomics by distinct words."""
+    best: tuple[float, WarpPattern, int, int] | None = None
+    for pattern in access.patterns:
+        spent, ideal = pattern.wavefronts, pattern.ideal
+        if access.kind is AccessKind.ATOMIC:
+            cost = wavefronts(pattern.addresses, kind="store", width=4, active=pattern.active)
+            spent, ideal = int(cost.wavefronts), int(cost.ideal)
+        if ideal and (best is None or spent / ideal > best[0]):
+            best = spent / ideal, pattern, spent, ideal
+    return best
+
+
+def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
+    lanes = int(pattern.active.sum())
+    words = np.unique(pattern.addresses[pattern.active] // 4)
+    banks = np.unique(words % 32)
+    mean = ""
+    if access.wavefronts is not None and access.ideal is not None:
+        average = access.wavefronts.mean / access.ideal.mean
+        if abs(average - spent / ideal) > 0.005:
+            mean = f"; {average:.3g} times ideal on average over its iterations"
+    where = "".join(f", {name} = {value}" for name, value in pattern.values)
+    return (
+        f"warp {pattern.warp}{where}: {lanes} lanes reach {len(words)} words in {len(banks)} "
+        f"banks, {spent} wavefronts instead of {ideal}{mean}"
+    )
+
+
+RULE = BankConflict()

@@ -1,0 +1,61 @@
+"""SML301: a lane's address is not a multiple of the access width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.facts import AccessKind
+from smemlint.finding import Severity
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import Access, KernelFacts
+    from smemlint.finding import Finding
+
+_ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
+
+
+class MisalignedVector(Rule):
+    """Finds active lanes whose address the hardware refuses."""
+
+    code = "SML301"
+    name = "misaligned-vector"
+    summary = "a lane's address is not a multiple of the access width, which faults"
+    severity = Severity.ERROR
+
+    def check_access(
+        self, access: Access, kernel: KernelFacts, settings: Settings
+    ) -> Iterator[Finding]:
+        """One finding for a misaligned access that no alignment test guards."""
+        if access.array is None or access.width_bytes < 2 or _is_guarded(access):
+            return
+        for pattern in access.patterns:
+            lanes = pattern.active.copy()
+            if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
+                lanes = np.arange(32) < 8 * access.matrices
+            broken = np.flatnonzero((pattern.addresses % pattern.width != 0) & lanes)
+            if not len(broken):
+                continue
+            lane = int(broken[0])
+            offset = int(pattern.addresses[lane]) - access.array.base
+            message = f"misaligned {pattern.width}-byte access of `{access.array.name}`"
+            note = (
+                f"warp {pattern.warp}: lane {lane} is at byte {offset}, which is not a multiple "
+                f"of {pattern.width}; {len(broken)} lanes fault"
+            )
+            yield self.finding(
+                message, access.span, access=access, notes=(note,), weight=len(broken)
+            )
+            return
+
+
+def _is_guarded(access: Access) -> bool:
+    """Whether a condition that could test the alignment was assumed."""
+    return any(test in text for text in access.conditions for test in _ALIGNMENT_TESTS)
+
+
+RULE = MisalignedVector()

@@ -1,0 +1,57 @@
+"""SML401: an index reaches outside its shared array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.facts import AccessKind
+from smemlint.finding import Severity
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import Access, KernelFacts
+    from smemlint.finding import Finding
+
+
+class OutOfBounds(Rule):
+    """Compares exact lane addresses with the declared extent."""
+
+    code = "SML401"
+    name = "out-of-bounds"
+    summary = "an index reaches outside its shared array"
+    severity = Severity.ERROR
+
+    def check_access(
+        self, access: Access, kernel: KernelFacts, settings: Settings
+    ) -> Iterator[Finding]:
+        """One finding where every mask and address is known, none assumed."""
+        array = access.array
+        if array is None or array.bytes is None or access.conditions:
+            return
+        if not access.instance.origin or not access.certainty.is_decided:
+            return
+        for pattern in access.patterns:
+            if not pattern.exact:
+                continue
+            lanes = pattern.active
+            if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
+                lanes = np.arange(32) < 8 * access.matrices
+            offsets = pattern.addresses - array.base
+            outside = lanes & ((offsets < 0) | (offsets + pattern.width > array.bytes))
+            if not outside.any():
+                continue
+            lane = int(np.flatnonzero(outside)[0])
+            where = "".join(f", {name} = {value}" for name, value in pattern.values)
+            message = f"access outside `{array.name}`: byte {int(offsets[lane])} of {array.bytes}"
+            note = (
+                f"warp {pattern.warp}, lane {lane}{where}; {int(outside.sum())} lanes are outside"
+            )
+            yield self.finding(message, access.span, access=access, notes=(note,))
+            return
+
+
+RULE = OutOfBounds()

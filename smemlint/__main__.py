@@ -1,0 +1,5 @@
+"""`python -m smemlint`."""
+
+from smemlint.cli import main
+
+raise SystemExit(main())

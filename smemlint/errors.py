@@ -1,0 +1,31 @@
+"""Errors that a user caused and can mend: each says where and what to do."""
+
+from __future__ import annotations
+
+
+class SmemlintError(Exception):
+    """An error to print without a traceback; the exit code is 2.
+
+    Args:
+        message: what is wrong, lower case, no full stop.
+        hint: what to do about it.
+        where: `path:line`, or empty.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", where: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.where = where
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}{self.message}" + (f"\n  hint: {self.hint}" if self.hint else "")
+
+
+class ConfigError(SmemlintError):
+    """A configuration file or an option that cannot be used."""
+
+
+class SourceError(SmemlintError):
+    """A named file that cannot be read."""

@@ -1,0 +1,71 @@
+"""`smemlint analyze --output-format json`: a contract that outside tools rely on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smemlint.facts import Access, Facts, NotAnalysed, Span, Stat
+
+VERSION = 1
+
+
+def analysis_json(facts: Facts, arch: str) -> str:
+    """Every shared access site of every kernel instance, flagged or not."""
+    accesses = [access_record(a) for k in facts.kernels for a in k.accesses]
+    notes = [*facts.not_analysed, *(n for k in facts.kernels for n in k.not_analysed)]
+    document = {
+        "version": VERSION,
+        "arch": arch,
+        "accesses": accesses,
+        "not_analysed": [_note(n) for n in dict.fromkeys(notes)],
+    }
+    return json.dumps(document, indent=1)
+
+
+def access_record(access: Access) -> dict[str, Any]:
+    """One access; its place begins on the line that the compiler's line table names."""
+    place = span_record(access.span)
+    if access.span.line < access.line <= access.span.end_line:
+        place["line"], place["column"] = access.line, 1
+    instance = access.instance
+    return {
+        **place,
+        "kernel": instance.kernel,
+        "template": dict(instance.template),
+        "block": list(instance.block) if instance.block is not None else None,
+        "array": access.array.name if access.array is not None else None,
+        "kind": str(access.kind),
+        "width_bytes": access.width_bytes,
+        "instructions": access.instructions,
+        "wavefronts": _stat(access.wavefronts),
+        "ideal": _stat(access.ideal),
+        "certainty": str(access.certainty),
+        "assumptions": list(access.assumptions),
+        "reason": access.reason or None,
+    }
+
+
+def span_record(span: Span) -> dict[str, Any]:
+    """Path, lines and columns from 1, end exclusive, columns in code points."""
+    return {
+        "file": span.path,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+    }
+
+
+def _stat(stat: Stat | None) -> dict[str, float] | None:
+    return None if stat is None else {"min": stat.min, "max": stat.max, "mean": stat.mean}
+
+
+def _note(note: NotAnalysed) -> dict[str, Any]:
+    return {
+        "file": note.span.path,
+        "line": note.span.line,
+        "kernel": note.kernel or None,
+        "reason": note.reason,
+    }

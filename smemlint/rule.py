@@ -1,0 +1,71 @@
+"""What a rule is: a small class that judges facts."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from smemlint.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import Access, Facts, KernelFacts, Span
+
+
+class Rule(ABC):  # noqa: B024 - a rule overrides one of the checks
+    """A rule; its folder holds README.md, bad and good kernels beside it.
+
+    Attributes:
+        code, name: never reused.
+        summary: one line, lower case, no full stop.
+        severity: of its findings.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    severity: ClassVar[Severity] = Severity.WARNING
+
+    def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
+        """Findings on all facts of a run."""
+        for kernel in facts.kernels:
+            for access in kernel.accesses:
+                if access.certainty.is_decided or settings.pedantic:
+                    yield from self.check_access(access, kernel, settings)
+
+    def check_access(
+        self, access: Access, kernel: KernelFacts, settings: Settings
+    ) -> Iterator[Finding]:
+        """Findings on one access of one kernel instance."""
+        yield from ()
+
+    def finding(
+        self,
+        message: str,
+        span: Span,
+        *,
+        access: Access | None = None,
+        notes: tuple[str, ...] = (),
+        help: str = "",
+        weight: float = 0.0,
+    ) -> Finding:
+        """A finding of this rule; an access brings its array and its assumptions along."""
+        related: tuple[tuple[Span, str], ...] = ()
+        if access is not None:
+            notes = (*notes, *access.assumptions)
+            if access.array is not None:
+                related = ((access.array.span, f"`{access.array.name}` is declared here"),)
+        return Finding(
+            self.code,
+            self.name,
+            self.severity,
+            message,
+            span,
+            access.certainty if access is not None else None,
+            notes,
+            help,
+            related,
+            access,
+            weight,
+        )

@@ -1,0 +1,50 @@
+"""Source files: read when asked for, decoded without loss of position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+MAX_BYTES = 8 << 20
+"""Larger files are not analysed, which is said."""
+
+
+@dataclass(eq=False)
+class Source:
+    """A file of the run.
+
+    Attributes:
+        path: as given, with forward slashes.
+        given: the text, for standard input; None to read the file.
+        problem: why it cannot be analysed; empty when it can.
+    """
+
+    path: str
+    given: str | None = None
+    problem: str = ""
+
+    @cached_property
+    def text(self) -> str:
+        """The text; empty when the file cannot be read, with `problem` set.
+
+        Invalid UTF-8 is replaced character by character, so that lines and columns stay.
+        """
+        if self.given is not None:
+            return self.given
+        try:
+            data = Path(self.path).read_bytes()
+        except OSError as error:
+            self.problem = f"cannot be read: {error.strerror or error}"
+            return ""
+        if len(data) > MAX_BYTES:
+            self.problem = f"larger than {MAX_BYTES >> 20} MiB"
+            return ""
+        if b"\0" in data[:8192]:
+            self.problem = "binary"
+            return ""
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
+            return data.decode("utf-8-sig", errors="replace")
