@@ -17,9 +17,9 @@ def bank_strip(access: Access | None, term: Terminal) -> str:
     worst = access.worst if access is not None else None
     if worst is None:
         return ""
-    from smemlint.hardware import words_per_bank
+    from smemlint.hardware import bank_words
 
-    counts = words_per_bank(worst.addresses, worst.active, worst.width).tolist()
+    counts = bank_words(worst.addresses, worst.width, worst.active).tolist()
     highest = max(counts)
     busy = sum(c > 0 for c in counts)
     if term.unicode:
