@@ -1,16 +1,41 @@
-"""The hardware: banks, wavefronts and what differs between architectures."""
+"""The hardware: banks, wavefronts and what differs between architectures.
+
+Names are imported when first used, so that asking for an architecture does not import numpy.
+"""
 
 from __future__ import annotations
 
-from smemlint.hardware.arch import ARCHITECTURES, Architecture, architecture, is_measured
-from smemlint.hardware.banks import Cost, wavefronts, words_per_bank
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smemlint.hardware.arch import ARCHITECTURES, Architecture, architecture
+    from smemlint.hardware.banks import Cost, bank_words, wavefronts
 
 __all__ = [
     "ARCHITECTURES",
     "Architecture",
     "Cost",
     "architecture",
-    "is_measured",
+    "bank_words",
     "wavefronts",
-    "words_per_bank",
 ]
+
+_HOMES = {
+    "ARCHITECTURES": "arch",
+    "Architecture": "arch",
+    "architecture": "arch",
+    "Cost": "banks",
+    "bank_words": "banks",
+    "wavefronts": "banks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -1,8 +1,23 @@
-"""What differs between architectures, with its source; what is unknown stays unknown."""
+"""What differs between architectures, with its source; what is unknown stays unknown.
+
+Sources: CUDA C++ Programming Guide, compute capabilities, "technical specifications" and "shared
+memory" (sizes; 32 banks of 4 bytes; lanes on one 32-bit word do not conflict, since sm_50); PTX
+ISA, target notes of `ldmatrix`, `stmatrix` and `cp.async`. The rules of wider accesses, of matrix
+instructions and of atomics are documented nowhere: they were measured, on an H200 (sm_90) only.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+LANES = 32
+BANKS = 32
+WORD = 4
+"""Bytes of a bank's word."""
+WIDEST_ACCESS = 16
+"""Bytes that one lane can move with one shared load or store, on every architecture here."""
+STATIC_SHARED_LIMIT = 48 * 1024
+"""Bytes of `__shared__` variables of known size per block; more needs the dynamic form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,39 +26,43 @@ class Architecture:
 
     Attributes:
         name: e.g. `sm_90`.
-        shared_per_block: bytes of shared memory that one block can opt in to (CUDA C++ Programming
-            Guide, table of technical specifications per compute capability).
-        has_bank_model: the wavefront rules were measured on it.
+        shared_per_block: bytes of shared memory that one block can opt in to.
+        has_ldmatrix, has_stmatrix, has_async_copy: which instructions exist.
+        is_measured: the rules of every kind of access were measured on it; elsewhere only those of
+            loads and stores of up to 4 bytes are known.
     """
 
     name: str
     shared_per_block: int
-    has_bank_model: bool = False
+    has_ldmatrix: bool = True
+    has_stmatrix: bool = False
+    has_async_copy: bool = True
+    is_measured: bool = False
 
 
 _KIB = 1024
 ARCHITECTURES: dict[str, Architecture] = {
     a.name: a
     for a in (
-        Architecture("sm_70", 96 * _KIB),
-        Architecture("sm_72", 96 * _KIB),
-        Architecture("sm_75", 64 * _KIB),
+        Architecture("sm_70", 96 * _KIB, has_ldmatrix=False, has_async_copy=False),
+        Architecture("sm_72", 96 * _KIB, has_ldmatrix=False, has_async_copy=False),
+        Architecture("sm_75", 64 * _KIB, has_async_copy=False),
         Architecture("sm_80", 163 * _KIB),
         Architecture("sm_86", 99 * _KIB),
         Architecture("sm_87", 163 * _KIB),
         Architecture("sm_89", 99 * _KIB),
-        Architecture("sm_90", 227 * _KIB, has_bank_model=True),
-        Architecture("sm_100", 227 * _KIB),
-        Architecture("sm_103", 227 * _KIB),
-        Architecture("sm_120", 99 * _KIB),
+        Architecture("sm_90", 227 * _KIB, has_stmatrix=True, is_measured=True),
+        Architecture("sm_100", 227 * _KIB, has_stmatrix=True),
+        Architecture("sm_103", 227 * _KIB, has_stmatrix=True),
+        Architecture("sm_110", 227 * _KIB, has_stmatrix=True),
+        Architecture("sm_120", 99 * _KIB, has_stmatrix=True),
+        Architecture("sm_121", 99 * _KIB, has_stmatrix=True),
     )
 }
-"""By name. All have 32 banks of 4 bytes; the rules of wide accesses were measured on sm_90 only
-and are taken for the others, which `is_measured` tells."""
 
 
 def architecture(name: str) -> Architecture:
-    """The architecture of that name (`sm_90a` is `sm_90`).
+    """The architecture of that name (`sm_90a` is `sm_90`, `sm_100f` is `sm_100`).
 
     Raises:
         ValueError: the name is unknown.
@@ -55,15 +74,13 @@ def architecture(name: str) -> Architecture:
     return found
 
 
-def is_measured(name: str) -> bool:
-    """Whether the bank model was measured on this architecture."""
-    return architecture(name).has_bank_model
-
-
-def require_bank_model(name: str) -> None:
-    """Checks that the architecture has 32 banks of 4 bytes, as all since sm_50 do.
+def require_bank_rules(name: str, kind: str, width: int) -> None:
+    """Checks that it is known how the architecture serves an access.
 
     Raises:
-        ValueError: the name is unknown.
+        ValueError: the name is unknown, or nobody measured such an access there.
     """
-    architecture(name)
+    if architecture(name).is_measured or (kind in ("load", "store") and width <= WORD):
+        return
+    known = ", ".join(a.name for a in ARCHITECTURES.values() if a.is_measured)
+    raise ValueError(f"{kind} of {width} bytes was not measured on {name}: only on {known}")

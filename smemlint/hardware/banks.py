@@ -1,8 +1,8 @@
 """The shared-memory bank model: how many wavefronts a warp instruction takes.
 
 Measured on an H200 (sm_90) with the profiler's per-launch wavefront counters. A wavefront is one
-pass of the data stage, 32 banks of 4 bytes. An access touches every 4-byte word that it covers;
-lanes on one word of a bank share it, lanes on different words of a bank take turns.
+pass of the data stage, 32 banks of 4 bytes. Lanes on one word of a bank share it, lanes on
+different words of a bank take turns.
 """
 
 from __future__ import annotations
@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.hardware.arch import require_bank_model
+from smemlint.hardware.arch import BANKS, LANES, WORD, require_bank_rules
 from smemlint.hardware.atomics import Serialization, serialization
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-LANES = 32
-BANKS = 32
-WORD = 4
 
 _WIDTHS = {
     "load": (1, 2, 4, 8, 16),
     "store": (1, 2, 4, 8, 16),
     "ldmatrix": (16,),
     "stmatrix": (16,),
+    "atomic": (4,),
 }
-_WORD_BITS = 26
-"""Bits of a sort key that hold the word; the bank stands above them."""
+_MEASURED_MATRICES = {"ldmatrix": (1, 2, 4), "stmatrix": (4,)}
+_ROW_BYTES = BANKS * WORD
 _FEW_ROWS = 256
 _CHUNK = 4096
 """Patterns at a time, so that what they need stays in the cache."""
@@ -63,7 +60,7 @@ def wavefronts(
             warp-wide: lanes from `8 * matrices` on are ignored and `active` has no effect.
         matrices: 1, 2 or 4, for `ldmatrix` and `stmatrix`.
         arch: the target, e.g. `sm_90`.
-        operation: of an atomic, e.g. `add.u32`.
+        operation: of an atomic, a key of `atomics.MEASURED`.
 
     Returns:
         Wavefronts and ideal wavefronts, integer arrays of shape (...).
@@ -72,170 +69,209 @@ def wavefronts(
         ValueError: an active lane's address is not a multiple of the width, or nobody measured the
             combination.
     """
-    require_bank_model(arch)
-    lanes = np.asarray(addresses, dtype=np.int64)
-    if lanes.shape[-1:] != (LANES,):
-        raise ValueError(f"addresses have shape {lanes.shape}: the last axis holds 32 lanes")
-    shape = lanes.shape[:-1]
-    rows = lanes.reshape(-1, LANES)
-    mask = np.ones(rows.shape, dtype=np.bool_)
-    if active is not None:
-        mask = np.broadcast_to(np.asarray(active, dtype=np.bool_), lanes.shape).reshape(-1, LANES)
-    if kind in ("ldmatrix", "stmatrix"):
-        if matrices not in (1, 2, 4):
-            raise ValueError(f"{kind}.x{matrices} does not exist: x1, x2 and x4 do")
-        mask = np.broadcast_to(np.arange(LANES) < 8 * matrices, rows.shape)
-    _check(rows, mask, kind, width)
+    lanes = np.asarray(addresses)
+    if lanes.shape[-1:] != (LANES,) or lanes.dtype.kind not in "iu":
+        raise ValueError(
+            f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
+        )
+    _require_measured(kind, width, matrices, arch)
     rule = serialization(operation) if kind == "atomic" else None
+    if not lanes.size:
+        return Cost(np.zeros(lanes.shape[:-1], np.int64), np.zeros(lanes.shape[:-1], np.int64))
+    shape = lanes.shape[:-1]
+    rows = lanes.astype(np.int64, copy=False).reshape(-1, LANES)
+    mask = _participants(lanes.shape, kind, matrices, active)
+    if width > 1 and (rows & (width - 1) != 0).any(where=True if mask is None else mask):
+        raise ValueError(f"misaligned: an address is not a multiple of {width} bytes")
     parts = [
-        _cost(rows[i : i + _CHUNK], mask[i : i + _CHUNK], kind, width, rule)
+        _cost(
+            rows[i : i + _CHUNK], None if mask is None else mask[i : i + _CHUNK], kind, width, rule
+        )
         for i in range(0, len(rows), _CHUNK)
-    ] or [_cost(rows, mask, kind, width, rule)]
+    ]
+    if len(parts) == 1:
+        return Cost(parts[0].wavefronts.reshape(shape), parts[0].ideal.reshape(shape))
     return Cost(
         np.concatenate([p.wavefronts for p in parts]).reshape(shape),
         np.concatenate([p.ideal for p in parts]).reshape(shape),
     )
 
 
+def bank_words(
+    addresses: NDArray[np.int64], width: int, active: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """Distinct words that the active lanes touch in each of the 32 banks, of shape (32,).
+
+    Args:
+        addresses: byte addresses of shape (n,).
+        width: bytes that a lane moves.
+        active: of shape (n,); all by default.
+    """
+    lanes = np.asarray(addresses) if active is None else np.asarray(addresses)[active]
+    words = np.unique(lanes[:, None] // WORD + np.arange(max(width // WORD, 1)))
+    return np.bincount(words % BANKS, minlength=BANKS)
+
+
+def _require_measured(kind: str, width: int, matrices: int, arch: str) -> None:
+    widths = _WIDTHS.get(kind)
+    if widths is None:
+        raise ValueError(f"unknown kind {kind!r}: one of {', '.join(_WIDTHS)}")
+    if width not in widths:
+        known = ", ".join(map(str, widths))
+        raise ValueError(f"{kind} of {width} bytes a lane was not measured: {known} were")
+    if kind in _MEASURED_MATRICES and matrices not in _MEASURED_MATRICES[kind]:
+        known = ", ".join(f"x{n}" for n in _MEASURED_MATRICES[kind])
+        raise ValueError(f"{kind}.x{matrices} was not measured: {known} were")
+    require_bank_rules(arch, kind, width)
+
+
+def _participants(
+    shape: tuple[int, ...], kind: str, matrices: int, active: ArrayLike | None
+) -> NDArray[np.bool_] | None:
+    """The lanes that take part, of shape (n, 32); None for all."""
+    if kind in _MEASURED_MATRICES:
+        if matrices == 4:
+            return None
+        return np.broadcast_to(np.arange(LANES) < 8 * matrices, shape).reshape(-1, LANES)
+    if active is None:
+        return None
+    mask = np.broadcast_to(np.asarray(active, dtype=np.bool_), shape).reshape(-1, LANES)
+    return None if mask.all() else mask
+
+
 def _cost(
     rows: NDArray[np.int64],
-    mask: NDArray[np.bool_],
+    mask: NDArray[np.bool_] | None,
     kind: str,
     width: int,
     rule: Serialization | None,
 ) -> Cost:
-    if rule is not None:
-        return _atomic(rows, mask, rule)
-    if kind in ("ldmatrix", "stmatrix") or (kind == "store" and width == 16):
-        return _passes(rows, mask, width, 8)
-    if width <= 4:
-        return _passes(rows, mask, width, 32)
-    return _passes(rows, mask, width, 16) if kind == "store" else _wide_load(rows, mask, width)
+    if rule is Serialization.BY_LANE:
+        return _lanes_per_bank(rows, mask)
+    if kind == "load" and width > WORD:
+        return _wide_load(rows, mask, width)
+    return _passes(rows, mask, width, min(LANES, _ROW_BYTES // width))
 
 
-def words_per_bank(
-    addresses: NDArray[np.int64], active: NDArray[np.bool_], width: int
-) -> NDArray[np.int64]:
-    """Distinct words that the active lanes of one warp touch in each of the 32 banks.
+def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int) -> Cost:
+    """8- and 16-byte loads: lanes that pair up over the whole warp halve the passes."""
+    size = _ROW_BYTES // width
+    paired = _pairs_up(rows, mask)
+    if not paired.any():
+        return _passes(rows, mask, width, size)
+    if paired.all():
+        return _passes(rows, mask, width, 2 * size)
+    cost = Cost(np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64))
+    for chosen, lanes in ((paired, 2 * size), (~paired, size)):
+        part = _passes(rows[chosen], None if mask is None else mask[chosen], width, lanes)
+        cost.wavefronts[chosen], cost.ideal[chosen] = part.wavefronts, part.ideal
+    return cost
 
-    Args:
-        addresses: byte addresses of shape (32,).
-        active: of shape (32,).
-        width: bytes that a lane moves.
+
+def _pairs_up(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Whether every lane's address equals that of lane l^1, or every lane's that of l^2.
+
+    An inactive lane matches anything.
     """
-    first = addresses[active] // WORD
-    words = np.unique(first[:, None] + np.arange(max(width // WORD, 1)))
-    return np.bincount(words % BANKS, minlength=BANKS)
+    found = np.zeros(len(rows), dtype=np.bool_)
+    for bit in (1, 2):
+        pairs = rows.reshape(len(rows), -1, 2, bit)
+        equal = pairs[:, :, 0] == pairs[:, :, 1]
+        if mask is not None:
+            both = mask.reshape(pairs.shape)
+            equal |= ~(both[:, :, 0] & both[:, :, 1])
+        found |= equal.reshape(len(rows), -1).all(axis=1)
+    return found
 
 
-def _check(rows: NDArray[np.int64], mask: NDArray[np.bool_], kind: str, width: int) -> None:
-    if kind == "atomic":
-        if width != 4:
-            raise ValueError(f"atomics of {width} bytes were not measured")
-    elif kind not in _WIDTHS:
-        known = ", ".join([*_WIDTHS, "atomic"])
-        raise ValueError(f"unknown kind {kind!r}: one of {known}")
-    elif width not in _WIDTHS[kind]:
-        raise ValueError(f"a {kind} of {width} bytes a lane does not exist")
-    if width > 1 and ((rows & (width - 1)).astype(np.bool_) & mask).any():
-        raise ValueError(f"misaligned: an address is not a multiple of {width} bytes")
+def _passes(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int, size: int) -> Cost:
+    """One pass for every `size` neighbouring lanes; a group without an active lane costs nothing.
+
+    Aligned vectors of 8 or 16 bytes either coincide or share no word, and cover whole groups of
+    banks: a pass sees 128 / width wide banks, each of which serves one vector at a time.
+    """
+    groups = (len(rows), LANES // size)
+    unit = max(width, WORD)
+    if mask is None:
+        keys, bank_shift = _bank_keys(rows, unit)
+        degrees = _degrees(keys.reshape(-1, size), bank_shift).reshape(groups)
+        return Cost(degrees.sum(axis=1), np.full(len(rows), groups[1], dtype=np.int64))
+    grouped = mask.reshape(-1, size)
+    some = np.take_along_axis(rows.reshape(-1, size), grouped.argmax(axis=1)[:, None], axis=1)
+    used = grouped.any(axis=1)
+    some[~used] = rows.flat[mask.argmax()]
+    # A lane that takes no part repeats the address of one that does, which costs nothing.
+    keys, bank_shift = _bank_keys(np.where(grouped, rows.reshape(-1, size), some), unit)
+    degrees = np.where(used, _degrees(keys, bank_shift), 0).reshape(groups)
+    return Cost(degrees.sum(axis=1), used.reshape(groups).sum(axis=1))
 
 
-def _degree(words: NDArray[np.int32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The most distinct words in one bank, of shape (n,); words of shape (n, k) under a mask."""
-    used = mask.any(axis=1)
-    if not mask.all():
-        # A lane that takes no part repeats the word of one that does, which costs nothing.
-        some = np.take_along_axis(words, mask.argmax(axis=1)[:, None], axis=1)
-        words = np.where(mask, words, some)
-    keys = words | ((words & (BANKS - 1)) << _WORD_BITS)
+def _bank_keys(
+    rows: NDArray[np.int64], unit: int
+) -> tuple[NDArray[np.int32] | NDArray[np.int64], int]:
+    """Sort keys, equal for one unit of `unit` bytes, with the bank above the unit's row.
+
+    Returns:
+        The keys, in a fresh array, and how far to shift one right for its bank.
+    """
+    offsets = rows - (int(rows.min()) & -_ROW_BYTES)
+    wide_banks = _ROW_BYTES // unit
+    units = offsets >> _log2(unit)
+    bank_shift = 57
+    if int(offsets.max()) < 1 << 31:  # half as wide to sort
+        units, bank_shift = units.astype(np.int32), 26
+    return (units & (wide_banks - 1)) << bank_shift | units >> _log2(wide_banks), bank_shift
+
+
+def _log2(power: int) -> int:
+    return power.bit_length() - 1
+
+
+def _degrees(keys: NDArray[np.int32] | NDArray[np.int64], bank_shift: int) -> NDArray[np.int64]:
+    """The most distinct keys in one bank, of shape (n,) for keys of shape (n, lanes)."""
     keys.sort(axis=1)
-    runs = _longest_runs if len(keys) > _FEW_ROWS else _longest_runs_of_few
     fresh = keys[:, 1:] != keys[:, :-1]
-    same = keys[:, 1:] >> _WORD_BITS == keys[:, :-1] >> _WORD_BITS
-    return np.where(used, runs(fresh, same), 0)
+    banks = keys >> bank_shift
+    same = banks[:, 1:] == banks[:, :-1]
+    if len(keys) <= _FEW_ROWS:
+        return _longest_runs_of_few(fresh, same)
+    return _longest_runs(fresh, same)
 
 
 def _longest_runs(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Most distinct keys in one bank, column by column: fast for many rows.
 
     Args:
-        fresh: whether a sorted key differs from the one before it, of shape (n, k - 1).
+        fresh: whether a sorted key differs from the one before it, of shape (n, lanes - 1).
         same: whether it lies in the same bank as the one before it.
     """
-    count = np.ones(len(fresh), dtype=np.int32)
+    count = np.ones(len(fresh), dtype=np.uint8)
     best = count.copy()
-    for new, stay in zip(np.ascontiguousarray(fresh.T), np.ascontiguousarray(same.T), strict=True):
+    for new, stay in zip(
+        np.ascontiguousarray(fresh.T).view(np.uint8),
+        np.ascontiguousarray(same.T).view(np.uint8),
+        strict=True,
+    ):
+        # In another bank the key is fresh, so (count * 0) + 1 starts its run.
+        count *= stay
         count += new
-        count = np.where(stay, count, np.int32(1))
         np.maximum(best, count, out=best)
     return best.astype(np.int64)
 
 
 def _longest_runs_of_few(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The same in a fixed number of array operations: fast for few rows."""
-    seen = np.cumsum(fresh, axis=1)
-    before = np.maximum.accumulate(np.where(same, 0, seen), axis=1)
-    return 1 + (seen - before).max(axis=1, initial=0)
+    seen = np.cumsum(fresh, axis=1, dtype=np.int64)
+    before = np.maximum.accumulate(seen * ~same, axis=1)
+    longest: NDArray[np.int64] = (seen - before).max(axis=1, initial=0)
+    return 1 + longest
 
 
-def _words(rows: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Word numbers, moved together by whole rows of banks so that they fit a sort key."""
-    first = int(rows.min(initial=np.iinfo(np.int64).max)) if rows.size else 0
-    words = (rows - (first & -(BANKS * WORD))) >> 2
-    return words.astype(np.int32)
-
-
-def _group_degrees(
-    rows: NDArray[np.int64], mask: NDArray[np.bool_], width: int, size: int
-) -> NDArray[np.int64]:
-    """Degree of every group of `size` neighbouring lanes, of shape (n, 32 // size)."""
-    n = len(rows)
-    per_lane = max(width // WORD, 1)
-    words = _words(rows)[:, :, None] + np.arange(per_lane, dtype=np.int32)
-    lanes = np.broadcast_to(mask[:, :, None], words.shape)
-    groups = n * (LANES // size)
-    return _degree(
-        words.reshape(groups, size * per_lane), lanes.reshape(groups, size * per_lane)
-    ).reshape(n, LANES // size)
-
-
-def _passes(rows: NDArray[np.int64], mask: NDArray[np.bool_], width: int, size: int) -> Cost:
-    """One pass for every `size` lanes; a group without an active lane costs nothing."""
-    degrees = _group_degrees(rows, mask, width, size)
-    used = mask.reshape(len(rows), LANES // size, size).any(axis=2)
-    return Cost(degrees.sum(axis=1), used.sum(axis=1).astype(np.int64))
-
-
-def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_], width: int) -> Cost:
-    """8- and 16-byte loads: lanes that pair up over the whole warp halve the passes."""
-    size = 128 // width
-    single = _passes(rows, mask, width, size)
-    paired = _pairs_up(rows, mask)
-    if not paired.any():
-        return single
-    double = _passes(rows[paired], mask[paired], width, 2 * size)
-    single.wavefronts[paired] = double.wavefronts
-    single.ideal[paired] = double.ideal
-    return single
-
-
-def _pairs_up(rows: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each lane's address equals that of lane l^1 (or each that of l^2)."""
-    found = np.zeros(len(rows), dtype=np.bool_)
-    lanes = np.arange(LANES)
-    for bit in (1, 2):
-        other = lanes ^ bit
-        equal = (rows == rows[:, other]) | ~mask | ~mask[:, other]
-        found |= equal.all(axis=1)
-    return found
-
-
-def _atomic(rows: NDArray[np.int64], mask: NDArray[np.bool_], rule: Serialization) -> Cost:
-    used = mask.any(axis=1).astype(np.int64)
-    if rule is Serialization.BY_WORD:
-        return Cost(_group_degrees(rows, mask, 4, LANES).reshape(len(rows)), used)
-    bank = rows // WORD % BANKS
-    index = np.arange(len(rows))[:, None] * BANKS + bank
-    counts = np.bincount(index[mask], minlength=len(rows) * BANKS)
+def _lanes_per_bank(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> Cost:
+    """Every active lane of a bank takes a turn, those on one word too."""
+    slots = np.arange(len(rows))[:, None] * BANKS + (rows // WORD & (BANKS - 1))
+    used: NDArray[np.int64] = np.ones(len(rows), dtype=np.int64)
+    if mask is not None:
+        slots, used = slots[mask], np.asarray(mask.any(axis=1), dtype=np.int64)
+    counts = np.bincount(slots.ravel(), minlength=len(rows) * BANKS)
     return Cost(counts.reshape(len(rows), BANKS).max(axis=1, initial=0), used)
