@@ -1,24 +1,14 @@
-"""Lowering of expressions; see `lower` for the contract."""
+"""Lowering of expressions; see `parse` for the contract."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.lower_types import (
-    CannotLower,
-    Types,
-    closing,
-    split_at_commas,
-    text_at,
-)
+from smemlint.frontend.cuda.lower_special import Special, string_literal
+from smemlint.frontend.cuda.lower_types import CannotLower, closing, split_at_commas, text_at
 from smemlint.frontend.cuda.names import Word
-from smemlint.frontend.cuda.vocabulary import (
-    BUILTIN_TYPES,
-    FUNCTION_SPECIFIERS,
-    OPERATORS,
-    QUALIFIERS,
-)
+from smemlint.frontend.cuda.vocabulary import BUILTIN_TYPES, OPERATORS, QUALIFIERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,44 +22,54 @@ _NUMBERS = (
 # What follows a parenthesised name when it was an operand and no cast.
 _AFTER_OPERAND = frozenset(
     (
-        ")", ",", ";", "]", "?", ":", "=", "==", "+", "/", "%", "<", ">", ".", "->", "|", "||",
+        ")", ",", ";", "]", "?", ":", "=", "==", "/", "%", "<", ">", ".", "->", "|", "||",
         "&&", "}", "^", "+=", "-=", "*=", "/=", "!=", "<<", "<=", ">=", "[", "...",
     )
 )  # fmt: skip
-_CAST_OR_BINARY = frozenset(("*", "&", "-"))
+_CAST_OR_BINARY = frozenset(("*", "&", "-", "+"))
 
 
-class Expressions(Types):
+class Expressions(Special):
     """Lowers expressions."""
-
-    def statements(self, words: Sequence[Word], i: int, stop: int) -> None:
-        """Lowers the statements of a block."""
-        raise NotImplementedError
 
     # ---- lists
 
     def arguments(self, words: Sequence[Word]) -> None:
-        """Comma-separated arguments; a type among them becomes `__type((T)0)`."""
+        """Comma-separated arguments, where `T` is `__type((T)0)` and `pack...` `__expand(pack)`."""
         for k, part in enumerate(split_at_commas(words)):
+            at = part[0]
             if k:
-                self.op(",", part[0])
-            is_type = self.is_type_word(part[0]) and part[0].text not in self.variables
-            if is_type and self.reads_as_type(part) and (len(part) > 1 or part[0].text in BUILTIN_TYPES):
-                self.name("__type", part[0])
-                self.op("(", part[0])
-                self.op("(", part[0])
+                self.op(",", at)
+            is_type = self.is_type_word(at) and at.text not in self.variables
+            if part[-1].text == "..." and len(part) > 1:
+                self.call("__expand", part[:-1], at)
+            elif (
+                is_type and self.reads_as_type(part) and (len(part) > 1 or at.text in BUILTIN_TYPES)
+            ):
+                self.name("__type", at)
+                for bracket in ("(", "("):
+                    self.op(bracket, at)
                 self.type_id(part)
-                self.op(")", part[0])
-                self.emit("INT_CONST_DEC", "0", part[0])
-                self.op(")", part[0])
+                self.op(")", at)
+                self.emit("INT_CONST_DEC", "0", at)
+                self.op(")", at)
             else:
                 self.expression(part)
 
-    def call(self, name: str, words: Sequence[Word], at: Word) -> None:
-        """`name(words)`."""
-        self.name(name, at)
+    def _fold(self, inner: Sequence[Word], at: Word) -> None:
+        """`(init + ... + pack)` as `(__fold(init, pack))`."""
+        dots = next(k for k, word in enumerate(inner) if word.text == "...")
+        left, right = inner[:dots], inner[dots + 1 :]
+        if left and left[-1].kind == "operator" and left[-1].text not in (")", "]", "}"):
+            left = left[:-1]  # the operator is not kept: what it folds is not evaluated
+        if right and right[0].kind == "operator" and right[0].text in (*OPERATORS, ","):
+            right = right[1:]
+        self.name("__fold", at)
         self.op("(", at)
-        self.arguments(words)
+        self.expression(left)
+        if left and right:
+            self.op(",", at)
+        self.expression(right)
         self.op(")", at)
 
     # ---- expressions
@@ -91,7 +91,7 @@ class Expressions(Types):
                 self._number(word)
                 return i + 1, True
             case "string":
-                self.emit("STRING_LITERAL", _string(word.text), word)
+                self.emit("STRING_LITERAL", string_literal(word.text), word)
                 return i + 1, True
             case "character":
                 self.emit("CHAR_CONST", word.text[word.text.index("'") :], word)
@@ -139,74 +139,35 @@ class Expressions(Types):
         else:
             self.emit("FLOAT_CONST", text, word)
 
-    def _identifier(
-        self, words: Sequence[Word], i: int, after_operand: bool
-    ) -> tuple[int, bool]:
+    def _identifier(self, words: Sequence[Word], i: int, after_operand: bool) -> tuple[int, bool]:
         word, following = words[i], text_at(words, i + 1)
         match word.text:
             case "sizeof" | "alignof" | "_Alignof" | "__alignof__":
-                return self._size(words, i)
+                return self.size(words, i)
             case "new":
-                return self._new(words, i), True
+                return self.new(words, i), True
             case "delete" | "throw" | "co_await":
                 j = closing(words, i + 1) + 1 if following == "[" else i + 1
                 if j >= len(words):
                     self.emit("INT_CONST_DEC", "0", word)
                 return j, False
             case "asm" | "__asm__" | "__asm":
-                return self._asm(words, i), True
+                return self.asm(words, i), True
             case "constexpr" | "mutable" | "noexcept" | "typename" | "template":
                 return i + 1, after_operand
         if (word.text in BUILTIN_TYPES or word.text in QUALIFIERS) and i + 1 < len(words):
             return self._functional_cast(words, i), True
         if following == "{" and not after_operand:
             end = closing(words, i + 1)
-            is_type = self.is_type_word(word)
-            self.call(f"mk {word.text}" if is_type else word.text, words[i + 2 : end], word)
+            self.call(f"mk {word.text}", words[i + 2 : end], word)
             return end + 1, True
         if following == "<<<":
-            return self._launch(words, i), True
+            return self.launch(words, i), True
         if following == "(" and self.is_type_word(word) and word.text not in self.variables:
             self.name(f"mk {word.text}", word)
         else:
             self.name(word.text, word)
         return i + 2 if following == "..." else i + 1, True
-
-    def _size(self, words: Sequence[Word], i: int) -> tuple[int, bool]:
-        word = words[i]
-        if text_at(words, i + 1) == "...":
-            self.name("__sizeof_pack", word)
-            return closing(words, i + 2) + 1, True
-        if text_at(words, i + 1) != "(":
-            self.emit("SIZEOF", "sizeof", word)
-            return i + 1, False
-        end = closing(words, i + 1)
-        inner = words[i + 2 : end]
-        if word.text != "sizeof":
-            self.call("__alignof", inner, word)
-            return end + 1, True
-        self.emit("SIZEOF", "sizeof", word)
-        self.op("(", words[i + 1])
-        if self.reads_as_type(inner):
-            self.type_id(inner)
-        else:
-            self.expression(inner)
-        self.op(")", words[end])
-        return end + 1, True
-
-    def _new(self, words: Sequence[Word], i: int) -> int:
-        word = words[i]
-        self.name("__new", word)
-        self.op("(", word)
-        self.op(")", word)
-        i += 1
-        if text_at(words, i) == "(":
-            i = closing(words, i) + 1
-        while i < len(words) and (words[i].kind == "identifier" or words[i].text == "*"):
-            i += 1
-        while text_at(words, i) in ("(", "[", "{"):
-            i = closing(words, i) + 1
-        return i
 
     def _functional_cast(self, words: Sequence[Word], i: int) -> int:
         """`int(x)`, `unsigned{}`: a cast."""
@@ -227,37 +188,15 @@ class Expressions(Types):
         self.op(")", words[i])
         return end + 1
 
-    def _launch(self, words: Sequence[Word], i: int) -> int:
-        """`k<<<g, b>>>` as `__launch(k, g, b)`; the arguments follow as a call of it."""
-        end = i + 2
-        while end < len(words):
-            if words[end].text in ("(", "[", "{") and words[end].kind == "operator":
-                end = closing(words, end)
-            elif [w.text for w in words[end : end + 3]] == [">", ">", ">"]:
-                break
-            end += 1
-        if end >= len(words):
-            raise CannotLower("a launch without `>>>`")
-        word = words[i]
-        self.name("__launch", word)
-        self.op("(", word)
-        self.name(word.text, word)
-        self.op(",", words[i + 1])
-        self.arguments(words[i + 2 : end])
-        self.op(")", words[end])
-        return end + 3
-
     # ---- operators
 
-    def _operator(
-        self, words: Sequence[Word], i: int, after_operand: bool
-    ) -> tuple[int, bool]:
+    def _operator(self, words: Sequence[Word], i: int, after_operand: bool) -> tuple[int, bool]:
         word = words[i]
         match word.text:
             case "(":
                 return self._parenthesis(words, i, after_operand)
             case "[" if not after_operand:
-                return self._lambda(words, i), True
+                return self.lambda_(words, i), True
             case "[":
                 end = closing(words, i)
                 self.op("[", word)
@@ -316,9 +255,7 @@ class Expressions(Types):
         self.name(following.text, following)
         return i + 2
 
-    def _parenthesis(
-        self, words: Sequence[Word], i: int, after_operand: bool
-    ) -> tuple[int, bool]:
+    def _parenthesis(self, words: Sequence[Word], i: int, after_operand: bool) -> tuple[int, bool]:
         """A cast, a call's arguments, or a parenthesised expression."""
         end = closing(words, i)
         inner = words[i + 1 : end]
@@ -336,8 +273,8 @@ class Expressions(Types):
         self.op("(", words[i])
         if after_operand:
             self.arguments(inner)
-        elif any(w.text == "..." for w in inner):
-            self.name("__fold", words[i])
+        elif _has_fold(inner):
+            self._fold(inner, words[i])
         else:
             self.expression(inner)
         self.op(")", words[end])
@@ -362,112 +299,11 @@ class Expressions(Types):
         after, saw_type = self.specifiers(words, 0, emit=False)
         return saw_type and self.pointers(words, after, emit=False) == len(words)
 
-    # ---- lambdas and inline PTX
 
-    def _lambda(self, words: Sequence[Word], i: int) -> int:
-        """`[..](P p) {..}` as `__lambda(1, ({ P p; .. }))`: the number of parameters, the body."""
-        j = closing(words, i) + 1
-        if text_at(words, j) == "<":
-            depth = 0
-            while j < len(words):
-                depth += (words[j].text == "<") - (words[j].text == ">")
-                j += 1
-                if depth == 0:
-                    break
-        while text_at(words, j) in FUNCTION_SPECIFIERS:
-            j += 1
-        params: list[list[Word]] = []
-        if text_at(words, j) == "(":
-            end = closing(words, j)
-            params = split_at_commas(words[j + 1 : end])
-            j = end + 1
-        while j < len(words) and words[j].text != "{":
-            j += 1
-        if j >= len(words):
-            raise CannotLower("a lambda without a body")
-        end = closing(words, j)
-        at = words[i]
-        params = [p for p in params if [w.text for w in p] != ["void"]]
-        self.name("__lambda", at)
-        self.op("(", at)
-        self.emit("INT_CONST_DEC", str(len(params)), at)
-        for bracket in (",", "(", "{"):
-            self.op(bracket, at)
-        for k, param in enumerate(params):
-            if not self.parameter(param, f"__unnamed{k}"):
-                raise CannotLower("a parameter of a lambda")
-            self.op(";", param[-1])
-        self.statements(words, j + 1, end)
-        for bracket in ("}", ")", ")"):
-            self.op(bracket, words[end])
-        return end + 1
-
-    def _asm(self, words: Sequence[Word], i: int) -> int:
-        """`asm("..." : "=r"(x) : "r"(p))` as `asm("...", __out("=r", x), __in("r", p))`."""
-        at = words[i]
-        i += 1
-        while text_at(words, i) in ("volatile", "__volatile__", "goto", "inline"):
-            i += 1
-        if text_at(words, i) != "(":
-            raise CannotLower("asm without operands")
-        end = closing(words, i)
-        sections = _asm_sections(words[i + 1 : end])
-        self.name("asm", at)
-        self.op("(", at)
-        template = "".join(_body(w.text) for w in sections[0] if w.kind == "string")
-        self.emit("STRING_LITERAL", f'"{template}"', at)
-        for name, section in zip(("__out", "__in"), sections[1:3], strict=False):
-            for operand in split_at_commas(section):
-                self._asm_operand(name, operand)
-        self.op(")", words[end])
-        return end + 1
-
-    def _asm_operand(self, name: str, words: Sequence[Word]) -> None:
-        k = 0
-        while text_at(words, k) == "[":
-            k = closing(words, k) + 1
-        if k >= len(words) or words[k].kind != "string":
-            raise CannotLower("an operand of asm")
-        constraint = words[k]
-        opening = k + 1
-        while opening < len(words) and words[opening].kind == "string":
-            opening += 1
-        if text_at(words, opening) != "(":
-            raise CannotLower("an operand of asm")
-        self.op(",", constraint)
-        self.name(name, constraint)
-        self.op("(", constraint)
-        self.emit("STRING_LITERAL", _string(constraint.text), constraint)
-        self.op(",", constraint)
-        self.expression(words[opening + 1 : closing(words, opening)])
-        self.op(")", constraint)
-
-
-def _asm_sections(words: Sequence[Word]) -> list[list[Word]]:
-    sections: list[list[Word]] = [[]]
+def _has_fold(words: Sequence[Word]) -> bool:
     i = 0
     while i < len(words):
-        word = words[i]
-        if word.kind == "operator" and word.text in ("(", "[", "{"):
-            end = closing(words, i)
-            sections[-1] += words[i : end + 1]
-            i = end
-        elif word.kind == "operator" and word.text in (":", "::"):
-            sections += [[] for _ in word.text]
-        else:
-            sections[-1].append(word)
-        i += 1
-    return sections
-
-
-def _body(literal: str) -> str:
-    """The text between the quotes, escapes kept; raw strings are escaped."""
-    raw = re.fullmatch(r'(?:u8|[uUL])?R"([^(]*)\((.*)\)\1"', literal, re.S)
-    if raw is not None:
-        return raw[2].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    inner = literal[literal.index('"') + 1 :]
-    return re.sub(r"\\\r?\n", "", inner[:-1] if inner.endswith('"') else inner)
-
-
-def _string(literal: str) -> str:
-    return f'"{_body(literal)}"'
+        if words[i].text == "...":
+            return True
+        i += words[i].reach + 1
+    return False

@@ -59,13 +59,7 @@ class Emitter:
 
 def closing(words: Sequence[Word], i: int) -> int:
     """Index of the bracket that closes `words[i]`; the last index when nothing does."""
-    depth = 0
-    for j in range(i, len(words)):
-        if words[j].kind == "operator":
-            depth += (words[j].text in ("(", "[", "{")) - (words[j].text in (")", "]", "}"))
-            if depth == 0:
-                return j
-    return len(words) - 1
+    return min(i + words[i].reach, len(words) - 1)
 
 
 def text_at(words: Sequence[Word], i: int) -> str:
@@ -73,30 +67,50 @@ def text_at(words: Sequence[Word], i: int) -> str:
     return words[i].text if 0 <= i < len(words) else ""
 
 
-def split_at_commas(words: Sequence[Word]) -> list[list[Word]]:
+def split_at_commas(words: Sequence[Word]) -> list[Sequence[Word]]:
     """The parts between top-level commas, empty ones left out."""
-    parts: list[list[Word]] = [[]]
-    i = 0
+    parts: list[Sequence[Word]] = []
+    begin = i = 0
     while i < len(words):
         word = words[i]
-        if word.kind == "operator" and word.text in ("(", "[", "{"):
-            end = closing(words, i)
-            parts[-1] += words[i : end + 1]
-            i = end
-        elif word.kind == "operator" and word.text == ",":
-            parts.append([])
-        else:
-            parts[-1].append(word)
-        i += 1
+        if word.text == "," and word.kind == "operator":
+            parts.append(words[begin:i])
+            begin = i + 1
+        i += word.reach + 1
+    parts.append(words[begin:])
     return [part for part in parts if part]
+
+
+def find_top_level(words: Sequence[Word], text: str, i: int = 0) -> int:
+    """Index of the first operator of that spelling outside of brackets; the length if none."""
+    while i < len(words):
+        if words[i].text == text and words[i].kind == "operator":
+            return i
+        i += words[i].reach + 1
+    return len(words)
 
 
 class Types(Emitter):
     """Lowers specifiers, pointers, declarators and type-ids."""
 
     def expression(self, words: Sequence[Word]) -> None:
-        """Lowers an expression."""
+        """Lowers an expression; an empty one lowers to nothing."""
         raise NotImplementedError
+
+    def arguments(self, words: Sequence[Word]) -> None:
+        """Lowers comma-separated arguments."""
+        raise NotImplementedError
+
+    def statements(self, words: Sequence[Word], i: int, stop: int) -> None:
+        """Lowers the statements of a block."""
+        raise NotImplementedError
+
+    def call(self, name: str, words: Sequence[Word], at: Word) -> None:
+        """`name(words)`."""
+        self.name(name, at)
+        self.op("(", at)
+        self.arguments(words)
+        self.op(")", at)
 
     # ---- recognition
 
@@ -109,7 +123,7 @@ class Types(Emitter):
             text in BUILTIN_TYPES
             or text in RECORD_WORDS
             or text in QUALIFIERS
-            or text in ("auto", "enum")
+            or text == "auto"
             or word.is_type
             or text in self.types
             or text.split("<", 1)[0].rsplit("::", 1)[-1] in self.types
@@ -125,12 +139,15 @@ class Types(Emitter):
             return False
         end = self.pointers(words, after, emit=False)
         if end == len(words):
+            if end > after:
+                return True
             named = [w for w in words[:after] if w.text not in QUALIFIERS]
-            if len(words) == 1 or end == after:
-                return self.is_type_word(named[-1]) or len(named) > 1
-            return True
+            return len(named) > 1 or self.is_type_word(named[-1])
         if words[end].text == "(" and text_at(words, end + 1) in ("&", "*"):
-            return True
+            inside = self.pointers(words, end + 1, emit=False)
+            return text_at(words, inside) == ")"
+        if words[end].text == "(" and text_at(words, end + 1) == ")":  # `void()`
+            return end + 2 == len(words) and self.is_type_word(words[0])
         return words[end].text == "[" and self.is_type_word(words[0])
 
     def is_surely_type(self, words: Sequence[Word]) -> bool:
@@ -145,9 +162,7 @@ class Types(Emitter):
 
     # ---- lowering
 
-    def specifiers(
-        self, words: Sequence[Word], i: int, *, emit: bool = True
-    ) -> tuple[int, bool]:
+    def specifiers(self, words: Sequence[Word], i: int, *, emit: bool = True) -> tuple[int, bool]:
         """A declaration's specifiers from `i`: the index after them, and whether a type was one."""
         saw_type = False
         while i < len(words):
@@ -170,7 +185,7 @@ class Types(Emitter):
             elif text in ATTRIBUTES and text_at(words, i + 1) == "(":
                 i = self.attribute(words, i, emit=emit)
                 continue
-            elif text in (*RECORD_WORDS, "enum") and not saw_type:
+            elif text in RECORD_WORDS and not saw_type:
                 end = self._elaborated(words, i, emit=emit)
                 if end == i:
                     break
@@ -269,54 +284,57 @@ class Types(Emitter):
 
     def declarator(self, words: Sequence[Word], i: int) -> int:
         """`x`, `x[N]`, `(&x)[N]`, `(*f)(int)` from `i`: the index after it; `i` when none."""
-        begin = i
         if text_at(words, i) == "(":
             end = closing(words, i)
             self.op("(", words[i])
-            inner = self.pointers(words[:end], i + 1)
-            self.declarator(words[:end], inner)
+            inner = self.pointers(words, i + 1)
+            if self.declarator(words, inner) != end:
+                raise CannotLower("a declarator that is none")
             self.op(")", words[end])
-            i = end + 1
-            if text_at(words, i) == "(":  # a pointer to a function: what it takes is of no interest
-                end = closing(words, i)
-                self.op("(", words[i])
-                self.op(")", words[end])
-                i = end + 1
-        elif i < len(words) and words[i].kind == "identifier":
+            return self._behind_declarator(words, end + 1)
+        if i < len(words) and words[i].kind == "identifier":
             self.variables.add(words[i].text)
             self.name(words[i].text, words[i])
             i += 1
-        if i == begin:
-            return i
+            return self.extents(words, i)
+        return i
+
+    def _behind_declarator(self, words: Sequence[Word], i: int) -> int:
+        """Extents, or the parameters of a pointer to a function, which are of no interest."""
+        if text_at(words, i) == "(":
+            end = closing(words, i)
+            self.op("(", words[i])
+            self.op(")", words[end])
+            i = end + 1
         return self.extents(words, i)
 
     def parameter(self, words: Sequence[Word], unnamed: str) -> bool:
-        """A function's parameter; its default value is left out. False when there is none."""
-        cut = next((k for k, w in enumerate(_top_level(words)) if w.text == "="), None)
-        if cut is not None:
-            cut = next(k for k, w in enumerate(words) if w is _top_level(words)[cut])
-            words = words[:cut]
+        """A function's parameter without its default value. False when there is none."""
+        words = words[: find_top_level(words, "=")]
         if not words or words[0].text == "..." or [w.text for w in words] == ["void"]:
             return False
         i, saw_type = self.specifiers(words, 0)
         if not saw_type and not any(w.text in QUALIFIERS for w in words[:i]):
             raise CannotLower("a parameter without a type")
         i = self.pointers(words, i)
-        while text_at(words, i) == "auto":
+        if text_at(words, i) == "auto":  # `Concept auto x`
             i = self.pointers(words, i + 1)
+        if text_at(words, i) == "(" and text_at(words, i + 1) in ("*", "&", "&&"):
+            inside = self.pointers(words, i + 1, emit=False)
+            if text_at(words, inside) == ")":  # `float (*)[33]` without a name
+                self.op("(", words[i])
+                self.pointers(words, i + 1)
+                self.name(unnamed, words[inside])
+                self.op(")", words[inside])
+                return self._whole(words, self._behind_declarator(words, inside + 1))
         end = self.declarator(words, i)
         if end == i:
             self.name(unnamed, words[-1])
-            self.extents(words, i)
+            end = self.extents(words, i)
+        return self._whole(words, end)
+
+    @staticmethod
+    def _whole(words: Sequence[Word], end: int) -> bool:
+        if end < len(words) and words[end].text not in ATTRIBUTES:
+            raise CannotLower(f"a parameter goes on with `{words[end].text}`")
         return True
-
-
-def _top_level(words: Sequence[Word]) -> list[Word]:
-    found: list[Word] = []
-    depth = 0
-    for word in words:
-        if word.kind == "operator":
-            depth += (word.text in ("(", "[", "{")) - (word.text in (")", "]", "}"))
-        if depth == 0:
-            found.append(word)
-    return found

@@ -33,7 +33,7 @@ class Word:
         glued: the next raw token follows without a blank.
         is_type: said to be a type by `typename` or `decltype`.
         operand: of a `cast`: the words of its type.
-        has_arguments: a template-id.
+        reach: of an opening bracket: how many words later the closing one stands.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ class Word:
     glued: bool = False
     is_type: bool = False
     operand: tuple[Word, ...] = ()
-    has_arguments: bool = False
+    reach: int = 0
 
 
 class Names:
@@ -64,14 +64,15 @@ class Names:
         i = 0
         while i < len(tokens):
             i = self._word(tokens, i, number, out)
+        _pair_brackets(out)
         return out
 
     def _word(self, tokens: Sequence[Token], i: int, number: int, out: list[Word]) -> int:
         token = tokens[i]
+        if token.text == "#" and _text(tokens, i + 1) == "pragma":
+            return _pragma(tokens, i, number, out)
         if not _starts_name(tokens, i, out):
-            out.append(
-                Word(token.kind, token.text, number + i, number + i, _is_glued(tokens, i))
-            )
+            out.append(Word(token.kind, token.text, number + i, number + i, _is_glued(tokens, i)))
             return i + 1
         if token.text in ALTERNATIVE_OPERATORS:
             text = ALTERNATIVE_OPERATORS[token.text]
@@ -94,17 +95,9 @@ class Names:
         cast = self._cast(tokens, i, number, out)
         if cast:
             return cast
-        end, text, has_arguments, is_decltype = self._qualified(tokens, i, out)
-        out.append(
-            Word(
-                "identifier",
-                text,
-                number + start,
-                number + end - 1,
-                is_type=is_type or is_decltype,
-                has_arguments=has_arguments,
-            )
-        )
+        end, text, is_decltype = self._qualified(tokens, i, out)
+        is_type = is_type or is_decltype
+        out.append(Word("identifier", text, number + start, number + end - 1, is_type=is_type))
         return end
 
     def _cast(self, tokens: Sequence[Token], i: int, number: int, out: list[Word]) -> int:
@@ -121,13 +114,11 @@ class Names:
         out.append(Word("cast", tokens[i].text, number + begin, number + end, operand=operand))
         return end + 1
 
-    def _qualified(
-        self, tokens: Sequence[Token], i: int, out: list[Word]
-    ) -> tuple[int, str, bool, bool]:
-        """End, spelling, whether it has template arguments, whether it is a decltype."""
+    def _qualified(self, tokens: Sequence[Token], i: int, out: list[Word]) -> tuple[int, str, bool]:
+        """End, spelling, whether it is a decltype."""
         is_member = bool(out) and out[-1].text in (".", "->")
         text = ""
-        has_arguments = is_decltype = False
+        is_decltype = False
         if tokens[i].text == "::":
             i += 1
         while i < len(tokens):
@@ -140,6 +131,10 @@ class Names:
                 end = _operator_end(tokens, i)
                 text += spelling_of(tokens[i:end])
                 i = end
+                end = angle_end(tokens, i) if _text(tokens, i) == "<" else -1
+                if end > 0 and _text(tokens, end + 1) == "(":
+                    text += spelling_of(tokens[i : end + 1])
+                    i = end + 1
             else:
                 text += name
                 i += 1
@@ -147,7 +142,7 @@ class Names:
                 end = self._arguments_end(tokens, i, text, is_member)
                 if end > 0:
                     text += f"<{spelling_of(tokens[i + 1 : end])}>"
-                    i, has_arguments = end + 1, True
+                    i = end + 1
             if _text(tokens, i) != "::" or i + 1 >= len(tokens):
                 break
             if tokens[i + 1].kind != "identifier" and tokens[i + 1].text != "~":
@@ -159,11 +154,9 @@ class Names:
             if _text(tokens, i) == "~":
                 text += "~"
                 i += 1
-        return i, text, has_arguments, is_decltype
+        return i, text, is_decltype
 
-    def _arguments_end(
-        self, tokens: Sequence[Token], i: int, spelled: str, is_member: bool
-    ) -> int:
+    def _arguments_end(self, tokens: Sequence[Token], i: int, spelled: str, is_member: bool) -> int:
         """Index of the `>` if the `<` at `i` opens template arguments, else -1."""
         end = angle_end(tokens, i)
         if end < 0:
@@ -182,6 +175,36 @@ class Names:
         if after in _AFTER_TEMPLATE_ID or following is None or following.kind == "identifier":
             return end
         return end if name.endswith("_v") or is_qualified or name in self._templates else -1
+
+
+def _pair_brackets(words: Sequence[Word]) -> None:
+    """Sets the reach of every opening bracket; one that nothing closes reaches to the end."""
+    opened: list[int] = []
+    for i, word in enumerate(words):
+        if word.kind == "operator":
+            if word.text in ("(", "[", "{"):
+                opened.append(i)
+            elif word.text in (")", "]", "}") and opened:
+                begin = opened.pop()
+                words[begin].reach = i - begin
+    for begin in opened:
+        words[begin].reach = len(words)
+
+
+def _pragma(tokens: Sequence[Token], i: int, number: int, out: list[Word]) -> int:
+    """Appends the pragma that a macro with the body `#pragma ..` made; the index after it."""
+    end = i + 2
+    call = tokens[i]
+    while end < len(tokens) and _is_of_call(tokens[end], call):
+        end += 1
+    text = " ".join(token.text for token in tokens[i + 2 : end])
+    out.append(Word("pragma", text, number + i, number + end - 1))
+    return end
+
+
+def _is_of_call(token: Token, call: Token) -> bool:
+    same_place = (token.file, token.start, token.end) == (call.file, call.start, call.end)
+    return token.macro is not None and same_place
 
 
 def _starts_name(tokens: Sequence[Token], i: int, out: list[Word]) -> bool:

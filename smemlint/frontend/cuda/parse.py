@@ -4,22 +4,37 @@ The trees are pycparser's `c_ast` with CUDA words in it:
 
 | CUDA | in the tree |
 | --- | --- |
-| `__shared__`, `constexpr` | `Decl.storage` |
+| `__shared__`, `extern`, `static`, `constexpr` | `Decl.storage` |
+| `alignas(16)`, `__align__(16)` | `Decl.align`; of a local record: that of its first member |
 | a type word, template-id or qualified name | `IdentifierType([spelling])`, `ID(spelling)` |
+| `unsigned int` and its like | `IdentifierType(['unsigned', 'int'])` |
 | `T& x`, `T&& x`, `T (&x)[N]` | `PtrDecl` with quals `['&']` or `['&&']` |
 | `static_cast<T>(e)`, `int(e)` | `Cast`; `reinterpret_cast<T&>(e)` is `*(T*)&(e)` |
-| `T(x)`, `T{x}` of a known type | `FuncCall(ID('mk T'), ..)` |
+| `T(x)` of a known type, any `T{x}` | `FuncCall(ID('mk T'), ..)` |
+| `{a, b}` in an expression | `FuncCall(ID('__brace'), ..)` |
+| a type as argument of a call | `FuncCall(ID('__type'), [Cast(type, 0)])` |
+| `f<64>(x)`, `s.template f<64>(x)` | calls of `ID('f<64>')`, `StructRef(s, '.', ID('f<64>'))` |
 | `k<<<g, b>>>(a)` | `FuncCall(FuncCall(ID('__launch'), [k, g, b]), [a])` |
 | `[&](P p) {..}` | `FuncCall(ID('__lambda'), [number of parameters, Compound])` |
+| `f(pack...)`; `(pack + ...)` | `__expand(pack)` as argument; `__fold(pack)` |
+| `sizeof...(P)`; `alignof(e)` of an expression | `ID('__sizeof_pack')`; `__alignof(e)` |
 | `for (T x : r)` | `For` with `T x = __range(r)` |
-| `if constexpr (c)`; `if (T x = e)` | `If(__constexpr(c))`; a block with the declaration |
+| `if constexpr (c)` | `If` of `__constexpr(c)` |
+| `if (T x = e)`, `if (T x = e; c)`, also `switch` | a block: the declaration, the `If` |
 | `asm("..":"=r"(x):"r"(p))` | `FuncCall(ID('asm'), ["..", __out("=r", x), __in("r", p)])` |
 | `auto [a, b] = e` | `auto a = __get(0, e), b = __get(1, e)` |
 | `T x(a)`; `T x{a}` | `Decl.init` `__ctor(a)`; `InitList` |
 | `static_assert(c)` | `FuncCall(ID('__static_assert'), [c])` |
+| `using X = T` | `Typedef` |
 | constructor `: m(a)` | a first statement `__init(m, a)` |
 | `true`, `nullptr`, `this` | `ID` |
-| default of a parameter | `Decl.init` of the parameter |
+| `new T[n]`; `delete p`; `throw e` | `__new()`; `p`; `e` |
+| default of a parameter or member | `Decl.init` |
+| `#pragma unroll 4`, also from a macro | `Pragma('unroll 4')` before its loop |
+
+In the template of `asm`, `%[name]` is the operand's number. A parameter without a name is called
+`__unnamed0`, by its position. Methods of local records are not in the tree, so a call of one is a
+call of something unknown; nor are captures, `catch` blocks, clobbers and attributes.
 
 A statement that cannot be lowered or parsed becomes an empty one and is a `Dropped`; a header that
 cannot becomes `__unparsed`, and its body stays.
@@ -31,24 +46,23 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from smemlint.frontend.cuda.lower_statements import Region, Statements
-from smemlint.frontend.cuda.lower_types import CannotLower, split_at_commas
+from smemlint.frontend.cuda.lower_statements import Statements
+from smemlint.frontend.cuda.lower_types import CannotLower, find_top_level, split_at_commas
 from smemlint.frontend.cuda.names import Names, Word, declared_variables
-from smemlint.frontend.cuda.stream import GrammarToken, SyntaxFailure, parse
+from smemlint.frontend.cuda.recover import parse_with_recovery
+from smemlint.frontend.cuda.stream import SyntaxFailure, parse
 from smemlint.frontend.cuda.tokens import lex, spelling_of, split_commas
 from smemlint.frontend.cuda.unit import Dropped, ParsedFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from smemlint.facts import Span
+    from smemlint.frontend.cuda.lower_records import Aside
     from smemlint.frontend.cuda.pieces import FunctionTokens, KnownNames
     from smemlint.frontend.cuda.spans import SpanTable
     from smemlint.frontend.cuda.tokens import Token
     from smemlint.frontend.cuda.unit import TemplateParameter
-
-MAX_DROPS = 25
-"""Statements of one function that recovery drops before it gives the function up."""
 
 
 class _Piece:
@@ -65,11 +79,10 @@ class _Piece:
         self.first = table.extend(tokens)
         own = frozenset(p.name for p in template if p.name and p.kind != "value")
         variables = declared_variables(tokens) - names.types - own
-        templates = names.templates
         self.lowering = Statements(names.types | own, variables)
-        self._reader = Names(variables, templates)
+        self._reader = Names(variables, names.templates)
 
-    def words(self, tokens: Sequence[Token], offset: int) -> list[Word]:
+    def words(self, tokens: Sequence[Token], offset: int = 0) -> list[Word]:
         """Words of a part of the tokens that begins at `offset`."""
         found = self._reader.words(tokens, self.first + offset)
         for word in found:
@@ -84,42 +97,43 @@ class _Piece:
         """Where a word stands."""
         return self.table.span_of(word.first, word.last)
 
+    def dropped(self) -> list[Dropped]:
+        """What the lowering lost."""
+        return [Dropped(self.span(lost.word), lost.reason) for lost in self.lowering.lost]
 
-def parse_function(
-    pieces: FunctionTokens, names: KnownNames, table: SpanTable
-) -> ParsedFunction:
+
+def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) -> ParsedFunction:
     """The tree of a function definition, with what it lost."""
-    template = (*pieces.template, *pieces.outer)
-    parts = (pieces.head, pieces.params, pieces.initializers, pieces.body)
-    tokens = [token for part in parts for token in part]
     if not pieces.body:
         return ParsedFunction(None)
-    piece = _Piece(tokens, names, table, template)
+    parts = (pieces.head, pieces.params, pieces.initializers, pieces.body)
+    tokens = [token for part in parts for token in part]
+    piece = _Piece(tokens, names, table, (*pieces.template, *pieces.outer))
     offsets = [sum(len(p) for p in parts[:k]) for k in range(4)]
     head, params, initializers, body = (
         piece.words(part, offset) for part, offset in zip(parts, offsets, strict=True)
     )
     low = piece.lowering
     at = piece.at(offsets[3])
-    defaults = _signature(piece, pieces.name, head, params, at)
+    defaults = _signature(low, pieces.name, head, params, at)
     low.op("{", at)
     _initializers(low, initializers)
     low.statements(body, 1, len(body) - 1)
     low.op("}", body[-1])
-    dropped = [Dropped(piece.span(lost.word), lost.reason) for lost in low.lost]
-    tree, more = _parse_with_recovery(low.out, low.regions, piece)
+    dropped = piece.dropped()
+    tree, more = parse_with_recovery(low.out, low.regions, table)
     function = tree.ext[0] if tree is not None and tree.ext else None
     if not isinstance(function, c_ast.FuncDef):
         return ParsedFunction(None, (*dropped, *more))
+    more += _put_asides(function, low.asides, piece)
     _set_defaults(function, defaults, names, table)
     return ParsedFunction(function, (*dropped, *more))
 
 
 def _signature(
-    piece: _Piece, name: str, head: list[Word], params: list[Word], at: Word
-) -> list[list[Word]]:
+    low: Statements, name: str, head: list[Word], params: list[Word], at: Word
+) -> list[Sequence[Word]]:
     """Emits `result name(params)`; returns each parameter's default value."""
-    low = piece.lowering
     begin = len(low.out)
     try:
         after, saw_type = low.specifiers(head, 0)
@@ -131,25 +145,25 @@ def _signature(
         low.emit("VOID", "void", at)
     low.name("".join(c if c.isalnum() or c == "_" else "_" for c in name) or "anonymous", at)
     low.op("(", at)
-    defaults: list[list[Word]] = []
+    defaults: list[Sequence[Word]] = []
     for k, param in enumerate(split_at_commas(params)):
-        begin = len(low.out)
+        before_comma = len(low.out)
         if defaults:
             low.op(",", param[0])
+        begin = len(low.out)
+        equals = find_top_level(param, "=")
         try:
             is_parameter = low.parameter(param, f"__unnamed{k}")
         except (CannotLower, IndexError):
             del low.out[begin:]
-            if defaults:
-                low.op(",", param[0])
+            last = param[equals - 1]
             low.emit("INT", "__unparsed", param[0])
-            low.name(param[-1].text if param[-1].kind == "identifier" else f"__unnamed{k}", param[-1])
+            low.name(last.text if last.kind == "identifier" else f"__unnamed{k}", last)
             is_parameter = True
-        if not is_parameter:
-            del low.out[begin:]
-            continue
-        cut = next((i for i, w in enumerate(param) if w.text == "="), len(param))
-        defaults.append(param[cut + 1 :])
+        if is_parameter:
+            defaults.append(param[equals + 1 :])
+        else:
+            del low.out[before_comma:]
     if not defaults:
         low.emit("VOID", "void", at)
     low.op(")", at)
@@ -173,7 +187,10 @@ def _initializers(low: Statements, words: list[Word]) -> None:
 
 
 def _set_defaults(
-    function: c_ast.FuncDef, defaults: list[list[Word]], names: KnownNames, table: SpanTable
+    function: c_ast.FuncDef,
+    defaults: list[Sequence[Word]],
+    names: KnownNames,
+    table: SpanTable,
 ) -> None:
     params = function.decl.type.args
     for param, words in zip(params.params if params is not None else (), defaults, strict=False):
@@ -182,38 +199,35 @@ def _set_defaults(
             param.init = parse_expression_tokens(tokens, names, table) or c_ast.ID("__unparsed")
 
 
-def _parse_with_recovery(
-    tokens: list[GrammarToken], regions: list[Region], piece: _Piece
-) -> tuple[c_ast.FileAST | None, list[Dropped]]:
-    """Parses; at an error the innermost region around it is replaced, and it is tried again."""
+def _put_asides(tree: c_ast.Node, asides: dict[str, Aside], piece: _Piece) -> list[Dropped]:
+    """Puts the members that were parsed on their own in the places that were held for them."""
+    if not asides:
+        return []
     dropped: list[Dropped] = []
-    alive = list(range(len(tokens)))
-    replaced: dict[int, GrammarToken] = {}
-    gone: set[Region] = set()
-    for _ in range(MAX_DROPS):
-        try:
-            return parse([replaced.get(k, tokens[k]) for k in alive]), dropped
-        except SyntaxFailure as failure:
-            at = alive[min(failure.position, len(alive) - 1)]
-            around = [r for r in regions if r.begin <= at < r.end and r not in gone]
-            if not around:
-                return None, [*dropped, Dropped(_place(piece, tokens[at]), str(failure))]
-            region = min(around, key=lambda r: r.end - r.begin)
-            gone.update(r for r in regions if region.begin <= r.begin and r.end <= region.end)
-            dropped.append(Dropped(piece.span(region.word), f"cannot be parsed: {failure}"))
-            line = tokens[region.begin].lineno
-            stand_in = (
-                GrammarToken("ID", "__unparsed", line)
-                if region.is_expression
-                else GrammarToken("SEMI", ";", line)
-            )
-            replaced[region.begin] = stand_in
-            alive = [k for k in alive if not region.begin < k < region.end]
-    return None, [*dropped, Dropped(_place(piece, tokens[0]), "too much of it cannot be parsed")]
+    work: list[c_ast.Node] = [tree]
+    while work:
+        node = work.pop()
+        if isinstance(node, c_ast.Struct | c_ast.Union) and node.decls:
+            node.decls = [
+                member for decl in node.decls for member in _instead(decl, asides, piece, dropped)
+            ]
+        work.extend(child for _, child in node.children())
+    return dropped
 
 
-def _place(piece: _Piece, token: GrammarToken) -> Span:
-    return piece.table.span_of(token.lineno - 1, token.lineno - 1)
+def _instead(
+    decl: c_ast.Node, asides: dict[str, Aside], piece: _Piece, dropped: list[Dropped]
+) -> list[c_ast.Node]:
+    aside = asides.get(getattr(decl, "name", None) or "")
+    if aside is None:
+        return [decl]
+    if not aside.tokens:
+        return []
+    try:
+        return list(parse(aside.tokens).ext)
+    except SyntaxFailure as failure:
+        dropped.append(Dropped(piece.span(aside.word), f"cannot be parsed: {failure}"))
+        return []
 
 
 def _parse_single(piece: _Piece) -> c_ast.Node | None:
@@ -221,7 +235,8 @@ def _parse_single(piece: _Piece) -> c_ast.Node | None:
         tree = parse(piece.lowering.out)
     except SyntaxFailure:
         return None
-    return tree.ext[0] if tree is not None and tree.ext else None
+    _put_asides(tree, piece.lowering.asides, piece)
+    return tree.ext[0] if tree.ext else None
 
 
 def parse_declaration(
@@ -231,13 +246,10 @@ def parse_declaration(
     if not tokens:
         return None
     piece = _Piece(tokens, names, table)
-    words = piece.words(tokens, 0)
+    words = piece.words(tokens)
     low = piece.lowering
     words.append(Word("operator", ";", words[-1].first, words[-1].last))
-    try:
-        low.statement(words, 0, len(words))
-    except (CannotLower, IndexError):
-        return None
+    low.statement(words, 0, len(words))
     if low.lost:
         return None
     found = _parse_single(piece)
@@ -249,74 +261,64 @@ def parse_declaration(
 def parse_members(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable, kind: str, name: str
 ) -> c_ast.Struct | c_ast.Union | None:
-    """The members of a record, as the front end found them."""
+    """The members of a record, as the front end found them; None when they do not parse."""
     piece = _Piece(tokens, names, table)
-    words = piece.words(tokens, 0)
+    words = piece.words(tokens)
     low = piece.lowering
     at = words[0] if words else piece.at()
     low.emit("UNION" if kind == "union" else "STRUCT", kind, at)
     low.name(name or "__anonymous", at)
     low.op("{", at)
-    before = len(low.out)
-    try:
-        low.members(words, 0, len(words))
-    except (CannotLower, IndexError):
-        return None
-    if len(low.out) == before:
-        made = c_ast.Union(name, []) if kind == "union" else c_ast.Struct(name, [])
-        return made
+    if not words:
+        return c_ast.Union(name, []) if kind == "union" else c_ast.Struct(name, [])
+    low.members(words, 0, len(words))
     low.op("}", at)
     low.op(";", at)
-    found = _parse_single(piece)
-    inner = getattr(found, "type", None)
+    if low.lost:  # a layout with a hole in it would be a wrong one
+        return None
+    inner = getattr(_parse_single(piece), "type", None)
     return inner if isinstance(inner, c_ast.Struct | c_ast.Union) else None
 
 
-def parse_expression_tokens(
-    tokens: Sequence[Token], names: KnownNames, table: SpanTable
+def _parse_value(
+    piece: _Piece, words: Sequence[Word], lower: Callable[[Sequence[Word]], None], before: str
 ) -> c_ast.Node | None:
-    """An expression, or None when it is none."""
-    if not tokens:
-        return None
-    piece = _Piece(tokens, names, table)
-    words = piece.words(tokens, 0)
+    """Parses `int x = before (words)` and returns the initializer."""
     low = piece.lowering
-    at = words[0] if words else piece.at()
+    at = words[0]
     low.emit("INT", "int", at)
-    low.name("__expression", at)
+    low.name("__value", at)
     low.op("=", at)
+    if before:
+        low.emit(before.upper(), before, at)
     low.op("(", at)
     try:
-        low.expression(words)
-    except (CannotLower, IndexError):
+        lower(words)
+    except (CannotLower, IndexError, RecursionError):
         return None
     low.op(")", at)
     low.op(";", at)
     return getattr(_parse_single(piece), "init", None)
 
 
+def parse_expression_tokens(
+    tokens: Sequence[Token], names: KnownNames, table: SpanTable
+) -> c_ast.Node | None:
+    """An expression, or None when it is none."""
+    piece = _Piece(tokens, names, table)
+    words = piece.words(tokens)
+    return _parse_value(piece, words, piece.lowering.expression, "") if words else None
+
+
 def parse_type_tokens(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
 ) -> c_ast.Typename | None:
     """A type-id, or None when it is none."""
-    if not tokens:
-        return None
     piece = _Piece(tokens, names, table)
-    words = piece.words(tokens, 0)
-    low = piece.lowering
-    at = words[0] if words else piece.at()
-    low.emit("INT", "int", at)
-    low.name("__type", at)
-    low.op("=", at)
-    low.emit("SIZEOF", "sizeof", at)
-    low.op("(", at)
-    try:
-        low.type_id(words)
-    except (CannotLower, IndexError):
+    words = piece.words(tokens)
+    if not words:
         return None
-    low.op(")", at)
-    low.op(";", at)
-    size = getattr(_parse_single(piece), "init", None)
+    size = _parse_value(piece, words, piece.lowering.type_id, "sizeof")
     operand = getattr(size, "expr", None)
     return operand if isinstance(operand, c_ast.Typename) else None
 

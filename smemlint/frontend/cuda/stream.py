@@ -46,6 +46,11 @@ class TokenLexer:
         self.served = 0
         self.filename = filename
 
+    @property
+    def position(self) -> int:
+        """Index of the token that the parser looks at: it reads one ahead."""
+        return max(min(self.served, len(self._tokens)) - 2, 0)
+
     def token(self) -> GrammarToken | None:
         """The next token; None at the end."""
         if self.served >= len(self._tokens):
@@ -55,25 +60,27 @@ class TokenLexer:
         return self._tokens[self.served - 1]
 
 
+_lexer = TokenLexer()
+
+
 @cache
 def _parser() -> CParser:
-    return CParser(lexer=TokenLexer)
+    return CParser(lexer=lambda *_, **__: _lexer)
 
 
-def parse(tokens: Sequence[GrammarToken]) -> c_ast.FileAST | None:
+def parse(tokens: Sequence[GrammarToken]) -> c_ast.FileAST:
     """The tree of a whole external declaration.
 
     Raises:
         SyntaxFailure: with the position in `tokens` where the parser stopped.
     """
-    parser = _parser()
     try:
-        return parser.parse(tokens, "")
+        tree: c_ast.FileAST = _parser().parse(tokens, "")
     except RecursionError as error:
-        raise SyntaxFailure(len(tokens) // 2, "nested too deeply") from error
-    except Exception as error:  # pycparser raises ParseError, and AssertionError on odd input
-        position = max(min(parser.clex.served, len(tokens)) - 2, 0)
-        raise SyntaxFailure(position, _message(error)) from error
+        raise SyntaxFailure(_lexer.position, "it is nested too deeply") from error
+    except Exception as error:  # ParseError, and AssertionError or the like on odd input
+        raise SyntaxFailure(_lexer.position, _message(error)) from error
+    return tree
 
 
 class SyntaxFailure(Exception):

@@ -44,7 +44,7 @@ ATTRIBUTES = frozenset(
     )
 )  # fmt: skip
 ALIGNMENTS = frozenset(("alignas", "__align__", "_Alignas"))
-RECORD_WORDS = frozenset(("struct", "class", "union"))
+RECORD_WORDS = frozenset(("struct", "class", "union", "enum"))
 CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"))
 STATEMENT_WORDS = frozenset(
     (
