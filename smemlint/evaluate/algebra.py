@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.evaluate.ctypes import BOOL, I32, U64, IntType, common, promoted
+from smemlint.evaluate.forms import Form, combined, form_of, scaled, sum_of
 from smemlint.evaluate.values import Int, Symbol, Unknown, is_zero, settled
 
 if TYPE_CHECKING:
@@ -60,19 +61,21 @@ class Algebra:
     def add(self, a: Int, b: Int, sign: int = 1) -> Int:
         """`a + sign * b`."""
         type = common(a.type, b.type)
-        return _wrapped(_sum(a, b, sign, type))
+        form = sum_of(form_of(a), form_of(b), sign)
+        return _with_form(_wrapped(_sum(a, b, sign, type)), form)
 
     def multiply(self, a: Int, b: Int) -> Int | Unknown:
         """`a * b`; exact where one side has no unknown."""
         type = common(a.type, b.type)
         if a.terms and b.terms:
             return self._fresh("*", a, b, type)
-        if b.terms:
+        if b.terms or (form_of(b).terms and not a.terms):
             a, b = b, a
         factor = b.base
-        return _wrapped(
-            _normal(_mul(a.base, factor), type, [(s, _mul(c, factor)) for s, c in a.terms])
-        )
+        is_linear = isinstance(factor, int) and not form_of(b).terms
+        form = scaled(form_of(a), int(factor)) if is_linear else combined("*", a, b)
+        product = _normal(_mul(a.base, factor), type, [(s, _mul(c, factor)) for s, c in a.terms])
+        return _with_form(_wrapped(product), form)
 
     # ---- division and bits
 
@@ -110,7 +113,8 @@ class Algebra:
         """`a << b`."""
         type = promoted(a.type)
         if b.constant is not None and 0 <= b.constant < type.bits:
-            return self.multiply(Int(a.base, type, a.terms), Int(1 << b.constant, type))
+            power = Int(1 << b.constant, type)
+            return self.multiply(Int(a.base, type, a.terms, a.form), power)
         if a.is_concrete and b.is_concrete:
             amount = (
                 np.clip(b.base, 0, 62) if not isinstance(b.base, int) else min(max(b.base, 0), 62)
@@ -186,10 +190,11 @@ class Algebra:
         if type.is_bool:
             return self.compare("!=", a, Int(0))
         if not a.terms or type.bits >= 32:
-            return _wrapped(Int(a.base, type, a.terms), narrowing=type.bits < 32)
+            wrapped = _wrapped(Int(a.base, type, a.terms), narrowing=type.bits < 32)
+            return _with_form(wrapped, a.form)
         if not type.signed:
             return self.bitwise("&", Int(a.base, I32, a.terms), Int((1 << type.bits) - 1))
-        return Int(a.base, type, a.terms)
+        return Int(a.base, type, a.terms, a.form)
 
     # ---- what is not affine
 
@@ -227,6 +232,10 @@ _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
 }
+
+
+def _with_form(value: Int, form: Form | None) -> Int:
+    return Int(value.base, value.type, value.terms, form)
 
 
 def _plain(value: object) -> Lanes:

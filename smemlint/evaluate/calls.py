@@ -164,8 +164,21 @@ class Calls(Expressions):
             least, most = _arity(function)
             if least <= count <= most:
                 found.append(function)
-        device = [f for f in found if f.is_device]
-        return device or found
+        device = [f for f in found if f.is_device] or found
+        return self._nearest(device, name, node)
+
+    def _nearest(self, found: list[Function], name: str, node: c_ast.FuncCall) -> list[Function]:
+        """Of functions in several namespaces: those of the one that the call names or stands in."""
+        if len({f.scope for f in found}) < 2:
+            return found
+        spelling = getattr(node.name, "name", "")
+        prefix = spelling.split("<", 1)[0].rpartition("::")[0] if isinstance(spelling, str) else ""
+        if prefix:
+            wanted = tuple(prefix.strip(":").split("::"))
+            named = [f for f in found if f.scope[-len(wanted) :] == wanted]
+            return named or found
+        path = self.unit.span(node).path
+        return [f for f in found if f.span.path == path] or found
 
     def _unfollowed_call(self, name: str, node: c_ast.FuncCall) -> Value:
         values = self._evaluate_arguments(node)

@@ -27,6 +27,7 @@ from smemlint.evaluate.ctypes import (
     RecordType,
     VoidType,
 )
+from smemlint.evaluate.forms import atom, form_of, operated, sum_of
 from smemlint.evaluate.machine import Lazy, Place, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.trace import Event
@@ -234,6 +235,8 @@ class Expressions(Types):
                 base if isinstance(base, Unknown) else Unknown("what is indexed is not a pointer")
             )
         moved = self.advance(base, index)
+        if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
+            self.spend(2)
         if isinstance(moved, Unknown):
             return self._lost(base, moved)  # counted: the array is known even so
         return Place(moved.object, moved.offset, moved.target, moved.is_volatile)
@@ -273,7 +276,8 @@ class Expressions(Types):
             if isinstance(pointer.target, ArrayType):
                 return Unknown("the array's inner extent is not known")
             return Unknown(f"the size of `{_type_name(pointer.target)}` is not known")
-        step = self.algebra.multiply(Int(index.base, I64, index.terms), Int(size, I64))
+        wide = Int(index.base, I64, index.terms, form_of(index))
+        step = self.algebra.multiply(wide, Int(size, I64))
         if isinstance(step, Unknown):
             return step
         offset = self.algebra.add(pointer.offset, step, sign)
@@ -605,11 +609,20 @@ class Expressions(Types):
         if isinstance(a, Unknown) or isinstance(b, Unknown):
             return _propagated(a, b)
         if isinstance(a, FloatValue) or isinstance(b, FloatValue):
+            self.spend(1)
             if op in _COMPARISONS:
                 return Unknown("a condition on a floating-point number", is_data=True)
             return a if isinstance(a, FloatValue) else b
+        if self.loops and node.coord is not None:
+            self.spend_on(node)
         if not (isinstance(a, Int) and isinstance(b, Int)):
             return self.operator_call(op, a, b, node)
+        result = self._integer_operation(op, a, b)
+        if isinstance(result, Int) and result.form is None:
+            result.form = operated(op, a, b, signed=result.type.signed)
+        return result
+
+    def _integer_operation(self, op: str, a: Int, b: Int) -> Int | Unknown:
         algebra = self.algebra
         match op:
             case "+":
@@ -730,6 +743,7 @@ class Expressions(Types):
             return place
         if place.object.space is Space.LOCAL and isinstance(place.type, FloatType):
             self.evaluate(node.rvalue)  # an accumulator: its value is never followed
+            self.spend(1)
             return FloatValue(place.type)
         value = self.evaluate(node.rvalue)
         old = self.read(place, node.lvalue)
@@ -806,13 +820,16 @@ class Expressions(Types):
         alignment = 1024 if obj.space is Space.SHARED else 16
         base = Symbol(key, f"&{obj.name}", alignment, nonnegative=True)
         offset = pointer.offset
-        return Int(offset.base, kind, ((base, 1), *offset.terms))
+        form = sum_of(form_of(offset), atom(key, alignment))
+        return Int(offset.base, kind, ((base, 1), *offset.terms), form)
 
     def _as_pointer(self, value: Int, kind: PointerType) -> Value:
         for i, (symbol, factor) in enumerate(value.terms):
             if symbol.key in self.bases and isinstance(factor, int) and factor == 1:
                 rest = value.terms[:i] + value.terms[i + 1 :]
-                return Pointer(self.bases[symbol.key], Int(value.base, I64, rest), kind.target)
+                form = sum_of(form_of(value), atom(symbol.key, symbol.multiple), -1)
+                offset = Int(value.base, I64, rest, form)
+                return Pointer(self.bases[symbol.key], offset, kind.target)
         return Unknown("a pointer is made from a number")
 
     def shared_address(self, value: Value) -> Pointer | Unknown:
@@ -836,9 +853,10 @@ class Expressions(Types):
         match name:
             case "threadIdx":
                 lanes = (g.x, g.y, g.z)[at]
-                return Int(0, U32) if g.block[at] == 1 else Int(lanes, U32)
+                one = isinstance(lanes, int) or g.block[at] == 1
+                return Int(0 if one else lanes, U32, form=atom(f"{name}.{axis}"))
             case "blockDim":
-                return Int(g.block[at], U32)
+                return Int(g.block[at], U32, form=atom(f"{name}.{axis}"))
             case "clusterDim":
                 return self.algebra.symbol(f"{name}.{axis}", f"{name}.{axis}", U32)
         return self.algebra.symbol(f"{name}.{axis}", f"{name}.{axis}", U32, nonnegative=True)

@@ -8,8 +8,10 @@ unknown iteration number, what changes otherwise becomes unknown, and one iterat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from pycparser import c_ast
 
 from smemlint.evaluate.ctypes import (
@@ -21,10 +23,12 @@ from smemlint.evaluate.ctypes import (
     PointerType,
     RecordType,
 )
+from smemlint.evaluate.forms import Form, atom, form_of, power_of_two, sum_of
 from smemlint.evaluate.intrinsics import Intrinsics
 from smemlint.evaluate.machine import Loop, Place, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.types import type_of
+from smemlint.evaluate.unroll import unrolled
 from smemlint.evaluate.values import (
     Aggregate,
     Callable,
@@ -46,8 +50,30 @@ _ROUNDS = 4
 """Attempts to find what a loop with unknown bounds changes."""
 
 
+_Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
+"""Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LoopParts:
+    """The parts of a loop; `first`: the body runs before the condition."""
+
+    node: c_ast.Node
+    cond: c_ast.Node | None
+    step: c_ast.Node | None
+    body: c_ast.Node
+    first: bool
+    unroll: str
+
+
 class Interpreter(Intrinsics):
     """Runs statements; the whole evaluator."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._pragma = ""
+        self._together: dict[int, int] = {}  # loop node -> iterations in one basic block
+        self._changes: dict[int, list[tuple[str, int, int | None]]] = {}
 
     def execute(self, node: c_ast.Node | None) -> None:
         """Runs a statement for the active threads."""
@@ -90,7 +116,7 @@ class Interpreter(Intrinsics):
         pass
 
     def _exec_Pragma(self, node: c_ast.Pragma) -> None:
-        pass
+        self._pragma = node.string or ""
 
     def _exec_DeclList(self, node: c_ast.DeclList) -> None:
         for decl in node.decls:
@@ -123,7 +149,7 @@ class Interpreter(Intrinsics):
         if isinstance(kind, OpaqueType) and node.init is not None and not _is_braced(node.init):
             value = self._initial(node.init, kind)
             kind = type_of(value) if not isinstance(value, Unknown | Callable) else kind
-        obj = Object(node.name, kind, Space.LOCAL, self.key(node, node.name), born=self.mask)
+        obj = self.local(node.name, kind, self.key(node, node.name))
         variable = Variable(obj, kind)
         self.bind(node.name, variable)
         if value is not None:
@@ -519,45 +545,129 @@ class Interpreter(Intrinsics):
         *,
         first: bool,
     ) -> None:
-        """Runs a loop: iteration by iteration while its condition is known, else generalized."""
+        """Runs a loop: iteration by iteration while its condition is known, else generalized.
+
+        How many iterations the compiler puts together depends on what they cost, so a loop is run
+        once to learn that; where it stays a loop it is run again with its variables marked as such.
+        """
+        unroll, self._pragma = self._pragma, ""
+        parts = _LoopParts(node, cond, step, body, first, unroll)
+        if id(node) in self._together:
+            self._run_loop(parts, self._together[id(node)], self._carried_now(node))
+            return
+        mask, returned = self.mask, len(self.frame.returns)
+        size, events = len(self.trace.items), self.trace.events
+        costs = [loop.cost for loop in self.loops]
+        self.store.begin()
+        trips, together = self._run_loop(parts, None, {})
+        self._together[id(node)] = together
+        if trips <= together:
+            self.store.commit()
+            return
+        ends = self.store.rollback()
+        del self.trace.items[size:], self.frame.returns[returned:]
+        self.trace.events, self.mask = events, mask
+        for loop, cost in zip(self.loops, costs, strict=True):
+            loop.cost = cost
+        carried = {
+            key: (o, at, _advance(o.cells.get(at), end, trips))
+            for key, (o, at, end) in ends.items()
+        }
+        carried = {key: cell for key, cell in carried.items() if cell[2] is not None}
+        self._changes[id(node)] = [(o.key, at, by) for o, at, by in carried.values()]
+        self._run_loop(parts, together, carried)
+
+    def _carried_now(self, node: c_ast.Node) -> _Carried:
+        """What the loop changes, in the objects that exist this time."""
+        found: _Carried = {}
+        for key, at, by in self._changes.get(id(node), ()):
+            obj = self.latest.get(key)
+            if obj is not None:
+                found[id(obj), at] = obj, at, by
+        return found
+
+    def _run_loop(
+        self, parts: _LoopParts, together: int | None, carried: _Carried
+    ) -> tuple[int, int]:
+        """Runs a loop once; returns its trips and how many iterations form one basic block.
+
+        Args:
+            parts: of the loop.
+            together: that number where it is known.
+            carried: what the loop changes, to be marked as variable at the head of each block.
+        """
         entry = self.mask
         left = self.none_active()
-        loop = Loop(self.none_active(), self.none_active())
+        name = _counter(parts.node)
+        loop = Loop(self.none_active(), self.none_active(), name)
         self.loops.append(loop)
         assumed = len(self.assumptions)
-        name = _counter(node)
+        starts: list[int] = []
+        is_constant = not self._is_run_time(parts.node, parts.cond)
         try:
-            trips = 0
             while self.mask.any():
-                if not (first and trips == 0) and cond is not None:
-                    value = self.condition(self.evaluate(cond))
-                    if isinstance(value, Unknown) or value.terms:
-                        self._generalized(node, cond, step, body, value)
-                        break
-                    going = (
-                        self.mask & (value.base != 0) if not isinstance(value.base, int) else None
-                    )
+                if not (parts.first and not starts):
+                    going = self._going(parts, len(starts))
                     if going is None:
-                        if not value.base:
-                            break
-                    else:
+                        break
+                    if going is not self.mask:
+                        is_constant = False
                         left = left | (self.mask & ~going)
-                        self.mask = self.mask if going.sum() == self.mask.sum() else going
-                        if not self.mask.any():
+                        self.mask = going
+                        if not going.any():
                             break
-                elif cond is None and not first:
-                    self._generalized(node, cond, step, body, Unknown("the loop has no condition"))
-                    break
-                trips += 1
-                if trips > self.max_trips:
-                    self._generalized(node, cond, step, body, Unknown("the loop is long"))
-                    break
-                self._iteration(name, step, body, loop)
+                if together is not None and len(starts) % together == 0:
+                    self._mark_carried(carried, parts.node, together, len(starts))
+                starts.append(len(self.trace.items))
+                self._iteration(name, parts.step, parts.body, loop)
         finally:
             self.loops.pop()
             del self.assumptions[assumed:]
         alive = self.mask | left | loop.broken
         self.mask = entry if (alive == entry).all() else alive
+        if together is None:
+            together = unrolled(len(starts), loop.cost, parts.unroll, is_constant=is_constant)
+        self.trace.fence_between(starts[together::together])
+        return len(starts), together
+
+    def _going(self, parts: _LoopParts, trips: int) -> Mask | None:
+        """Threads that go on; None when the loop ends for all or was generalized."""
+        if parts.cond is None or trips >= self.max_trips:
+            self._generalized(parts.node, parts.cond, parts.step, parts.body)
+            return None
+        value = self.condition(self.evaluate(parts.cond))
+        if isinstance(value, Unknown) or value.terms:
+            self._generalized(parts.node, parts.cond, parts.step, parts.body)
+            return None
+        if isinstance(value.base, int):
+            return self.mask if value.base else None
+        going = self.mask & (value.base != 0)
+        return self.mask if going.sum() == self.mask.sum() else going
+
+    def _mark_carried(self, carried: _Carried, node: c_ast.Node, together: int, trip: int) -> None:
+        """Gives what the loop changes a form of its own: the compiler sees a variable there."""
+        for obj, at, advance in carried.values():
+            value = obj.cells.get(at)
+            number = value.offset if isinstance(value, Pointer) else value
+            if not isinstance(number, Int) or advance is None:
+                continue
+            alignment = power_of_two(advance * together) if advance else 1
+            before = form_of(number)
+            key = self.key(node, f"{obj.key}+{at}#{trip}")
+            form = sum_of(before, atom(key, alignment)) if trip == 0 else atom(key, alignment)
+            if trip and before.terms:
+                form = Form(form.terms, min(form.alignment, before.alignment))
+            marked = Int(number.base, number.type, number.terms, form)
+            if isinstance(value, Pointer):
+                self.store.set_cell(obj, at, replace(value, offset=marked))
+            else:
+                self.store.set_cell(obj, at, marked)
+
+    def _is_run_time(self, node: c_ast.Node, cond: c_ast.Node | None) -> bool:
+        """Whether the compiler cannot know the trip count: the header names what a launch sets."""
+        init = getattr(node, "init", None)
+        named = {n for part in (init, cond) if part is not None for n in self.names_in(part)}
+        return bool(named & {"threadIdx", "blockDim", "blockIdx", "gridDim"})
 
     def _iteration(self, name: str, step: c_ast.Node | None, body: c_ast.Node, loop: Loop) -> None:
         counter = self.lookup(name) if name else None
@@ -584,7 +694,6 @@ class Interpreter(Intrinsics):
         cond: c_ast.Node | None,
         step: c_ast.Node | None,
         body: c_ast.Node,
-        condition: Int | Unknown,
     ) -> None:
         """One iteration that stands for all: see the module's docstring."""
         loop = self.loops[-1]
@@ -696,6 +805,22 @@ class Interpreter(Intrinsics):
         ):
             return None
         return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
+
+
+def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:
+    """What a cell changes by each iteration; 0 when not by a constant, None for no number."""
+    if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
+        begin, end = begin.offset, end.offset
+    if not isinstance(begin, Int) or not isinstance(end, Int):
+        return None
+    if not isinstance(begin.base, int) or not isinstance(end.base, int):
+        change = np.unique(np.asarray(end.base) - np.asarray(begin.base))
+        if len(change) != 1 or begin.terms != end.terms:
+            return 0
+        total = int(change[0])
+    else:
+        total = end.base - begin.base
+    return total // trips if total % trips == 0 else 0
 
 
 def _is_nonnegative(value: Int) -> bool:

@@ -12,7 +12,7 @@ from smemlint.evaluate.ctypes import FLOAT, ArrayType, CType, OpaqueType, Pointe
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
 from smemlint.evaluate.memory import Object, Space
-from smemlint.evaluate.merge import merged
+from smemlint.evaluate.merge import array_bases, merged
 from smemlint.evaluate.sites import Sites
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.types import scope_of
@@ -77,7 +77,7 @@ def _evaluated(unit: Unit, task: Task, arch: str) -> KernelFacts:
         runs = _split_runs(unit, task, geometry, first)
     sites = Sites(unit, task.instance, task.assumptions, arch)
     for run in runs:
-        sites.add(merged(run.trace))
+        sites.add(merged(run.trace, array_bases(run.machine.arrays.values())))
     arrays: dict[str, SharedArray] = {}
     for obj in first.machine.arrays.values():
         if obj.shared is not None:

@@ -75,10 +75,18 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """Threads that left the innermost loop or switch, or its iteration."""
+    """A loop (or switch) that is under way.
+
+    Attributes:
+        broken, continued: threads that left it, or its iteration.
+        counter: name of the loop variable.
+        cost: operations of all iterations so far, as the compiler's unroller counts them.
+    """
 
     broken: Mask
     continued: Mask
+    counter: str = ""
+    cost: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +160,7 @@ class Machine:
         self.loop_values: list[tuple[str, int]] = []
         self.arrays: dict[str, Object] = {}
         self.bases: dict[str, Object] = {}
+        self.latest: dict[str, Object] = {}
         self.types: dict[str, RecordType] = {}
         self.globals: Scope = {}
         self.split_requests: dict[str, int] = {}
@@ -160,6 +169,7 @@ class Machine:
         self.max_steps = max_steps
         self.max_trips = MAX_TRIPS
         self.sequence = 0
+        self._names: dict[int, frozenset[str]] = {}
         self.stored: c_ast.Node | None = None  # the value of the assignment under way
 
     # ---- provided by the parts
@@ -220,6 +230,27 @@ class Machine:
         if self.trace.is_full:
             raise BudgetExceeded(f"more than {self.trace.limit} shared accesses were made")
 
+    def spend(self, operations: int) -> None:
+        """Counts work that every iteration of every loop around does again."""
+        for loop in self.loops:
+            loop.cost += operations
+
+    def spend_on(self, node: c_ast.Node) -> None:
+        """Counts an integer operation against the loops whose variable it depends on."""
+        for loop in self.loops:
+            if loop.counter and loop.counter in self.names_in(node):
+                loop.cost += 1
+
+    def names_in(self, node: c_ast.Node) -> frozenset[str]:
+        """Identifiers of an expression."""
+        known = self._names.get(id(node))
+        if known is None:
+            own = {node.name} if type(node).__name__ == "ID" else set()
+            for _, child in node.children():
+                own |= self.names_in(child)
+            known = self._names[id(node)] = frozenset(own)
+        return known
+
     def none_active(self) -> Mask:
         """The empty mask."""
         return np.zeros_like(self.mask)
@@ -237,7 +268,7 @@ class Machine:
 
     def local(self, name: str, type: CType, key: str, value: Value | None = None) -> Object:
         """A fresh local object, with a first value."""
-        obj = Object(name, type, Space.LOCAL, key, born=self.mask)
+        obj = self.latest[key] = Object(name, type, Space.LOCAL, key, born=self.mask)
         if value is not None:
             self.store.write(obj, offset_of(0), type, value, self.mask)
         return obj

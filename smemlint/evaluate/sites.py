@@ -110,7 +110,7 @@ class Sites:
         site = self._site(event)
         for text in event.assumptions:
             site.assumptions.setdefault(text)
-        site.issued += _warps(event.mask)
+        site.issued += _warps(event.mask) * event.issued
         offset = event.offset
         if isinstance(offset, Unknown):
             site.undecided = site.undecided or offset
@@ -133,7 +133,7 @@ class Sites:
             exact = isinstance(event.offset, Int) and not event.offset.terms
             group = _Group(addresses, event.mask, event.width, event.values, exact)
             site.groups[key] = group
-        group.count += 1
+        group.count += event.issued
 
     # ---- facts
 

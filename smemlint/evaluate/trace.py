@@ -28,6 +28,8 @@ class Event:
         operation: of an atomic, e.g. `add.u32`.
         line_node: the expression whose last line the compiler's line table names, where that is
             not `node`: a vector store is attributed to the value it stores.
+        sequence: its place in program order.
+        issued: False where a fused instruction is counted at another access.
     """
 
     node: c_ast.Node
@@ -42,6 +44,8 @@ class Event:
     assumptions: tuple[str, ...] = ()
     values: tuple[tuple[str, int], ...] = ()
     line_node: c_ast.Node | None = None
+    sequence: int = 0
+    issued: bool = True
 
 
 @dataclass(slots=True)
@@ -67,6 +71,7 @@ class Trace:
     def add(self, event: Event) -> None:
         """Records an access, unless a dry run is under way."""
         if not self._muted:
+            event.sequence = self.events
             self.items.append(event)
             self.events += 1
 
@@ -78,6 +83,11 @@ class Trace:
         if isinstance(last, Fence) and (last.kind == kind or last.kind == "barrier"):
             return
         self.items.append(Fence(kind))
+
+    def fence_between(self, positions: list[int]) -> None:
+        """Puts fences in front of these positions: iterations that are not one basic block."""
+        for position in sorted(positions, reverse=True):
+            self.items.insert(position, Fence("block"))
 
     @property
     def is_full(self) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from smemlint.evaluate.ctypes import CType
     from smemlint.evaluate.memory import Object
 
+    from smemlint.evaluate.forms import Form
+
     Array: TypeAlias = NDArray[np.int64]
     Lanes: TypeAlias = int | Array
 
@@ -42,19 +44,26 @@ class Symbol:
 
 
 class Int:
-    """An integer: base plus coefficient x symbol; immutable by convention."""
+    """An integer: base plus coefficient x symbol; immutable by convention.
 
-    __slots__ = ("base", "terms", "type")
+    Attributes:
+        form: how the compiler computes the part that is no compile-time constant; None where it
+            follows from base and terms alone (see `forms.form_of`).
+    """
+
+    __slots__ = ("base", "form", "terms", "type")
 
     def __init__(
         self,
         base: Lanes,
         type: IntType = I32,
         terms: tuple[tuple[Symbol, Lanes], ...] = (),
+        form: Form | None = None,
     ) -> None:
         self.base = base
         self.type = type
         self.terms = terms
+        self.form = form
 
     @property
     def is_concrete(self) -> bool:
