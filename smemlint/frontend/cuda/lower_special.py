@@ -113,14 +113,11 @@ class Special(Types):
 
     def _template_head(self, words: Sequence[Word], j: int) -> int:
         """`<typename T, int N>` of a lambda: the index after it. Its types are types from here."""
-        depth = 0
-        for k in range(j, len(words)):
-            if words[k].is_type or words[k - 1].text in ("typename", "class"):
+        end = closing(words, j)
+        for k in range(j, end):
+            if words[k].is_type or words[k - 1].text == "class":
                 self.types.add(words[k].text)
-            depth += (words[k].text == "<") - (words[k].text == ">")
-            if depth == 0:
-                return k + 1
-        return len(words)
+        return end + 1
 
     def asm(self, words: Sequence[Word], i: int) -> int:
         """`asm("..." : "=r"(x) : "r"(p))` as `asm("...", __out("=r", x), __in("r", p))`."""

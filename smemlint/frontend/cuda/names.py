@@ -10,6 +10,7 @@ from smemlint.frontend.cuda.vocabulary import (
     ALTERNATIVE_OPERATORS,
     BUILTIN_TYPES,
     CASTS,
+    QUALIFIERS,
     STATEMENT_WORDS,
     is_known_type,
 )
@@ -22,6 +23,8 @@ Kind = Literal["identifier", "number", "string", "character", "operator", "pragm
 _AFTER_TEMPLATE_ID = frozenset(
     ("(", "::", "{", ")", ",", ";", ">", "...", "*", "&", "&&", "]", "<<<", ".", "=")
 )
+_BEFORE_VALUES = frozenset(("return", "case", "throw", "co_return"))
+_BEFORE_TYPES = frozenset((";", "{", "}", "(", ")", ",", "<", ":", "::", "]"))
 
 
 @dataclass(slots=True)
@@ -164,17 +167,26 @@ class Names:
         name = tokens[i - 1].text
         following = tokens[end + 1] if end + 1 < len(tokens) else None
         after = following.text if following is not None else ""
+        is_known = name in self._templates
         is_qualified = spelled != name
         if name in self._variables and not is_qualified:
-            return end if after == "(" and name in self._templates else -1
-        if _has_logical(tokens[i + 1 : end]) and name not in self._templates:
+            return end if after == "(" and is_known else -1
+        operators = _top_level_operators(tokens[i + 1 : end])
+        if "=" in operators:
+            return -1
+        if operators & {"&&", "||"} and not is_known:
             return end if is_qualified and after in ("(", "::", "{", ";") else -1
+        if "?" in operators and not is_known and not is_qualified:
+            return -1
         was_announced = _text(tokens, i - 2) == "template"
         if is_member and not was_announced and after != "(":
             return -1
-        if after in _AFTER_TEMPLATE_ID or following is None or following.kind == "identifier":
+        if following is not None and following.kind == "identifier":
+            is_type_place = is_known or is_qualified or _may_begin_type(tokens, i - 2)
+            return end if is_type_place or after in QUALIFIERS else -1
+        if following is None or after in _AFTER_TEMPLATE_ID:
             return end
-        return end if name.endswith("_v") or is_qualified or name in self._templates else -1
+        return end if name.endswith("_v") or is_qualified or is_known else -1
 
 
 def _pair_brackets(words: Sequence[Word]) -> None:
@@ -187,8 +199,27 @@ def _pair_brackets(words: Sequence[Word]) -> None:
             elif word.text in (")", "]", "}") and opened:
                 begin = opened.pop()
                 words[begin].reach = i - begin
+                if _begins_template_lambda(words, begin, i):
+                    _pair_angles(words, i + 1)
     for begin in opened:
         words[begin].reach = len(words)
+
+
+def _begins_template_lambda(words: Sequence[Word], begin: int, end: int) -> bool:
+    """Whether the brackets are a lambda's captures with template parameters behind."""
+    if words[begin].text != "[" or end + 1 >= len(words) or words[end + 1].text != "<":
+        return False
+    before = words[begin - 1] if begin else None
+    return before is None or (before.kind == "operator" and before.text not in (")", "]", "}"))
+
+
+def _pair_angles(words: Sequence[Word], begin: int) -> None:
+    depth = 0
+    for i in range(begin, min(begin + 100, len(words))):
+        depth += (words[i].text == "<") - (words[i].text == ">")
+        if depth == 0:
+            words[begin].reach = i - begin
+            return
 
 
 def _pragma(tokens: Sequence[Token], i: int, number: int, out: list[Word]) -> int:
@@ -234,14 +265,25 @@ def _operator_end(tokens: Sequence[Token], i: int) -> int:
     return end
 
 
-def _has_logical(tokens: Sequence[Token]) -> bool:
+def _top_level_operators(tokens: Sequence[Token]) -> set[str]:
+    found = set()
     depth = 0
     for token in tokens:
         if token.kind == "operator":
             depth += (token.text in "([{") - (token.text in ")]}")
-            if depth == 0 and token.text in ("&&", "||"):
-                return True
-    return False
+            if depth == 0:
+                found.add(token.text)
+    return found
+
+
+def _may_begin_type(tokens: Sequence[Token], before: int) -> bool:
+    """Whether a type may stand behind this token: `return n < a > b` declares nothing."""
+    if before < 0:
+        return True
+    token = tokens[before]
+    if token.kind == "identifier":
+        return token.text not in _BEFORE_VALUES
+    return token.kind != "operator" or token.text in _BEFORE_TYPES
 
 
 def _text(tokens: Sequence[Token], i: int) -> str:

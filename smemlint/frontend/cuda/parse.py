@@ -77,10 +77,14 @@ class _Piece:
     ) -> None:
         self.table = table
         self.first = table.extend(tokens)
-        own = frozenset(p.name for p in template if p.name and p.kind != "value")
-        variables = declared_variables(tokens) - names.types - own
-        self.lowering = Statements(names.types | own, variables)
-        self._reader = Names(variables, names.templates)
+        of_kind = {
+            kind: frozenset(p.name for p in template if p.name and p.kind == kind)
+            for kind in ("type", "template", "value")
+        }
+        types = names.types | of_kind["type"] | of_kind["template"]
+        variables = (declared_variables(tokens) | of_kind["value"]) - types
+        self.lowering = Statements(types, variables)
+        self._reader = Names(variables, names.templates | of_kind["template"])
 
     def words(self, tokens: Sequence[Token], offset: int = 0) -> list[Word]:
         """Words of a part of the tokens that begins at `offset`."""

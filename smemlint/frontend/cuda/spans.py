@@ -28,7 +28,6 @@ class SpanTable:
     def __init__(self, files: FileTable) -> None:
         self._files = files
         self._tokens: list[Token] = []
-        self._piece_ends: dict[int, int] = {}
         self._last: dict[int, int] = {}
         self._spans: dict[int, tuple[c_ast.Node, Span]] = {}  # holds the node: its id is the key
 
@@ -63,24 +62,52 @@ class SpanTable:
         return self._spans[id(node)][1]
 
     def last_line(self, node: c_ast.Node) -> int:
-        """Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1."""
-        numbers = [n for n in _numbers(node) if n < len(self._tokens)]
+        r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1."""
+        numbers = [n for n in _operands(node) if n < len(self._tokens)]
         if not numbers:
             return 1
         token = self._tokens[max(numbers)]
         return self._files[token.file].lines(token.start)[0]
 
     def _find(self, node: c_ast.Node) -> Span:
-        numbers = [n for n in _numbers(node) if n < len(self._tokens)]
-        if not numbers:
+        extent = self._extent(node)
+        if extent is None:
             path = next((f.path for f in self._files.values()), "")
             return Span(path, 1, 1, 1, 1)
-        first, last = min(numbers), max(numbers)
-        last = self._last.get(last, last)
-        first, last = self._balanced(first, last)
-        if isinstance(node, c_ast.FuncCall) and node.args is None:
-            last = self._through_call(last)
-        return self._between(first, last)
+        return self._between(*extent)
+
+    def _extent(self, node: c_ast.Node) -> tuple[int, int] | None:
+        """Numbers of the first and the last token of a node; None for one that has none."""
+        numbers = [n for n in self._numbers(node) if n < len(self._tokens)]
+        if not numbers:
+            return None
+        last = max(numbers)
+        return self._balanced(min(numbers), self._last.get(last, last))
+
+    def _numbers(self, node: c_ast.Node) -> Iterator[int]:
+        """Numbers of the operands, and of what C writes behind the last one without a node."""
+        yield from _operands(node)
+        if isinstance(node, c_ast.Decl):
+            return
+        work = [node]
+        while work:
+            current = work.pop()
+            if isinstance(current, c_ast.FuncCall) and current.args is None:
+                behind = self._behind(current.name)
+                if behind is not None and self._tokens[behind].text == "(":
+                    yield self._balanced(behind, behind)[1]
+            elif isinstance(current, c_ast.UnaryOp) and current.op in ("p++", "p--"):
+                behind = self._behind(current.expr)
+                if behind is not None and self._tokens[behind].text == current.op[1:]:
+                    yield behind
+            work.extend(child for _, child in current.children())
+
+    def _behind(self, node: c_ast.Node) -> int | None:
+        """Number of the token behind a node; None at the end."""
+        extent = self._extent(node)
+        if extent is None or extent[1] + 1 >= len(self._tokens):
+            return None
+        return extent[1] + 1
 
     def _balanced(self, first: int, last: int) -> tuple[int, int]:
         """Extends a range until its brackets match."""
@@ -102,11 +129,6 @@ class SpanTable:
                 depth += (token.text in _OPENING) - (token.text in _CLOSING)
         return first, last
 
-    def _through_call(self, last: int) -> int:
-        if last + 1 < len(self._tokens) and self._tokens[last + 1].text == "(":
-            return self._balanced(last + 1, last + 1)[1]
-        return last
-
     def _between(self, first: int, last: int) -> Span:
         head = self._tokens[first]
         start, end = head.start, head.end
@@ -127,7 +149,7 @@ def _number(node: c_ast.Node) -> int | None:
     return int(coord.line) - 1 if coord is not None else None
 
 
-def _numbers(node: c_ast.Node) -> Iterator[int]:
+def _operands(node: c_ast.Node) -> Iterator[int]:
     """Numbers of the tokens of a node and of what is below it."""
     if isinstance(node, c_ast.Decl):  # a declaration is shown by its name and extents
         number = _number(node)
@@ -136,7 +158,7 @@ def _numbers(node: c_ast.Node) -> Iterator[int]:
         inner = node.type
         while isinstance(inner, c_ast.ArrayDecl | c_ast.PtrDecl):
             if isinstance(inner, c_ast.ArrayDecl) and inner.dim is not None:
-                yield from _numbers(inner.dim)
+                yield from _operands(inner.dim)
             inner = inner.type
         return
     work = [node]
