@@ -24,6 +24,7 @@ from smemlint.evaluate.values import Aggregate, Callable, Int, Unknown, Value, n
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from smemlint.evaluate.machine import Binding
     from smemlint.facts import Span
     from smemlint.frontend.cuda.unit import Function, Unit
 
@@ -128,6 +129,20 @@ class Host(Interpreter):
             for function in unit.functions_named(last):
                 self._owner[id(function)] = unit
                 yield function
+
+    def declared_value(self, name: str) -> Binding | None:
+        """A variable of any of the linked units, best one with a value."""
+        before, found = self.unit, None
+        try:
+            for unit in (before, *self.units):
+                self.unit = unit
+                candidate = super().declared_value(name)
+                found = found or candidate
+                if isinstance(candidate, Variable) and candidate.object.cells:
+                    return candidate
+        finally:
+            self.unit = before
+        return found
 
     def inline(
         self,

@@ -19,7 +19,7 @@ from smemlint.evaluate.ctypes import (
     VoidType,
     lay_out,
 )
-from smemlint.evaluate.machine import Binding, Frame, Lazy, Machine, Place, Scope, Variable
+from smemlint.evaluate.machine import Binding, Frame, Lazy, Machine, Scope, Variable
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.values import (
     Aggregate,
@@ -318,7 +318,7 @@ class Types(Machine):
             if isinstance(owner, RecordType):
                 found = self.static_member(owner, last)
         if found is None:
-            found = self._declared_value(last)
+            found = self.declared_value(last)
         if found is None:
             found = self.enumerators().get(last)
         if found is None and any(True for _ in self.functions(last.split("<", 1)[0])):
@@ -339,14 +339,18 @@ class Types(Machine):
                 self.frames.pop()
         return inner  # type: ignore[return-value]
 
-    def _declared_value(self, name: str) -> Binding | None:
+    def declared_value(self, name: str) -> Binding | None:
+        """A variable of the unit; of several declarations the one with a value."""
+        found: Binding | None = None
         for declaration in self.unit.declarations.get(name, ()):
             if declaration.kind != "variable":
                 continue
             node = declaration.parse()
-            if isinstance(node, c_ast.Decl):
-                return self._global_variable(declaration, node)
-        return None
+            if isinstance(node, c_ast.Decl) and (found is None or node.init is not None):
+                found = self._global_variable(declaration, node)
+                if node.init is not None:
+                    break
+        return found
 
     def _global_variable(self, declaration: Declaration, node: c_ast.Decl) -> Binding:
         storage = set(node.storage or ())

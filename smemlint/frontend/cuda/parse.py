@@ -247,6 +247,8 @@ def parse_declaration(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
 ) -> c_ast.Node | None:
     """`Decl`, `Typedef` or `Enum` of a declaration's tokens (without the `;`)."""
+    if len(tokens) > 2 and tokens[0].text == "extern" and tokens[1].kind == "string":
+        tokens = tokens[2:]  # `extern "C" const int n = 4`
     if not tokens:
         return None
     piece = _Piece(tokens, names, table)
