@@ -42,6 +42,7 @@ cannot becomes `__unparsed`, and its body stays.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
@@ -335,26 +336,27 @@ def reads_as_type(tokens: Sequence[Token], names: KnownNames) -> bool:
     return Statements(names.types, frozenset()).reads_as_type(words)
 
 
+@lru_cache(maxsize=4096)
 def template_arguments(spelling: str) -> tuple[str, tuple[str, ...]]:
     """Splits `a::f<int, 3>` into `("a::f", ("int", "3"))`."""
-    if not spelling.endswith(">") or "<" not in spelling:
+    if not spelling.endswith(">"):
         return spelling, ()
-    opening = _last_template_bracket(spelling)
+    tokens = lex(spelling)
+    opening = _last_template_bracket(tokens)
     if opening <= 0:
         return spelling, ()
-    parts = split_commas(lex(spelling[opening + 1 : -1]))
-    return spelling[:opening], tuple(spelling_of(part) for part in parts)
+    parts = split_commas(tokens[opening + 1 : -1])
+    return spelling[: tokens[opening].start], tuple(spelling_of(part) for part in parts)
 
 
-def _last_template_bracket(spelling: str) -> int:
+def _last_template_bracket(tokens: Sequence[Token]) -> int:
     """Index of the `<` that the final `>` closes; -1 when none does."""
-    depth = 0
-    for i in range(len(spelling) - 1, -1, -1):
-        c = spelling[i]
-        if c in ">)]}":
-            depth += 1
-        elif c in "<([{":
-            depth -= 1
-            if depth == 0:
-                return i if c == "<" else -1
+    angles = brackets = 0
+    for i in range(len(tokens) - 1, -1, -1):
+        text = tokens[i].text
+        brackets += (text in (")", "]", "}")) - (text in ("(", "[", "{"))
+        if brackets == 0:
+            angles += (text == ">") - (text == "<")
+            if angles == 0:
+                return i if text == "<" else -1
     return -1

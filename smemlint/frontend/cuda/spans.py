@@ -85,7 +85,7 @@ class SpanTable:
         return self._balanced(min(numbers), self._last.get(last, last))
 
     def _numbers(self, node: c_ast.Node) -> Iterator[int]:
-        """Numbers of the operands, and of what C writes behind the last one without a node."""
+        """Numbers of the operands, and of the operators around them that have no node."""
         yield from _operands(node)
         if isinstance(node, c_ast.Decl):
             return
@@ -96,11 +96,24 @@ class SpanTable:
                 behind = self._behind(current.name)
                 if behind is not None and self._tokens[behind].text == "(":
                     yield self._balanced(behind, behind)[1]
-            elif isinstance(current, c_ast.UnaryOp) and current.op in ("p++", "p--"):
-                behind = self._behind(current.expr)
-                if behind is not None and self._tokens[behind].text == current.op[1:]:
-                    yield behind
+            elif isinstance(current, c_ast.UnaryOp):
+                operator = self._operator(current)
+                if operator is not None:
+                    yield operator
             work.extend(child for _, child in current.children())
+
+    def _operator(self, node: c_ast.UnaryOp) -> int | None:
+        """Number of the operator of `*p` or `p++`, whose node stands at its operand."""
+        extent = self._extent(node.expr)
+        if extent is None:
+            return None
+        if node.op in ("p++", "p--"):
+            text, at = node.op[1:], min(extent[1] + 1, len(self._tokens) - 1)
+        else:
+            text, at = node.op, extent[0] - 1
+            while at >= 0 and self._tokens[at].text == "(":
+                at -= 1
+        return at if at >= 0 and self._tokens[at].text == text else None
 
     def _behind(self, node: c_ast.Node) -> int | None:
         """Number of the token behind a node; None at the end."""
