@@ -62,6 +62,7 @@ def main() -> None:
     target = ROOT / "fixtures/gpu/atomics.json"
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else target
     table = patterns()
+    types = dict(re.findall(r"^(?:RED|ATOM)\((\w+), ([\w ]+),", SOURCE.read_text(), re.MULTILINE))
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -86,11 +87,8 @@ def main() -> None:
                 counts = operations.setdefault(op, dict.fromkeys(profiling.COUNTERS, 0))
                 for counter, value in instruction.counters.items():
                     counts[counter] += value
-            element = re.search(rf"{form[1]}, (\w+),", SOURCE.read_text())
-            assert element
-            rows.append(
-                {"form": form[1], "type": element[1], "pattern": pattern, "ops": operations}
-            )
+            row = {"form": form[1], "type": types[form[1]], "pattern": pattern, "ops": operations}
+            rows.append(row)
     body = ",\n".join(json.dumps(row) for row in rows)
     header = json.dumps(profiling.versions())
     listed = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in table.items())

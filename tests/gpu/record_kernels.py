@@ -63,16 +63,20 @@ def main() -> None:
     sources = sorted((ROOT / "fixtures/kernels").glob("*.cu"))
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(8) as pool:
         programs = list(pool.map(lambda s: profiling.compile_program(s, Path(folder)), sources))
-        found = [
-            row
-            for source, program in zip(sources, programs, strict=True)
-            for row in rows(source, program)
-        ]
+        found: list[dict[str, object]] = []
+        failed: list[str] = []
+        for source, program in zip(sources, programs, strict=True):
+            try:
+                found.extend(rows(source, program))
+            except RuntimeError as error:
+                failed.append(f"{source.name}: {error}")
     lines = ",\n".join(json.dumps(row) for row in found)
     out.write_text(f"[\n{lines}\n]\n")
     about = out.with_name("about.json")
     about.write_text(json.dumps(profiling.versions(), indent=1) + "\n")
-    print(f"{len(sources)} files, {len(found)} rows")
+    print(f"{len(sources) - len(failed)} of {len(sources)} files, {len(found)} rows")
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 if __name__ == "__main__":
