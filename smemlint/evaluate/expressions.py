@@ -58,6 +58,9 @@ _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 class Expressions(Types):
     """Evaluates expressions; calls live in `calls`."""
 
+    follows_forms = True
+    """Whether integers keep how the compiler computes them, which fusion needs."""
+
     def evaluate(self, node: c_ast.Node) -> Value:
         """The value of an expression; side effects happen for the active threads."""
         method = getattr(self, f"_eval_{type(node).__name__}", None)
@@ -617,8 +620,11 @@ class Expressions(Types):
             self.spend_on(node)
         if not (isinstance(a, Int) and isinstance(b, Int)):
             return self.operator_call(op, a, b, node)
-        result = self._integer_operation(op, a, b)
-        if isinstance(result, Int) and result.form is None:
+        try:
+            result = self._integer_operation(op, a, b)
+        except OverflowError:
+            return Unknown("a number does not fit into 64 bits")
+        if self.follows_forms and isinstance(result, Int) and result.form is None:
             result.form = operated(op, a, b, signed=result.type.signed)
         return result
 

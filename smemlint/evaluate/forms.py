@@ -78,7 +78,8 @@ def scaled(form: Form, factor: int) -> Form:
 def combined(op: str, a: Int, b: Int, alignment: int = 1) -> Form:
     """The form of an operation that is not linear: an atom, keyed by its operands."""
     x, y = form_of(a), form_of(b)
-    return atom(f"({op} {a.identity()} {b.identity()} {x.terms} {y.terms})", alignment)
+    key = hash((op, a.identity(), b.identity(), x.terms, y.terms))
+    return atom(f"({op} {key:x})", alignment)
 
 
 def operated(op: str, a: Int, b: Int, *, signed: bool) -> Form:

@@ -6,6 +6,7 @@ mention its launching functions; `__launch_bounds__`; the shape of the code.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
@@ -40,28 +41,32 @@ class Instances:
     def __init__(self, project: Project, unit: Unit) -> None:
         self._project = project
         self._unit = unit
-        self._launches: list[Launch] | None = None
+        self._shallow: list[Launch] | None = None
+        self._deep: list[Launch] | None = None
+        self._found: tuple[list[Unit], list[Function], list[Function]] | None = None
+        self._owners: dict[int, Unit] = {}
         self._launching: frozenset[str] = frozenset()
 
     def of(self, function: Function) -> tuple[list[list[Task]], list[NotAnalysed]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
         forced = self._forced_block(function)
         launches = [la for la in self.launches() if self._is_of(la, function)]
-        groups: dict[object, list[Task]] = {}
+        if not launches or not all(self._is_settled(la, function) for la in launches):
+            deeper = [la for la in self.launches(deep=True) if self._is_of(la, function)]
+            launches = deeper or launches
         if forced is not None and not launches:
             scope, said = self._guess(function)
             return [[self._task(function, scope, forced, "given", said)]], []
+        groups: dict[object, list[Task]] = {}
         for launch in launches:
             block = forced or launch.block
             scope, said = self._completed(function, launch.scope)
-            place = f"{launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
-            said = (*said, *(f"{d}" for d in launch.assumed))
+            said = (*said, *launch.assumed)
             if block is None:
                 tasks = self._guessed(function, scope, said)
             else:
-                tasks = [
-                    self._task(function, scope, block, f"launch at {place}", said, launch.arguments)
-                ]
+                origin = f"launch at {_place(launch)}"
+                tasks = [self._task(function, scope, block, origin, said, launch)]
             text = scope_text(scope, function)
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
@@ -71,55 +76,78 @@ class Instances:
             chosen = [self._guessed(function, scope, said)]
         notes: list[NotAnalysed] = []
         if len(chosen) > MAX_INSTANCES:
-            more = len(chosen) - MAX_INSTANCES
-            notes.append(
-                NotAnalysed(
-                    function.span, function.name, f"{more} further instances are not evaluated"
-                )
-            )
+            said_more = f"{len(chosen) - MAX_INSTANCES} further instances are not evaluated"
+            notes.append(NotAnalysed(function.span, function.name, said_more))
         return chosen[:MAX_INSTANCES], notes
 
     # ---- launches
 
-    def launches(self) -> list[Launch]:
-        """All launches that host code of the unit and of files that call it makes."""
-        if self._launches is None:
-            self._launches = self._find_launches()
-        return self._launches
+    def launches(self, *, deep: bool = False) -> list[Launch]:
+        """Launches that host code makes.
 
-    def _find_launches(self) -> list[Launch]:
-        kernels = [f.name for f in self._unit.functions if f.is_kernel]
-        paths = [
-            p
-            for p in self._project.mentioning(kernels, self._unit.path)
-            if p not in self._unit.files
+        At first the launching functions are run by themselves; `deep` runs what calls them too,
+        which is slower and knows more.
+        """
+        if deep:
+            if self._deep is None:
+                self._deep = self._find_deep()
+            return self._deep
+        if self._shallow is None:
+            units, starters, _ = self._hosts()
+            wanted = {f.name for f in self._unit.functions if f.is_kernel}
+            self._shallow = [
+                launch
+                for starter in starters
+                if starter.words & wanted
+                for launch in self._run(units, starter)
+            ]
+        return self._shallow
+
+    def arguments(self, function: Function, launch: Launch) -> Mapping[str, Value]:
+        """Numbers that the launch passes, as far as its callers tell."""
+        same = [
+            la
+            for la in self.launches(deep=True)
+            if self._is_of(la, function) and la.block in (launch.block, None)
         ]
-        units = [self._unit, *(self._project.unit(p) for p in paths[:6])]
-        starters = [
-            f for u in units for f in u.functions if _is_host(f) and f.words & _LAUNCH_WORDS
-        ]
-        names = [f.name for f in starters]
-        for path in self._project.mentioning(names, self._unit.path)[:6]:
-            if not any(path in u.files for u in units):
-                units.append(self._project.unit(path))
-        owners = {id(f): u for u in units for f in u.functions}
-        hosts = [f for u in units for f in u.functions if _is_host(f)]
-        found: list[Launch] = []
-        reached: set[str] = set()
-        tops, launching = _ancestors(starters, hosts)
-        self._launching = launching
-        for top in tops:
-            launched = self._run(owners[id(top)], units, top)
-            found += launched
-            reached.update(la.kernel for la in launched if la.block is not None)
-        for starter in starters:
-            mentioned = {k for k in kernels if k in starter.words}
-            if mentioned - reached:
-                found += self._run(owners[id(starter)], units, starter)
+        nearest = [la for la in same if la.span == launch.span] or same or [launch]
+        return max(nearest, key=lambda la: len(la.arguments)).arguments
+
+    def _is_settled(self, launch: Launch, function: Function) -> bool:
+        return launch.block is not None and is_known(launch.scope, function)
+
+    def _hosts(self) -> tuple[list[Unit], list[Function], list[Function]]:
+        """Units with host code that may launch, the functions that do, and all host functions."""
+        if self._found is None:
+            project = self._project
+            kernels = [f.name for f in self._unit.functions if f.is_kernel]
+            near = project.mentioning(kernels, self._unit.path)
+            paths = [p for p in near if p not in self._unit.files]
+            units = [self._unit, *(project.unit(p) for p in paths[:6])]
+            starters = _starters(units)
+            for path in project.mentioning([f.name for f in starters], self._unit.path)[:6]:
+                if not any(path in u.files for u in units):
+                    units.append(project.unit(path))
+            hosts = [f for u in units for f in u.functions if _is_host(f)]
+            self._owners = {id(f): u for u in units for f in u.functions}
+            self._found = units, _starters(units), hosts
+        return self._found
+
+    def _find_deep(self) -> list[Launch]:
+        units, starters, hosts = self._hosts()
+        kernels = {f.name for f in self._unit.functions if f.is_kernel}
+        own = [s for s in starters if s.words & kernels]
+        tops, self._launching = _ancestors(own, hosts)
+        found = [launch for top in tops for launch in self._run(units, top)]
+        reached = {la.kernel for la in found if la.block is not None}
+        for starter in own:
+            if (kernels & starter.words) - reached:
+                found += self._run(units, starter)
         return found
 
-    def _run(self, unit: Unit, units: Sequence[Unit], function: Function) -> list[Launch]:
+    def _run(self, units: Sequence[Unit], function: Function) -> list[Launch]:
         """Launches that hold on every path; where the block is open, those of the default path."""
+        unit = self._owners[id(function)]
         strict = Host(unit, units, launching=self._launching)
         strict.run(function)
         if all(la.block is not None for la in strict.launches):
@@ -185,16 +213,24 @@ class Instances:
         block: Block,
         origin: str,
         said: tuple[str, ...],
-        arguments: Mapping[str, Value] | None = None,
+        launch: Launch | None = None,
     ) -> Task:
         instance = Instance(
             function.name, function.span, scope_text(scope, function), block, origin
         )
         where = f" ({origin})" if origin else ""
         shape = ", ".join(map(str, block))
-        return Task(
-            function, instance, scope, (f"block ({shape}){where}", *said), dict(arguments or {})
-        )
+        arguments = partial(self.arguments, function, launch) if launch is not None else dict
+        return Task(function, instance, scope, (f"block ({shape}){where}", *said), arguments)
+
+
+def _place(launch: Launch) -> str:
+    return f"{launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
+
+
+def _starters(units: Sequence[Unit]) -> list[Function]:
+    """Host functions that launch."""
+    return [f for u in units for f in u.functions if _is_host(f) and f.words & _LAUNCH_WORDS]
 
 
 def _is_host(function: Function) -> bool:

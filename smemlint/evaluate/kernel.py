@@ -17,10 +17,10 @@ from smemlint.evaluate.sites import Sites
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.types import scope_of
 from smemlint.evaluate.values import Int, Pointer, Symbol, Unknown, Value, offset_of
-from smemlint.facts import Instance, KernelFacts, NotAnalysed, SharedArray
+from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from smemlint.evaluate.machine import Binding
     from smemlint.frontend.cuda.unit import Function, Unit
@@ -46,7 +46,7 @@ class Task:
     instance: Instance
     scope: Scope
     assumptions: tuple[str, ...]
-    arguments: dict[str, Value]
+    arguments: Callable[[], Mapping[str, Value]]
 
 
 def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
@@ -55,12 +55,16 @@ def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
     Arguments are unknown at first; where that leaves accesses open and the launch passes known
     numbers, those are taken and named.
     """
-    facts = _evaluated(unit, replace(task, arguments={}), arch)
-    if not task.arguments or _decided(facts) == len(facts.accesses):
+    facts = _evaluated(unit, task, arch, {})
+    if not any(_may_hang_on_an_argument(a) for a in facts.accesses):
         return facts
-    passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in task.arguments.items())
+    arguments = task.arguments()
+    if not arguments:
+        return facts
+    passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in arguments.items())
     text = f"{passed} as passed at the {task.instance.origin or 'launch'}"
-    closer = _evaluated(unit, replace(task, assumptions=(*task.assumptions, text)), arch)
+    told = replace(task, assumptions=(*task.assumptions, text))
+    closer = _evaluated(unit, told, arch, arguments)
     return closer if _decided(closer) > _decided(facts) else facts
 
 
@@ -68,13 +72,17 @@ def _decided(facts: KernelFacts) -> int:
     return sum(a.certainty.is_decided for a in facts.accesses)
 
 
-def _evaluated(unit: Unit, task: Task, arch: str) -> KernelFacts:
+def _may_hang_on_an_argument(access: Access) -> bool:
+    return access.certainty is Certainty.UNKNOWN and access.array is not None
+
+
+def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]) -> KernelFacts:
     assert task.instance.block is not None
     geometry = Geometry.of(task.instance.block)
-    first = _Run(unit, task, geometry, {})
+    first = _Run(unit, task, geometry, arguments, {})
     runs = [first]
     if first.machine.split_requests and first.trace.events <= _MAX_EVENTS_TO_SPLIT:
-        runs = _split_runs(unit, task, geometry, first)
+        runs = _split_runs(unit, task, geometry, arguments, first)
     sites = Sites(unit, task.instance, task.assumptions, arch)
     for run in runs:
         sites.add(merged(run.trace, array_bases(run.machine.arrays.values())))
@@ -95,20 +103,27 @@ class _Run:
     """One evaluation under one assignment of residues."""
 
     def __init__(
-        self, unit: Unit, task: Task, geometry: Geometry, splits: Mapping[str, tuple[int, int]]
+        self,
+        unit: Unit,
+        task: Task,
+        geometry: Geometry,
+        arguments: Mapping[str, Value],
+        splits: Mapping[str, tuple[int, int]],
     ) -> None:
         self.trace = Trace(MAX_EVENTS)
         self.machine = Interpreter(unit, geometry, self.trace, splits=splits)
         self.failure = ""
         try:
-            _run(self.machine, task)
+            _run(self.machine, task, arguments)
         except BudgetExceeded as spent:
             self.failure = f"evaluation stopped: {spent}"
         except RecursionError:
             self.failure = "evaluation stopped: the code is nested too deeply"
 
 
-def _split_runs(unit: Unit, task: Task, geometry: Geometry, first: _Run) -> list[_Run]:
+def _split_runs(
+    unit: Unit, task: Task, geometry: Geometry, arguments: Mapping[str, Value], first: _Run
+) -> list[_Run]:
     """Runs again for every residue of the unknowns that hide an address, within the budget."""
     moduli: dict[str, int] = {}
     requests = dict(first.machine.split_requests)
@@ -126,7 +141,7 @@ def _split_runs(unit: Unit, task: Task, geometry: Geometry, first: _Run) -> list
         requests = {}
         for residues in product(*(range(moduli[k]) for k in keys)):
             splits = {k: (moduli[k], r) for k, r in zip(keys, residues, strict=True)}
-            run = _Run(unit, task, geometry, splits)
+            run = _Run(unit, task, geometry, arguments, splits)
             runs.append(run)
             requests.update(run.machine.split_requests)
             if run.failure:
@@ -136,7 +151,7 @@ def _split_runs(unit: Unit, task: Task, geometry: Geometry, first: _Run) -> list
     return runs
 
 
-def _run(machine: Interpreter, task: Task) -> None:
+def _run(machine: Interpreter, task: Task, arguments: Mapping[str, Value]) -> None:
     function = task.function
     parsed = function.parse()
     for dropped in parsed.dropped:
@@ -150,7 +165,7 @@ def _run(machine: Interpreter, task: Task) -> None:
     params = parsed.tree.decl.type.args
     for param in params.params if params is not None else ():
         if isinstance(param, c_ast.Decl) and param.name:
-            machine.bind(param.name, _parameter(machine, param, task.arguments))
+            machine.bind(param.name, _parameter(machine, param, arguments))
     machine.execute(parsed.tree.body)
 
 

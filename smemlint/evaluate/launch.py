@@ -34,8 +34,10 @@ _LAUNCHERS = {
     "hipLaunchKernelGGL": (0, 2, 3),
 }
 """Function -> positions of kernel, block and dynamic shared memory."""
-_MAX_STEPS = 20_000
-_MAX_CALL_STEPS = 400
+_MAX_STEPS = 12_000
+_MAX_WORDS = 40
+"""Different words of a function that is still taken for a small helper."""
+_MAX_CALL_STEPS = 150
 """Statements of one call of a function that launches nothing."""
 
 
@@ -76,6 +78,8 @@ class Host(Interpreter):
         default_path: known numbers win over unknown ones where control flow joins.
     """
 
+    follows_forms = False
+
     def __init__(
         self,
         unit: Unit,
@@ -94,7 +98,7 @@ class Host(Interpreter):
         self._known: dict[str, int] = {}
         self._assigned: dict[str, dict[str, None]] = {}
         self._owner: dict[int, Unit] = {}
-        self.max_trips = 16
+        self.max_trips = 12
 
     def run(self, function: Function) -> None:
         """Runs a function with unknown arguments; its launches are in `launches`."""
@@ -158,6 +162,8 @@ class Host(Interpreter):
             function.is_device and "__host__" not in function.specifiers
         ):
             return Unknown("device code")
+        if function.name not in self.launching and not _may_compute(function):
+            return Unknown(f"`{function.name}` is not run")
         before, limit, depth = self.unit, self._call_limit, self.store.depth
         is_outermost = limit is None and function.name not in self.launching
         if is_outermost:
@@ -325,6 +331,18 @@ class Host(Interpreter):
                 x, y, z = (d or 1 for d in dims)
                 return (x, y, z) if x * y * z <= 1024 else None
         return None
+
+
+def _may_compute(function: Function) -> bool:
+    """Whether a call can tell something about a launch: it is small and gives or changes a value."""
+    if len(function.words) > _MAX_WORDS:
+        return False
+    tree = function.parse().tree
+    if tree is None:
+        return False
+    result = tree.decl.type.type
+    gives = getattr(getattr(result, "type", None), "names", None) != ["void"]
+    return gives or any(isinstance(p.type, c_ast.PtrDecl) for p in _params(tree))
 
 
 def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.evaluate.ctypes import CType
-    from smemlint.evaluate.memory import Object
-
     from smemlint.evaluate.forms import Form
+    from smemlint.evaluate.memory import Object
 
     Array: TypeAlias = NDArray[np.int64]
     Lanes: TypeAlias = int | Array
