@@ -697,11 +697,14 @@ class Expressions(Types):
             self.mask = before
 
     def _assuming(self, text: str, node: c_ast.Node) -> Value:
+        before = self.trace.events
         self.assumptions.append(text)
         try:
             return self.evaluate(node)
         finally:
             self.assumptions.pop()
+            if self.trace.events > before:  # issued under a predicate of its own
+                self.trace.fence("block")
 
     def joined(self, a: Value, b: Value, condition: Unknown, node: c_ast.Node) -> Value:
         """The value after an unknown condition chose between two."""

@@ -84,6 +84,7 @@ class Interpreter(Intrinsics):
         if method is not None:
             method(node)
         else:
+            self.discarded = node
             self.evaluate(node)
 
     # ---- blocks and declarations

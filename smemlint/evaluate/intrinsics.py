@@ -273,8 +273,8 @@ def _atomic(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> 
         constant = operands[0].constant if operands and isinstance(operands[0], Int) else None
         if base == "atomicSub" and constant is not None:
             constant = -constant
-        if operation in ("add.u32", "add.s32") and constant == 1:
-            operation += ".one"
+        if m.discarded is node and operation in ("add.u32", "add.s32") and constant == 1:
+            operation += ".one.red"  # compiles to a counting instruction
         m.record(AccessKind.ATOMIC, place, node, operation=operation)
     kind = place.type
     return (

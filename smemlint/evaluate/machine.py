@@ -171,6 +171,7 @@ class Machine:
         self.sequence = 0
         self._names: dict[int, frozenset[str]] = {}
         self.stored: c_ast.Node | None = None  # the value of the assignment under way
+        self.discarded: c_ast.Node | None = None  # the expression statement under way
 
     # ---- provided by the parts
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.evaluate.ctypes import ArrayType
-from smemlint.evaluate.forms import form_of
+from smemlint.evaluate.forms import form_of, power_of_two
 from smemlint.evaluate.trace import Event
 from smemlint.evaluate.values import Int
 from smemlint.facts import AccessKind
@@ -43,17 +43,25 @@ def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
     """
     out: list[Event] = []
     window: list[Event] = []
-    kind: AccessKind | None = None
     for item in trace.items:
-        ends = not isinstance(item, Event) or item.kind is not kind
-        if ends:
+        if window and not (isinstance(item, Event) and _shares_window(window[-1], item)):
             out += _fused_window(window, bases)
-            window, kind = [], None
+            window = []
         if isinstance(item, Event):
             window.append(item)
-            kind = item.kind
     out += _fused_window(window, bases)
     return sorted(out, key=lambda e: e.sequence)
+
+
+def _shares_window(last: Event, event: Event) -> bool:
+    """Loads pass each other whatever they read; a store passes only stores of its own run."""
+    if event.kind is not last.kind:
+        return False
+    if event.kind is not AccessKind.STORE:
+        return True
+    if not isinstance(event.offset, Int) or not isinstance(last.offset, Int):
+        return False
+    return _form(event, event.offset)[0] == _form(last, last.offset)[0]
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:
@@ -103,7 +111,7 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
     width = some.width
     base = bases.get(id(some.object), 0)
     assert isinstance(some.offset, Int)
-    size = min(_SLOT[width], form_of(some.offset).alignment)
+    size = min(_SLOT[width], form_of(some.offset).alignment, power_of_two(base))
     if size <= width:
         yield from (e for events in run.values() for e in events)
         return

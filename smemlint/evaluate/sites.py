@@ -278,8 +278,10 @@ def _warps(mask: NDArray[np.bool_]) -> int:
 
 
 def _stat(figures: list[tuple[int, int]]) -> Stat:
+    """Smallest, largest and mean figure; what is counted elsewhere is all alike."""
     total = sum(n for _, n in figures)
-    mean = sum(v * n for v, n in figures) / total if total else 0.0
+    weighted = figures if total else [(v, 1) for v, _ in figures]
+    mean = sum(v * n for v, n in weighted) / sum(n for _, n in weighted)
     return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)
 
 
