@@ -318,6 +318,32 @@ def test_an_initialized_first_member_takes_the_alignment_too() -> None:
     assert not second.align
 
 
+def test_the_alignment_of_a_record_is_that_of_its_first_member_alone() -> None:
+    source = (
+        "struct __align__(16) S { float x, y = 2, z[2]; }; typedef struct alignas(8) { int q; } T;"
+    )
+    unit = load_unit("k.cu", source, LoadOptions(read=lambda _: None))
+    record = unit.records["S"][0].parse()
+    assert record is not None
+    assert [(m.name, bool(m.align)) for m in record.decls] == [
+        ("x", True), ("y", False), ("z", False),
+    ]  # fmt: skip
+    other = unit.records["T"][0].parse()
+    assert other is not None
+    assert other.decls[0].align[0].alignment.value == "8"
+
+
+def test_names_of_values_are_no_templates() -> None:
+    before = "const int N = 3; enum { K = 2 }; struct S { static constexpr int M = 1; };"
+    assert printed("f(N < n, M > (n));", before=before) == "f(N < n, M > n)"
+    assert printed("f(K < n, n > (3));", before=before) == "f(K < n, n > 3)"
+    assert printed("f(g < n, h > (3));", before=before) == "f(g<n, h>(3))"
+
+
+def test_a_reference_to_a_type_that_typename_announces() -> None:
+    assert items("typename L::S (&x) = a.get<typename L::S>();")[0].name == "x"
+
+
 def test_an_empty_record() -> None:
     (item,) = items("struct S { int f(); } s;")
     assert item.type.type.decls == []

@@ -63,6 +63,7 @@ class RecordHead:
     specialization: str | None
     bases: tuple[str, ...]
     before: list[Token] = field(default_factory=list)  # `typedef`, `static __shared__`, ...
+    attributes: list[Token] = field(default_factory=list)  # with the name: `alignas(16) S`
 
 
 def namespace_of(tokens: Sequence[Token]) -> tuple[str, ...] | None:
@@ -136,8 +137,9 @@ def record_head(tokens: Sequence[Token], concepts: frozenset[str]) -> RecordHead
     )
     name = name_token.text if name_token else ""
     place = name_token or tokens[word]
-    before = list(tokens[start:word])
-    return RecordHead(tokens[word].text, name, place, heads, specialization, bases, before)
+    before, attributes = list(tokens[start:word]), list(tokens[word + 1 : i])
+    kind = tokens[word].text
+    return RecordHead(kind, name, place, heads, specialization, bases, before, attributes)
 
 
 def function_head(tokens: Sequence[Token], concepts: frozenset[str]) -> FunctionHead | None:

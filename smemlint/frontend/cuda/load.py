@@ -166,8 +166,10 @@ class CudaRecord:
     def _parsed(self) -> c_ast.Struct | c_ast.Union | None:
         from smemlint.frontend.cuda.parse import parse_members
 
-        names = self._unit.names_within((*self._found.outer, *self.template))
-        return parse_members(self.members, names, self._unit.table, self.kind, self.name)
+        found = self._found
+        names = self._unit.names.within((*found.outer, *self.template))
+        table = self._unit.table
+        return parse_members(self.members, names, table, self.kind, self.name, found.attributes)
 
     def parse(self) -> c_ast.Struct | c_ast.Union | None:
         """Data members in order, parsed at the first call."""
@@ -220,12 +222,18 @@ class CudaDeclaration:
     def _parsed(self) -> c_ast.Node | None:
         from smemlint.frontend.cuda.parse import parse_declaration
 
-        names = self._unit.names_within((*self._found.outer, *self.template))
+        names = self._unit.names.within((*self._found.outer, *self.template))
         return parse_declaration(self.tokens, names, self._unit.table)
 
     def parse(self) -> c_ast.Node | None:
         """`Decl`, `Typedef` or `Enum`, parsed at the first call."""
         return self._parsed
+
+
+def _values(declarations: Sequence[FoundDeclaration]) -> frozenset[str]:
+    """Names of variables and enumerators."""
+    names = {d.name for d in declarations if d.kind == "variable" and not d.template}
+    return frozenset(names.union(*(d.enumerators for d in declarations)))
 
 
 class CudaUnit:
@@ -235,7 +243,8 @@ class CudaUnit:
         self.path = path
         self._source = source
         found = scan(source.tokens, source.files)
-        self.names = KnownNames(frozenset(found.types), frozenset(found.templates))
+        types, templates = frozenset(found.types), frozenset(found.templates)
+        self.names = KnownNames(types, templates, _values(found.declarations) - types - templates)
         self.files = tuple(dict.fromkeys(file.path for file in source.files.values()))
         self.not_found = source.not_found
         self.notices: tuple[Dropped, ...] = (*source.notices, *found.notices)
@@ -260,14 +269,6 @@ class CudaUnit:
         from smemlint.frontend.cuda.spans import SpanTable
 
         return SpanTable(self._source.files)
-
-    def names_within(self, template: Sequence[TemplateParameter]) -> KnownNames:
-        """The known names inside a template: its type parameters are types too."""
-        types = {p.name for p in template if p.kind == "type" and p.name}
-        templates = {p.name for p in template if p.kind == "template" and p.name}
-        if not types and not templates:
-            return self.names
-        return KnownNames(self.names.types | types, self.names.templates | templates)
 
     @cached_property
     def _by_name(self) -> dict[str, list[CudaFunction]]:

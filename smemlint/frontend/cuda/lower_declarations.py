@@ -52,6 +52,8 @@ class Declarations(Expressions):
             behind = text_at(words, name + 1) if name + 1 < stop else ""
             return may_be_type and (behind in _AFTER_NAME or behind == "(")
         if following.text == "(" and text_at(words, name + 1) in ("*", "&", "&&"):
+            if word.is_type and text_at(words, closing(words, name) + 1) == "=":
+                return True  # `typename T::S (&s) = ..`
             return may_be_type and self._is_declarator(words, name)
         return following.text == "[" and word.text == "auto"
 

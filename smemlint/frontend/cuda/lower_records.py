@@ -108,7 +108,7 @@ class Records(Declarations):
         if role == "ENUM":
             self._enumerators(words[brace + 1 : end])
         else:
-            self.members(words, brace + 1, end, _alignments(head[keyword + 1 :]))
+            self.members(words, brace + 1, end, alignments(head[keyword + 1 :]))
         self.op("}", words[end])
         is_typedef = any(w.text == "typedef" for w in head[:keyword])
         return self._declarators_behind(words, end + 1, stop, is_typedef=is_typedef)
@@ -153,15 +153,15 @@ class Records(Declarations):
         words: Sequence[Word],
         i: int,
         stop: int,
-        alignments: Sequence[Sequence[Word]] = (),
+        aligned: Sequence[Sequence[Word]] = (),
     ) -> None:
         """Data members, constants and aliases; methods are functions of their own.
 
-        `alignments` are the `alignas(..)` of the whole record. The first member takes them over,
+        `aligned` are the `alignas(..)` of the whole record. The first member takes them over,
         which gives the record the same layout.
         """
         before = len(self.out)
-        for alignment in alignments:
+        for alignment in aligned:
             self.attribute(alignment, 0, emit=True)
         prefix = self.out[before:]
         del self.out[before:]
@@ -190,10 +190,18 @@ class Records(Declarations):
         is_field = not is_alias and not is_typedef and not self._is_constant(words[i:end])
         if is_record and words[end - 1].text == "}":  # a named record is only defined here
             is_field = is_field and _defined_name(words, i) is None
-        begin, regions = len(self.out), len(self.regions)
         prefix = prefix if is_field else []
+        parts = self._first_and_rest(words[i:end]) if prefix and not is_record else None
+        if parts is not None:
+            first, rest = parts
+            self._member_declaration(first, 0, len(first), prefix)
+            self._member_declaration(rest, 0, len(rest), [])
+            return end + 1, True
+        begin, regions = len(self.out), len(self.regions)
         try:
             if is_record and not is_typedef:
+                if prefix and find_top_level(words[i:end], ",") < end - i:
+                    raise CannotLower("an aligned record that begins with several records")
                 self.out += prefix
                 self.record(words, i, stop)
             elif not is_field or self._has_initializer(words[i:end]):
@@ -206,6 +214,16 @@ class Records(Declarations):
             reason = str(error) if isinstance(error, CannotLower) else "a member that breaks off"
             self.lost.append(Lost(word, reason))
         return end + 1, is_field
+
+    def _first_and_rest(
+        self, words: Sequence[Word]
+    ) -> tuple[Sequence[Word], Sequence[Word]] | None:
+        """`T a, b, c;` as `T a;` and `T b, c;`; None for a single declarator."""
+        comma = find_top_level(words, ",")
+        if comma == len(words):
+            return None
+        behind, _ = self.specifiers(words, 0, emit=False)
+        return words[:comma], [*words[:behind], *words[comma + 1 :]]
 
     @staticmethod
     def _is_constant(words: Sequence[Word]) -> bool:
@@ -306,7 +324,7 @@ def _defined_name(words: Sequence[Word], i: int) -> Word | None:
     return _record_name(words[keyword + 1 : brace])
 
 
-def _alignments(head: Sequence[Word]) -> list[Sequence[Word]]:
+def alignments(head: Sequence[Word]) -> list[Sequence[Word]]:
     """The `alignas(..)` and `__align__(..)` between `struct` and the record's name."""
     return [
         head[k : closing(head, k + 1) + 1]

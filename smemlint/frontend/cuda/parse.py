@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.frontend.cuda.lower_records import alignments
 from smemlint.frontend.cuda.lower_statements import Statements
 from smemlint.frontend.cuda.lower_types import CannotLower, find_top_level, split_at_commas
 from smemlint.frontend.cuda.names import Names, Word, declared_variables
@@ -78,14 +79,12 @@ class _Piece:
     ) -> None:
         self.table = table
         self.first = table.extend(tokens)
-        of_kind = {
-            kind: frozenset(p.name for p in template if p.name and p.kind == kind)
-            for kind in ("type", "template", "value")
-        }
-        types = names.types | of_kind["type"] | of_kind["template"]
-        variables = (declared_variables(tokens) | of_kind["value"]) - types
+        names = names.within(template)
+        present = {token.text for token in tokens}  # few of the unit's names
+        types = names.types & present
+        variables = (declared_variables(tokens) - types) | names.values & present
         self.lowering = Statements(types, variables)
-        self._reader = Names(variables, names.templates | of_kind["template"])
+        self._reader = Names(variables, names.templates)
 
     def words(self, tokens: Sequence[Token], offset: int = 0) -> list[Word]:
         """Words of a part of the tokens that begins at `offset`."""
@@ -266,10 +265,18 @@ def parse_declaration(
 
 
 def parse_members(
-    tokens: Sequence[Token], names: KnownNames, table: SpanTable, kind: str, name: str
+    tokens: Sequence[Token],
+    names: KnownNames,
+    table: SpanTable,
+    kind: str,
+    name: str,
+    attributes: Sequence[Token] = (),
 ) -> c_ast.Struct | c_ast.Union | None:
-    """The members of a record, as the front end found them; None when they do not parse."""
-    piece = _Piece(tokens, names, table)
+    """The members of a record, as the front end found them; None when they do not parse.
+
+    The first member takes over what `attributes` say of the record's alignment.
+    """
+    piece = _Piece([*tokens, *attributes], names, table)
     words = piece.words(tokens)
     low = piece.lowering
     at = words[0] if words else piece.at()
@@ -278,7 +285,7 @@ def parse_members(
     low.op("{", at)
     if not words:
         return c_ast.Union(name, []) if kind == "union" else c_ast.Struct(name, [])
-    low.members(words, 0, len(words))
+    low.members(words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
     low.op("}", at)
     low.op(";", at)
     if low.lost:  # a layout with a hole in it would be a wrong one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -44,10 +44,24 @@ class KnownNames:
     Attributes:
         types: records, aliases and enums, last components (`float4`-like built-ins are not here).
         templates: function, class and alias templates, last components.
+        values: variables, constants and enumerators: a `<` behind one is a comparison.
     """
 
     types: frozenset[str]
     templates: frozenset[str]
+    values: frozenset[str] = frozenset()
+
+    def within(self, template: Sequence[TemplateParameter]) -> KnownNames:
+        """The names that are known inside a template, where its parameters hide others."""
+        if not template:
+            return self
+        types = frozenset(p.name for p in template if p.kind != "value")
+        values = frozenset(p.name for p in template if p.kind == "value")
+        return KnownNames(
+            self.types - values | types,
+            self.templates - values | {p.name for p in template if p.kind == "template"},
+            self.values - types | values,
+        )
 
 
 @dataclass(slots=True)

@@ -50,6 +50,7 @@ class FoundRecord:
     bases: tuple[str, ...]
     members: Callable[[], list[Token]]
     outer: tuple[TemplateParameter, ...] = ()
+    attributes: list[Token] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -205,6 +206,7 @@ class _Scanner:
             head.bases,
             lambda: list(self._members(brace + 1, close)),
             scope.outer,
+            head.attributes,
         )
         self.found.records.append(record)
         if name:
