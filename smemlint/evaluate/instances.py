@@ -18,6 +18,7 @@ from smemlint.evaluate.machine import Frame, Geometry, Scope
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.values import Int, Value
 from smemlint.facts import Instance, NotAnalysed
+from smemlint.options import read_block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,9 @@ class Instances:
 
     def of(self, function: Function) -> tuple[list[list[Task]], list[NotAnalysed]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
-        forced = self._forced_block(function)
+        forced, template = self._override(function)
+        if template:
+            return [self._told(function, forced, template)], []
         launches = [la for la in self.launches() if self._is_of(la, function)]
         if not launches or not all(self._is_settled(la, function) for la in launches):
             deeper = [la for la in self.launches(deep=True) if self._is_of(la, function)]
@@ -201,10 +204,37 @@ class Instances:
         limit = value.constant if isinstance(value, Int) else None
         return limit if limit is not None and 0 < limit <= 1024 else None
 
-    def _forced_block(self, function: Function) -> Block | None:
-        own = self._project.settings.kernels.get(function.name)
-        block = getattr(own, "block", None) or self._project.settings.block_dim
-        return tuple(block) if block is not None else None  # type: ignore[return-value]
+    def _override(self, function: Function) -> tuple[Block | None, Mapping[str, str]]:
+        """Block and template values that a pragma, the configuration or the command line gives."""
+        settings = self._project.settings
+        own = settings.kernels.get(function.name)
+        block: Block | None = getattr(own, "block", None) or settings.block_dim
+        template: dict[str, str] = dict(getattr(own, "template", {}))
+        pragma = self._project.launch_pragma(function)
+        if pragma is not None:
+            shape = pragma.values.get("block") or next(iter(pragma.arguments), "")
+            try:
+                block = read_block(shape) if shape else block
+            except ValueError:
+                pass  # the pragma is reported as malformed
+            template.update({k: v for k, v in pragma.values.items() if k != "block"})
+        return block, template
+
+    def _told(
+        self, function: Function, block: Block | None, template: Mapping[str, str]
+    ) -> list[Task]:
+        """The instance with the template values that the user gives."""
+        machine = self._machine()
+        scope, said = guessed_scope(machine, function)
+        for parameter in function.template:
+            if parameter.name in template:
+                bound = machine.argument(template[parameter.name], parameter)
+                if bound is not None:
+                    scope[parameter.name] = bound
+        said = tuple(s for s in said if not any(f"`{name}`" in s for name in template))
+        if block is None:
+            return self._guessed(function, scope, said)
+        return [self._task(function, scope, block, "given", said)]
 
     def _task(
         self,

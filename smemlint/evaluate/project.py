@@ -13,6 +13,7 @@ from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.kernel import evaluate_kernel
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
+from smemlint.pragmas import MARK, Pragma, pragmas_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -111,6 +112,32 @@ class Project:
             )
             self._units[path] = load_unit(path, self.read(path) or "", options)
         return self._units[path]
+
+    def launch_pragma(self, function: Function) -> Pragma | None:
+        """The `launch(..)` pragma in front of a kernel, behind the one before it."""
+        path = posixpath.normpath(function.span.path)
+        text = self.read(path) or ""
+        if MARK not in text:
+            return None
+        kernels = [
+            f.span.line
+            for f in self.unit_of(path).functions
+            if f.is_kernel and posixpath.normpath(f.span.path) == path
+        ]
+        before = max((k for k in kernels if k < function.span.line), default=0)
+        found = [
+            p
+            for p in pragmas_in(text)
+            if p.name == "launch" and not p.problem and before < p.line <= function.span.line
+        ]
+        return found[-1] if found else None
+
+    def unit_of(self, path: str) -> Unit:
+        """A unit that holds a file."""
+        for unit in self._units.values():
+            if path in unit.files:
+                return unit
+        return self.unit(path)
 
     def includes(self, path: str) -> tuple[str, ...]:
         """Files of the run that a file includes by a quoted path."""

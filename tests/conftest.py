@@ -1,0 +1,60 @@
+"""Helpers that run the analysis on a kernel text and the command line in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from smemlint.config import Settings
+from smemlint.engine import analyze
+from smemlint.facts import Access, Facts
+from smemlint.source import Source
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def facts_of(text: str, **settings: object) -> Facts:
+    """The facts of one file `k.cu`; internal errors are raised."""
+    facts, crashed = analyze([Source("k.cu", text)], Settings(**settings))  # type: ignore[arg-type]
+    assert not crashed, facts.not_analysed
+    return facts
+
+
+def accesses_of(text: str, **settings: object) -> list[Access]:
+    """All accesses of one file, in order of kernel and place."""
+    return [a for k in facts_of(text, **settings).kernels for a in k.accesses]
+
+
+def ways_of(text: str, **settings: object) -> list[tuple[int, str, float]]:
+    """(line, kind, mean wavefronts / mean ideal), the last -1 where there is no figure."""
+    return [
+        (
+            a.span.line,
+            str(a.kind),
+            round(a.wavefronts.mean / a.ideal.mean, 3) if a.wavefronts and a.ideal else -1.0,
+        )
+        for a in accesses_of(text, **settings)
+    ]
+
+
+@pytest.fixture
+def smemlint(tmp_path: Path):
+    """Runs the command line in `tmp_path`: returns exit code, stdout and stderr."""
+
+    def run(*arguments: str, stdin: bytes = b"", cwd: Path = tmp_path) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "smemlint", *arguments],
+            cwd=cwd,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=100,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "NO_COLOR": "1"},
+        )
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return run

@@ -1,0 +1,69 @@
+"""Bad input: a clear message or silence, bounded time, no traceback."""
+
+from __future__ import annotations
+
+import pytest
+
+KERNEL = """\
+__global__ void good(float *out) {
+  __shared__ float s[32][32];
+  out[threadIdx.x] = s[threadIdx.x][0];
+}
+void run(float *out) { good<<<1, 32>>>(out); }
+"""
+CASES = {
+    "unbalanced": "__global__ void bad(int *p) { __shared__ int s[4]; s[(threadIdx.x] = 0; \n\n" + KERNEL,
+    "recursive macro": "#define A B\n#define B A\n__global__ void m(int *p) { __shared__ int s[A]; s[0] = B; }\n" + KERNEL,
+    "recursive function": "__device__ int f(int n) { return n < 1 ? 1 : f(n - 1) + f(n - 2); }\n"
+    "__global__ void r(int *p, int n) { __shared__ int s[64]; s[f(n)] = 1; }\n"
+    "void go(int *p) { r<<<1, 32>>>(p, 3); }\n" + KERNEL,
+    "endless loop": "__global__ void e(int *p) { __shared__ int s[64]; for (;;) s[threadIdx.x] = 1; }\n"
+    "__global__ void w(int *p) { __shared__ int s[64]; int i = 0; while (true) { s[i & 63] = i; i++; } }\n"
+    "void go(int *p) { e<<<1, 32>>>(p); w<<<1, 32>>>(p); }\n" + KERNEL,
+    "unterminated": KERNEL + '/* comment\n"string',
+    "crlf": KERNEL.replace("\n", "\r\n"),
+    "empty extents": "__global__ void z(int *p) { __shared__ int s[0]; s[threadIdx.x / 0] = 1; }\n"
+    "void go(int *p) { z<<<1, 32>>>(p); }\n" + KERNEL,
+    "deep nesting": "__global__ void d(int *p) { __shared__ int s[4]; s[" + "(" * 3000 + "0" + ")" * 3000
+    + "] = 1; }\n" + KERNEL,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_kernel_beside_the_bad_one_is_still_analysed(smemlint, tmp_path, name):
+    (tmp_path / "k.cu").write_text(CASES[name], newline="")
+    code, out, err = smemlint("check", "k.cu", "--output-format", "concise")
+    assert code == 1, err
+    assert "32-way bank conflict reading `s`" in out
+    assert "Traceback" not in err
+
+
+def test_binary_files_are_passed_over(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_bytes(b"\x7fELF\0\0" * 100)
+    assert smemlint("check", ".")[:2] == (0, "")
+
+
+def test_invalid_utf8_is_read_and_said(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_bytes(b"// caf\xe9\n" + KERNEL.encode())
+    _, out, _ = smemlint("check", "k.cu", "--output-format", "concise")
+    assert "not UTF-8 at byte 6" in out and "k.cu:4:22: SML101" in out
+
+
+def test_a_very_long_line_is_bounded(smemlint, tmp_path):
+    text = KERNEL + "int a[] = {" + "1," * 1_000_000 + "};\n"
+    (tmp_path / "k.cu").write_text(text)
+    code, out, _ = smemlint("check", "k.cu", "--output-format", "concise")
+    assert code == 1 and "32-way" in out
+
+
+def test_a_huge_file_is_not_analysed_and_said(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text("//" + "x" * (9 << 20) + "\n" + KERNEL)
+    code, out, _ = smemlint("check", ".", "--output-format", "concise")
+    assert code == 0 and "larger than 8 MiB" in out
+
+
+def test_a_directory_without_kernels_is_clean(smemlint, tmp_path):
+    (tmp_path / "a.cpp").write_text("int main() { return 0; }\n")
+    assert smemlint("check", ".")[:2] == (0, "")
+    code, _, err = smemlint("check", ".", "--exclude", "*.cpp")
+    assert code == 0 and "no files to check" in err

@@ -1,0 +1,161 @@
+"""The command line: exit codes, formats, suppression, configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+BAD = """\
+__global__ void k(float *out) {
+  __shared__ float s[32][32];
+  s[threadIdx.x][0] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[0][threadIdx.x];
+}
+void run(float *out) { k<<<1, 32>>>(out); }
+"""
+GOOD = BAD.replace("[threadIdx.x][0]", "[0][threadIdx.x]")
+
+
+def test_exit_codes_follow_findings(smemlint, tmp_path):
+    (tmp_path / "bad.cu").write_text(BAD)
+    (tmp_path / "good.cu").write_text(GOOD)
+    assert smemlint("check", "bad.cu")[0] == 1
+    assert smemlint("check", "good.cu")[0] == 0
+    assert smemlint("check", "bad.cu", "--exit-zero")[0] == 0
+    assert smemlint("check", "bad.cu", "--fail-on", "error")[0] == 0
+    assert smemlint("check", "bad.cu", "--ignore", "SML101")[0] == 0
+    assert smemlint("check", "bad.cu", "--max-ways", "32")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "missing.cu"),
+        ("check", "--arch", "sm_12", "good.cu"),
+        ("check", "--block-dim", "0", "good.cu"),
+        ("check", "--select", "SML777", "good.cu"),
+        ("check", "--nonsense", "good.cu"),
+        ("rule", "SML777"),
+    ],
+)
+def test_what_cannot_be_done_exits_2_and_says_why(smemlint, tmp_path, arguments):
+    (tmp_path / "good.cu").write_text(GOOD)
+    code, out, err = smemlint(*arguments)
+    assert (code, out) == (2, "")
+    assert "error" in err and "Traceback" not in err
+
+
+def test_concise_output_is_one_line_a_finding(smemlint, tmp_path):
+    (tmp_path / "bad.cu").write_text(BAD)
+    _, out, err = smemlint("check", "bad.cu", "--output-format", "concise")
+    assert out == ("bad.cu:3:3: SML101 warning: 32-way bank conflict writing `s` [assumed]\n")
+    assert err == ("checked 1 file: 2 shared accesses decided, 0 not; 1 warning (0 suppressed)\n")
+
+
+def test_analyze_json_is_the_contract(smemlint, tmp_path):
+    (tmp_path / "bad.cu").write_text(BAD)
+    code, out, _ = smemlint("analyze", "bad.cu", "--output-format", "json")
+    document = json.loads(out)
+    assert (code, document["version"], document["arch"]) == (0, 1, "sm_90")
+    store, load = document["accesses"]
+    assert store == {
+        "file": "bad.cu", "line": 3, "column": 3, "end_line": 3, "end_column": 20,
+        "kernel": "k", "template": {}, "block": [32, 1, 1], "array": "s", "kind": "store",
+        "width_bytes": 4, "instructions": 1,
+        "wavefronts": {"min": 32, "max": 32, "mean": 32.0},
+        "ideal": {"min": 1, "max": 1, "mean": 1.0},
+        "certainty": "assumed", "assumptions": ["block (32, 1, 1) (launch at bad.cu:7)"],
+        "reason": None,
+    }  # fmt: skip
+    assert (load["line"], load["kind"], load["wavefronts"]["mean"]) == (5, "load", 1.0)
+    assert document["not_analysed"] == []
+
+
+def test_standard_input(smemlint):
+    code, out, _ = smemlint(
+        "check", "-", "--stdin-filename", "x/k.cu", "--output-format", "concise", stdin=BAD.encode()
+    )
+    assert code == 1
+    assert out.startswith("x/k.cu:3:3: SML101")
+
+
+def test_suppression_on_the_line_and_before_it(smemlint, tmp_path):
+    same = BAD.replace("= out[threadIdx.x];", "= out[threadIdx.x];  // smemlint: ignore[SML101] ok")
+    before = BAD.replace("  s[thr", "  // smemlint: ignore[bank-conflict] known\n  s[thr")
+    for text in (same, before):
+        (tmp_path / "k.cu").write_text(text)
+        code, out, err = smemlint("check", "k.cu")
+        assert (code, out) == (0, "")
+        assert err.endswith("no findings (1 suppressed)\n")
+
+
+def test_unused_and_malformed_pragmas_are_said(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text(
+        "// smemlint: ignore[SML101]\n// smemlint: nonsense\n"
+        + GOOD
+        + 'const char *s = "// smemlint: ignore[SML101]";\n'
+    )
+    _, out, _ = smemlint("check", "k.cu", "--output-format", "concise")
+    assert out.splitlines() == [
+        "k.cu:1:1: SML902 note: `ignore[SML101]` suppresses nothing",
+        "k.cu:2:1: SML902 note: unknown pragma `nonsense`: one of ignore, launch",
+    ]
+
+
+def test_the_nearest_configuration_counts_and_unknown_keys_are_errors(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text(BAD)
+    (tmp_path / "pyproject.toml").write_text('[tool.smemlint]\nignore = ["SML101"]\n')
+    assert smemlint("check", "k.cu")[0] == 0
+    assert smemlint("check", "k.cu", "--isolated")[0] == 1
+    (tmp_path / "smemlint.toml").write_text("max-wais = 3\n")
+    code, _, err = smemlint("check", "k.cu")
+    assert code == 2
+    assert "smemlint.toml:1: unknown key `max-wais`" in err and "did you mean `max-ways`?" in err
+
+
+def test_a_launch_pragma_and_the_configuration_give_block_and_template(smemlint, tmp_path):
+    kernel = (
+        "template <typename T, int N> __global__ void k(T *out) {\n"
+        "  __shared__ T s[N][N];\n"
+        "  out[threadIdx.x] = s[threadIdx.x][threadIdx.y];\n}\n"
+    )
+    pragma = "// smemlint: launch(block=(32, 2), T=double, N=32)\n"
+    (tmp_path / "k.cu").write_text(pragma + kernel)
+    _, out, _ = smemlint("analyze", "k.cu", "--output-format", "json")
+    access = json.loads(out)["accesses"][0]
+    assert (access["block"], access["template"]) == ([32, 2, 1], {"T": "double", "N": "32"})
+    assert (access["width_bytes"], access["wavefronts"]["mean"], access["ideal"]["mean"]) == (
+        8,
+        32,
+        2,
+    )
+    (tmp_path / "k.cu").write_text(kernel)
+    (tmp_path / "smemlint.toml").write_text(
+        '[kernels.k]\nblock = [32, 1]\ntemplate = { T = "float", N = 33 }\n'
+    )
+    _, out, _ = smemlint("analyze", "k.cu", "--output-format", "json")
+    access = json.loads(out)["accesses"][0]
+    assert (access["block"], access["wavefronts"]["mean"]) == ([32, 1, 1], 1)
+
+
+def test_directories_are_walked_without_links(smemlint, tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "k.cu").write_text(BAD)
+    (tmp_path / "a" / "readme.md").write_text("text")
+    os.symlink(tmp_path / "a", tmp_path / "a" / "b" / "loop")
+    code, out, _ = smemlint("check", "a", "--output-format", "concise")
+    assert code == 1
+    assert [line.split(":")[0] for line in out.splitlines()] == ["a/b/k.cu"]
+    assert smemlint("check", "a", "--exclude", "b")[0] == 0
+
+
+def test_a_finding_in_several_instances_is_one(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text(
+        BAD.replace("k<<<1, 32>>>(out);", "k<<<1, 32>>>(out); k<<<1, 16>>>(out);")
+    )
+    _, out, _ = smemlint("check", "k.cu")
+    assert out.count("SML101 bank-conflict") == 1
+    assert "32-way" in out and "the worst of 2 findings here" in out

@@ -1,0 +1,76 @@
+"""Every rule: its bad kernels give the marked findings and figures, its good ones none."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from smemlint.registry import entries, entry, selected
+
+SECTIONS = (
+    "What it does", "Why is this bad?", "Example", "Use instead", "Fix safety", "How sure",
+    "Options", "References",
+)  # fmt: skip
+ENTRIES = entries()
+NAMES = [e.rule.name for e in ENTRIES]
+
+
+def expected(text: str) -> list[tuple[int, str, str]]:
+    """(line, code, text that message or notes hold) of each `//~ CODE text` marker."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        for code, said in re.findall(r"//~ (SML\d+) (.*)$", line):
+            found.append((number, code, said))
+    return found
+
+
+@pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
+def test_bad_kernels_give_exactly_the_marked_findings(found, smemlint):
+    for kernel in sorted(found.folder.glob("bad*.cu")):
+        wanted = expected(kernel.read_text())
+        assert wanted, "a bad kernel has at least one marker"
+        _, out, _ = smemlint("check", str(kernel), "--output-format", "json")
+        got = [f for f in json.loads(out)["findings"]]
+        assert [(f["line"], f["code"]) for f in got] == [(n, c) for n, c, _ in wanted]
+        for finding, (_, _, said) in zip(got, wanted, strict=True):
+            figures = finding["message"], *finding["notes"]
+            if re.fullmatch(r"\d+/\d+", said):
+                spent, ideal = said.split("/")
+                assert any(f"{spent} wavefronts instead of {ideal}" in t for t in figures)
+            else:
+                assert any(said in text for text in figures), figures
+
+
+@pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
+def test_good_kernels_are_silent(found, smemlint):
+    kernels = sorted(found.folder.glob("good*.cu"))
+    assert kernels
+    for kernel in kernels:
+        code, out, err = smemlint("check", str(kernel))
+        assert (code, out) == (0, ""), out
+        assert "0 not" in err
+
+
+@pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
+def test_pages_have_all_sections(found):
+    assert re.findall(r"^## (.*)$", found.page, re.M) == list(SECTIONS)
+    assert found.page.startswith(f"# {found.rule.code} {found.rule.name}\n")
+
+
+def test_the_advised_padding_heals_the_bad_kernel(smemlint, tmp_path):
+    bad = (entry("SML101").folder / "bad.cu").read_text()
+    (tmp_path / "k.cu").write_text(bad.replace("tile[32][32]", "tile[32][33]"))
+    code, out, _ = smemlint("check", "k.cu")
+    assert (code, out) == (0, "")
+
+
+def test_rules_are_selected_by_code_prefix_and_name():
+    def codes(*args):
+        return [r.code for r in selected(*args)]
+
+    assert codes((), ()) == ["SML101", "SML102", "SML301", "SML401", "SML901"]
+    assert codes(("SML1",), ()) == ["SML101", "SML102"]
+    assert codes(("bank-conflict",), (), ("SML4",)) == ["SML101", "SML401"]
+    assert codes((), ("SML9", "SML102")) == ["SML101", "SML301", "SML401"]
