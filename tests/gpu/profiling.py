@@ -51,14 +51,16 @@ def opcode(instruction: str) -> str:
 def own_lines(program: Path, source: Path) -> dict[str, dict[int, int]]:
     """Per mangled kernel and instruction offset: the innermost line that lies in `source`.
 
-    ncu names the innermost frame, which for inlined wrappers is a line of a CUDA header.
+    ncu names the innermost frame, which for inlined wrappers is a line of a CUDA header. Calls of
+    one wrapper in a row without a barrier share the first one's line: nvcc's tables say no more.
     """
     folder = program.parent / f"{program.name}.elf"
     folder.mkdir(exist_ok=True)
     run("cuobjdump", "-xelf", "all", str(program), cwd=folder)
     lines: dict[str, dict[int, int]] = {}
     for cubin in folder.glob("*.cubin"):
-        kernel, frames, fresh = "", [], False
+        kernel, fresh = "", False
+        frames: list[re.Match[str]] = []
         for text in run("nvdisasm", "-gi", "-c", str(cubin)).splitlines():
             if section := _SECTION.match(text):
                 kernel, frames = section[1], []
@@ -160,6 +162,6 @@ def _report_module() -> Any:
         *Path("/usr/lib/nsight-compute").glob("extras/python"),
     ]
     sys.path.extend(map(str, places))
-    import ncu_report
+    import ncu_report  # type: ignore[import-not-found]
 
     return ncu_report
