@@ -39,6 +39,8 @@ def printed(body: str, **where: str) -> str:
         ("g(n < x, y > (z));", "g(n < x, y > z)"),
         ("x = p[0] < y || n > z;", "x = (p[0] < y) || (n > z)"),
         ("x = s.size < y;", "x = s.size < y"),
+        ("int g = idx.template g<a, 3>();", "int g = idx.g<a, 3>()"),
+        ("x = DIM<typename T::V> + W<int> / 2;", "x = DIM<typename T::V> + (W<int> / 2)"),
         ("s.template get<3>().x = 1;", "s.get<3>().x = 1"),
         ("x = std::numeric_limits<float>::max();", "x = std::numeric_limits<float>::max()"),
         ("x = is_same_v<T, U>;", "x = is_same_v<T, U>"),
@@ -241,6 +243,25 @@ def test_a_pragma_below_an_if() -> None:
     pragma, loop = choice.iftrue.block_items
     assert isinstance(pragma, c_ast.Pragma)
     assert isinstance(loop, c_ast.For)
+
+
+@pytest.mark.parametrize(
+    "source", ["CHECK T x = 1;", "CHECK(n) const T x = 1;", "PART const x = 1;"]
+)
+def test_an_upper_case_macro_before_a_declaration(source: str) -> None:
+    (item,) = items(source)
+    assert (item.name, item.type.type.names) == ("x", ["PART" if "PART" in source else "T"])
+
+
+def test_a_macro_before_specifiers_of_a_file_scope_constant() -> None:
+    unit = load_unit(
+        "k.cu", "API_EXPORT __device__ constexpr T x = 1;", LoadOptions(read=lambda _: None)
+    )
+    assert unit.declarations["x"][0].parse().type.type.names == ["T"]
+
+
+def test_a_logical_template_argument_of_an_alias() -> None:
+    assert items("using V = std::bool_constant<N == 1 && M <= 64>;")[0].name == "V"
 
 
 def test_an_unknown_statement_macro_is_passed_over() -> None:

@@ -174,3 +174,16 @@ def test_declarations_of_a_file() -> None:
 def test_a_record_with_a_member_that_does_not_parse_has_no_layout() -> None:
     unit = load("struct S { int a; int b c d; int e; };")
     assert unit.records["S"][0].parse() is None
+
+
+def test_a_record_without_what_takes_no_room_keeps_its_layout() -> None:
+    unit = load("struct S { int a; using V = x y z; static constexpr int N = = 3; int b; };")
+    record = unit.records["S"][0].parse()
+    assert record is not None
+    assert [member.name for member in record.decls] == ["a", "b"]
+
+
+def test_a_local_record_with_a_lost_field_is_lost_whole() -> None:
+    found = parse("struct S { int a; int b c d; } s;\ns.a = 1;")
+    assert isinstance(found.tree.body.block_items[0], c_ast.EmptyStatement)
+    assert [lost.span.line for lost in found.dropped] == [2]

@@ -58,6 +58,7 @@ class Aside:
 
     tokens: list[GrammarToken]
     word: Word
+    is_field: bool
 
 
 class Records(Declarations):
@@ -175,7 +176,7 @@ class Records(Declarations):
                 i, is_field = self._member_declaration(words, i, stop, prefix)
                 prefix = [] if is_field else prefix
         if len(self.out) == before:  # C knows no empty record
-            self._hold_place([], words[min(i, len(words) - 1)])
+            self._hold_place([], words[min(i, len(words) - 1)], is_field=False)
 
     def _member_declaration(
         self, words: Sequence[Word], i: int, stop: int, prefix: list[GrammarToken]
@@ -205,13 +206,15 @@ class Records(Declarations):
                 self.out += prefix
                 self.record(words, i, stop)
             elif not is_field or self._has_initializer(words[i:end]):
-                self._aside(words, i, stop, prefix)
+                self._aside(words, i, stop, prefix, is_field=is_field)
             else:
                 self.out += prefix
                 self.declaration(words, i, stop, is_member=True)
         except (CannotLower, IndexError) as error:
             del self.out[begin:], self.regions[regions:]
             reason = str(error) if isinstance(error, CannotLower) else "a member that breaks off"
+            if is_field:  # a layout with a hole would be a wrong one: the record goes with it
+                raise CannotLower(reason) from error
             self.lost.append(Lost(word, reason))
         return end + 1, is_field
 
@@ -234,7 +237,15 @@ class Records(Declarations):
         is_field = find_top_level(words, ":") == len(words)
         return is_field and any(find_top_level(words, t) < len(words) for t in ("=", "{"))
 
-    def _aside(self, words: Sequence[Word], i: int, stop: int, prefix: list[GrammarToken]) -> None:
+    def _aside(
+        self,
+        words: Sequence[Word],
+        i: int,
+        stop: int,
+        prefix: list[GrammarToken],
+        *,
+        is_field: bool,
+    ) -> None:
         """Lowers a member on its own; an `int` member holds its place."""
         out, self.out = self.out, [*prefix]
         regions, self.regions = self.regions, []
@@ -248,11 +259,11 @@ class Records(Declarations):
             tokens = self.out
         finally:
             self.out, self.regions = out, regions
-        self._hold_place(tokens, words[i])
+        self._hold_place(tokens, words[i], is_field=is_field)
 
-    def _hold_place(self, tokens: list[GrammarToken], word: Word) -> None:
+    def _hold_place(self, tokens: list[GrammarToken], word: Word, *, is_field: bool) -> None:
         name = f"__aside{len(self.asides)}"
-        self.asides[name] = Aside(tokens, word)
+        self.asides[name] = Aside(tokens, word, is_field)
         self.emit("INT", "int", word)
         self.name(name, word)
         self.op(";", word)

@@ -14,14 +14,16 @@ from smemlint.frontend.cuda.lower_types import (
     text_at,
 )
 from smemlint.frontend.cuda.names import Word
+from smemlint.frontend.cuda.vocabulary import QUALIFIERS, STATEMENT_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _BEHIND_MACRO_STATEMENTS = frozenset(
     (
-        "for", "while", "do", "if", "switch", "{", "}", "return", "asm", "const", "constexpr",
-        "auto", "int", "float", "static_assert",
+        "for", "while", "do", "if", "switch", "{", "}", "return", "asm", "constexpr",
+        "auto", "int", "float", "static_assert", "using", "typedef", "static", "unsigned",
+        "__shared__", "extern",
     )
 )  # fmt: skip
 _CONTROL_WORDS = frozenset(("if", "for", "while", "do", "switch", "try", "catch", "else"))
@@ -98,15 +100,25 @@ class Statements(Records):
     def _behind_macro_statement(self, words: Sequence[Word], i: int, stop: int) -> int:
         """Index after an unknown upper-case macro that stands where a statement does; else 0."""
         word = words[i]
-        if not word.text.isupper() or len(word.text) <= 3 or word.text in self.variables:
+        is_declared = word.text in self.variables or word.text in self.types
+        if is_declared or not word.text.isupper() or len(word.text) <= 3:
             return 0
         after = i + 1
         if text_at(words, after) == "(":
             after = closing(words, after) + 1
         if after >= stop:
             return 0
-        follows = words[after].text in _BEHIND_MACRO_STATEMENTS
-        return after if follows or words[after].kind == "pragma" else 0
+        follows = words[after].text in _BEHIND_MACRO_STATEMENTS or words[after].kind == "pragma"
+        return after if follows or self._is_type_and_name(words, after, stop) else 0
+
+    @staticmethod
+    def _is_type_and_name(words: Sequence[Word], i: int, stop: int) -> bool:
+        """`T x` or `const T x`, of which `const x` is no part: that stands behind a type."""
+        count = 3 if words[i].text in QUALIFIERS else 2
+        named = words[i : min(i + count, stop)]
+        return len(named) == count and all(
+            w.kind == "identifier" and w.text not in STATEMENT_WORDS for w in named
+        )
 
     def _pragma(self, word: Word) -> None:
         self.emit("PPPRAGMA", "pragma", word)

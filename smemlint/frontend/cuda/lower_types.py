@@ -90,6 +90,14 @@ def find_top_level(words: Sequence[Word], text: str, i: int = 0) -> int:
     return len(words)
 
 
+def _is_macro_specifier(words: Sequence[Word], i: int) -> bool:
+    """Whether an unknown macro stands before a specifier: `API_EXPORT __device__ int x`."""
+    text, following = words[i].text, text_at(words, i + 1)
+    if len(text) <= 3 or not text.isupper():
+        return False
+    return following in STORAGE or following in FUNCTION_SPECIFIERS
+
+
 class Types(Emitter):
     """Lowers specifiers, pointers, declarators and type-ids."""
 
@@ -195,6 +203,8 @@ class Types(Emitter):
                 if emit:
                     self.emit(BUILTIN_TYPES[text], text, word)
                 saw_type = True
+            elif not saw_type and _is_macro_specifier(words, i):
+                pass
             elif not saw_type and text not in STATEMENT_WORDS:
                 if emit:
                     self.emit("INT", text, word)

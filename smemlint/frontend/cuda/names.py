@@ -169,17 +169,19 @@ class Names:
         after = following.text if following is not None else ""
         is_known = name in self._templates
         is_qualified = spelled != name
+        was_announced = _text(tokens, i - 2) == "template"
+        if was_announced or _begins_with_type(tokens, i + 1):
+            return end
         if name in self._variables and not is_qualified:
             return end if after == "(" and is_known else -1
         operators = _top_level_operators(tokens[i + 1 : end])
         if "=" in operators:
             return -1
         if operators & {"&&", "||"} and not is_known:
-            return end if is_qualified and after in ("(", "::", "{", ";") else -1
+            return end if is_qualified and after in ("(", "::", "{", ";", "") else -1
         if "?" in operators and not is_known and not is_qualified:
             return -1
-        was_announced = _text(tokens, i - 2) == "template"
-        if is_member and not was_announced and after != "(":
+        if is_member and after != "(":
             return -1
         if following is not None and following.kind == "identifier":
             is_type_place = is_known or is_qualified or _may_begin_type(tokens, i - 2)
@@ -274,6 +276,12 @@ def _top_level_operators(tokens: Sequence[Token]) -> set[str]:
             if depth == 0:
                 found.add(token.text)
     return found
+
+
+def _begins_with_type(tokens: Sequence[Token], i: int) -> bool:
+    """Whether a type that nothing else can be begins here: `typename T::V`, `int`, no `int(x)`."""
+    text = tokens[i].text
+    return text == "typename" or (text in BUILTIN_TYPES and _text(tokens, i + 1) not in ("(", "{"))
 
 
 def _may_begin_type(tokens: Sequence[Token], before: int) -> bool:

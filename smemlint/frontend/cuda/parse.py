@@ -129,7 +129,8 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     function = tree.ext[0] if tree is not None and tree.ext else None
     if not isinstance(function, c_ast.FuncDef):
         return ParsedFunction(None, (*dropped, *more))
-    more += _put_asides(function, low.asides, piece)
+    failed = _put_asides(function, low.asides)
+    more += [Dropped(piece.span(aside.word), reason) for aside, reason in failed]
     _set_defaults(function, defaults, names, table)
     return ParsedFunction(function, (*dropped, *more))
 
@@ -203,24 +204,23 @@ def _set_defaults(
             param.init = parse_expression_tokens(tokens, names, table) or c_ast.ID("__unparsed")
 
 
-def _put_asides(tree: c_ast.Node, asides: dict[str, Aside], piece: _Piece) -> list[Dropped]:
-    """Puts the members that were parsed on their own in the places that were held for them."""
-    if not asides:
-        return []
-    dropped: list[Dropped] = []
-    work: list[c_ast.Node] = [tree]
+def _put_asides(tree: c_ast.Node, asides: dict[str, Aside]) -> list[tuple[Aside, str]]:
+    """Puts the members that were parsed on their own in the places that were held for them.
+
+    Returns those that did not parse, with the reason.
+    """
+    failed: list[tuple[Aside, str]] = []
+    work: list[c_ast.Node] = [tree] if asides else []
     while work:
         node = work.pop()
         if isinstance(node, c_ast.Struct | c_ast.Union) and node.decls:
-            node.decls = [
-                member for decl in node.decls for member in _instead(decl, asides, piece, dropped)
-            ]
+            node.decls = [m for decl in node.decls for m in _instead(decl, asides, failed)]
         work.extend(child for _, child in node.children())
-    return dropped
+    return failed
 
 
 def _instead(
-    decl: c_ast.Node, asides: dict[str, Aside], piece: _Piece, dropped: list[Dropped]
+    decl: c_ast.Node, asides: dict[str, Aside], failed: list[tuple[Aside, str]]
 ) -> list[c_ast.Node]:
     aside = asides.get(getattr(decl, "name", None) or "")
     if aside is None:
@@ -230,16 +230,26 @@ def _instead(
     try:
         return list(parse(aside.tokens).ext)
     except SyntaxFailure as failure:
-        dropped.append(Dropped(piece.span(aside.word), f"cannot be parsed: {failure}"))
-        return []
+        failed.append((aside, f"cannot be parsed: {failure}"))
+        return [_of_unknown_type(decl)] if aside.is_field else []
+
+
+def _of_unknown_type(decl: c_ast.Node) -> c_ast.Node:
+    """A place holder that nobody takes for an `int`: its record has no known layout."""
+    decl.type.type.names = ["__unparsed"]
+    return decl
 
 
 def _parse_single(piece: _Piece) -> c_ast.Node | None:
+    """The tree of what was lowered; None when it or a field of a record in it does not parse."""
+    low = piece.lowering
     try:
-        tree = parse(piece.lowering.out)
+        tree = parse(low.out)
     except SyntaxFailure:
         return None
-    _put_asides(tree, piece.lowering.asides, piece)
+    failed = _put_asides(tree, low.asides)
+    if any(aside.is_field for aside, _ in failed):
+        return None
     return tree.ext[0] if tree.ext else None
 
 
@@ -285,11 +295,12 @@ def parse_members(
     low.op("{", at)
     if not words:
         return c_ast.Union(name, []) if kind == "union" else c_ast.Struct(name, [])
-    low.members(words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
+    try:
+        low.members(words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
+    except (CannotLower, IndexError, RecursionError):
+        return None
     low.op("}", at)
     low.op(";", at)
-    if low.lost:  # a layout with a hole in it would be a wrong one
-        return None
     inner = getattr(_parse_single(piece), "type", None)
     return inner if isinstance(inner, c_ast.Struct | c_ast.Union) else None
 
