@@ -133,7 +133,7 @@ def _from_file(settings: Settings, path: Path) -> Settings:
 def _with(settings: Settings, name: str, values: list[Any], where: str) -> Settings:
     option = option_named(name)
     assert option is not None
-    result = None
+    result: Any = None
     for value in values:
         try:
             read = option.read(value)

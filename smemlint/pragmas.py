@@ -1,4 +1,4 @@
-"""Pragmas in comments: `// smemlint: ignore[bank-conflict] reason`, `launch(block=(32, 8), T=float)`.
+"""Pragmas in comments: `// smemlint: ignore[bank-conflict] why`, `launch(block=(32, 8))`.
 
 One parser serves every pragma in both comment styles; it never looks inside string literals.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, Facts, KernelFacts, Span
 
 
-class Rule(ABC):  # noqa: B024 - a rule overrides one of the checks
+class Rule:
     """A rule; its folder holds README.md, bad and good kernels beside it.
 
     Attributes:

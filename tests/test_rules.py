@@ -32,7 +32,7 @@ def test_bad_kernels_give_exactly_the_marked_findings(found, smemlint):
         wanted = expected(kernel.read_text())
         assert wanted, "a bad kernel has at least one marker"
         _, out, _ = smemlint("check", str(kernel), "--output-format", "json")
-        got = [f for f in json.loads(out)["findings"]]
+        got = json.loads(out)["findings"]
         assert [(f["line"], f["code"]) for f in got] == [(n, c) for n, c, _ in wanted]
         for finding, (_, _, said) in zip(got, wanted, strict=True):
             figures = finding["message"], *finding["notes"]

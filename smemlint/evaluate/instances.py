@@ -6,6 +6,7 @@ mention its launching functions; `__launch_bounds__`; the shape of the code.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -213,10 +214,8 @@ class Instances:
         pragma = self._project.launch_pragma(function)
         if pragma is not None:
             shape = pragma.values.get("block") or next(iter(pragma.arguments), "")
-            try:
+            with suppress(ValueError):  # a malformed pragma is reported
                 block = read_block(shape) if shape else block
-            except ValueError:
-                pass  # the pragma is reported as malformed
             template.update({k: v for k, v in pragma.values.items() if k != "block"})
         return block, template
 

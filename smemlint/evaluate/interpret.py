@@ -1,9 +1,10 @@
 """Statements: runs a function's body for all threads of a block at once.
 
 A condition that is known thread by thread splits the active mask. An unknown one is taken both
-ways: each way is run, rolled back, and the two are joined; accesses under it say what was assumed. Loops
-with known bounds run; others are generalized: what every iteration adds becomes a multiple of an
-unknown iteration number, what changes otherwise becomes unknown, and one iteration stands for all.
+ways: each way is run, rolled back, and the two are joined; accesses under it say what was assumed.
+Loops with known bounds run; others are generalized: what every iteration adds becomes a multiple of
+an unknown iteration number, what changes otherwise becomes unknown, and one iteration stands for
+all.
 """
 
 from __future__ import annotations
@@ -100,18 +101,17 @@ class Interpreter(Intrinsics):
     def _eval_Compound(self, node: c_ast.Compound) -> Value:
         """A statement expression: the value of its last statement."""
         self.frame.scopes.append({})
-        value: Value = Unknown("a statement without a value")
+        items = list(node.block_items or ())
+        last = items.pop() if items else None
         try:
-            for item in node.block_items or ():
-                if item is (node.block_items or ())[-1] and not hasattr(
-                    self, f"_exec_{type(item).__name__}"
-                ):
-                    value = self.evaluate(item)
-                else:
-                    self.execute(item)
+            for item in items:
+                self.execute(item)
+            if last is None or hasattr(self, f"_exec_{type(last).__name__}"):
+                self.execute(last)
+                return Unknown("a statement without a value")
+            return self.evaluate(last)
         finally:
             self.frame.scopes.pop()
-        return value
 
     def _exec_EmptyStatement(self, node: c_ast.EmptyStatement) -> None:
         pass
@@ -854,7 +854,7 @@ def _init_arguments(init: c_ast.Node) -> list[c_ast.Node] | None:
     if isinstance(init, c_ast.InitList):
         return list(init.exprs or ())
     if _is_call(init, "__ctor") or _is_call(init, "__brace"):
-        return list(init.args.exprs) if init.args is not None else []  # type: ignore[attr-defined]
+        return list(init.args.exprs) if init.args is not None else []
     return None
 
 

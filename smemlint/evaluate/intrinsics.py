@@ -31,6 +31,7 @@ from smemlint.evaluate.values import (
     Unknown,
     Value,
     number,
+    settled,
 )
 from smemlint.facts import AccessKind
 
@@ -176,7 +177,7 @@ def _multiply_24(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall
 def _absolute(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     value = m.values(node)[0]
     if isinstance(value, Int) and value.is_concrete:
-        return Int(abs(value.base), value.type)
+        return Int(settled(np.abs(value.base)), value.type)
     return value if isinstance(value, FloatValue | Unknown) else Unknown("an absolute value")
 
 
@@ -237,9 +238,15 @@ def _shuffle(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) ->
         if isinstance(value, Int) and value.is_uniform:
             return value
         everyone = m.mask.sum() == m.geometry.exists.sum()
-        if isinstance(value, Int) and value.is_concrete and width == WARP and everyone:
-            if isinstance(lane, Int) and lane.is_concrete:
-                return _shuffled(value, lane, last)
+        if (
+            isinstance(value, Int)
+            and isinstance(lane, Int)
+            and value.is_concrete
+            and lane.is_concrete
+            and width == WARP
+            and everyone
+        ):
+            return _shuffled(value, lane, last)
     return Unknown("a value from another lane", is_data=True)
 
 

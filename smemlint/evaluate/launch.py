@@ -194,12 +194,12 @@ class Host(Interpreter):
     def joined(self, a: Value, b: Value, condition: Unknown, node: c_ast.Node) -> Value:
         """A known number wins over an unknown one."""
         for known, other in ((a, b), (b, a)) if self.default_path else ():
-            if isinstance(known, Int) and known.constant is not None:
-                if isinstance(other, Unknown) or not isinstance(other, Int) or other.terms:
-                    span = self.unit.span(node)
-                    name = span.path.rsplit("/", 1)[-1]
-                    self.defaults.setdefault(f"the default path at {name}:{span.line}")
-                    return known
+            is_open = not isinstance(other, Int) or bool(other.terms)
+            if isinstance(known, Int) and known.constant is not None and is_open:
+                span = self.unit.span(node)
+                name = span.path.rsplit("/", 1)[-1]
+                self.defaults.setdefault(f"the default path at {name}:{span.line}")
+                return known
         return super().joined(a, b, condition, node)
 
     def refine(self, value: Value, known: Value | None) -> None:
@@ -303,7 +303,7 @@ class Host(Interpreter):
         """Template values under what a `case` made known."""
         result: Scope = {}
         for name, bound in scope.items():
-            found = self._number(bound) if isinstance(bound, Int) else None  # type: ignore[arg-type]
+            found = self._number(bound) if isinstance(bound, Int) else None
             result[name] = number(found) if found is not None else bound
         return result
 
@@ -334,7 +334,7 @@ class Host(Interpreter):
 
 
 def _may_compute(function: Function) -> bool:
-    """Whether a call can tell something about a launch: it is small and gives or changes a value."""
+    """Whether a call can tell something of a launch: it is small and gives or changes a value."""
     if len(function.words) > _MAX_WORDS:
         return False
     tree = function.parse().tree

@@ -7,7 +7,7 @@ import re
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.kernel import evaluate_kernel
@@ -18,9 +18,11 @@ from smemlint.pragmas import MARK, Pragma, pragmas_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
     from smemlint.facts import Access
     from smemlint.frontend.cuda.unit import Function, Unit
+    from smemlint.source import Source
 
 _SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
 _LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
@@ -29,34 +31,9 @@ _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
 
 
-class SourceLike(Protocol):
-    """A file of the run; its text is read when it is asked for."""
-
-    @property
-    def path(self) -> str:
-        """As given, with forward slashes."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """Its whole text."""
-        ...
-
-
-class SettingsLike(Protocol):
-    """The settings that evaluation knows."""
-
-    arch: str
-    block_dim: tuple[int, int, int] | None
-    defines: Mapping[str, str]
-    undefines: frozenset[str]
-    include_dirs: tuple[str, ...]
-    kernels: Mapping[str, object]
-
-
 def evaluate_project(
-    sources: Sequence[SourceLike],
-    settings: SettingsLike,
+    sources: Sequence[Source],
+    settings: Settings,
     crashed: Callable[[NotAnalysed], None] | None = None,
 ) -> Facts:
     """The facts of all kernels in `sources` that touch shared memory.
@@ -77,8 +54,8 @@ class Project:
 
     def __init__(
         self,
-        sources: Sequence[SourceLike],
-        settings: SettingsLike,
+        sources: Sequence[Source],
+        settings: Settings,
         crashed: Callable[[NotAnalysed], None] | None = None,
     ) -> None:
         self.settings = settings

@@ -1,4 +1,4 @@
-"""One translation unit as the evaluator sees it: functions, records and declarations, parsed on demand.
+"""One translation unit as the evaluator sees it: its definitions, parsed on demand.
 
 A unit is a root file with the quoted local includes it could follow. Tokens keep the file they
 come from, so a kernel of an included file is reported there, under the macros of the includer.
@@ -55,30 +55,60 @@ class ParsedFunction:
 class Function(Protocol):
     """A function definition of the unit."""
 
-    name: str
-    """The last component: `reduce0`, `operator()`, `Smem` for a constructor."""
-    scope: tuple[str, ...]
-    """Names of the enclosing namespaces and records, outermost first."""
-    record: str | None
-    """The enclosing record's name (or the class of `void A<T>::f()`)."""
-    template: tuple[TemplateParameter, ...]
-    """All template parameters of the innermost template head of the function itself."""
-    specialization: str | None
-    """`int, 3` for `template <> f<int, 3>(..)`; None for a primary template or plain function."""
-    specifiers: frozenset[str]
-    """`__global__`, `__device__`, `static`, `constexpr`, ..."""
-    launch_bounds: tuple[str, ...]
-    """Source spelling of the `__launch_bounds__` arguments."""
-    span: Span
-    """Of the name in the definition."""
-    words: frozenset[str]
-    """Identifiers and strings of the body after preprocessing, and `<<<` if it launches."""
+    @property
+    def name(self) -> str:
+        """The last component: `reduce0`, `operator()`, `Smem` for a constructor."""
+        ...
 
     @property
-    def is_kernel(self) -> bool: ...
+    def scope(self) -> tuple[str, ...]:
+        """Names of the enclosing namespaces and records, outermost first."""
+        ...
 
     @property
-    def is_device(self) -> bool: ...
+    def record(self) -> str | None:
+        """The enclosing record's name (or the class of `void A<T>::f()`)."""
+        ...
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """All template parameters of the innermost template head of the function itself."""
+        ...
+
+    @property
+    def specialization(self) -> str | None:
+        """`int, 3` for `template <> f<int, 3>(..)`; None for all other functions."""
+        ...
+
+    @property
+    def specifiers(self) -> frozenset[str]:
+        """`__global__`, `__device__`, `static`, `constexpr`, ..."""
+        ...
+
+    @property
+    def launch_bounds(self) -> tuple[str, ...]:
+        """Source spelling of the `__launch_bounds__` arguments."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """Of the name in the definition."""
+        ...
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Identifiers and strings of the body after preprocessing, and `<<<` if it launches."""
+        ...
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it can be launched."""
+        ...
+
+    @property
+    def is_device(self) -> bool:
+        """Whether device code can call it."""
+        ...
 
     def parse(self) -> ParsedFunction:
         """The tree, parsed at the first call; `tree.decl.type.args` holds the parameters."""
@@ -88,17 +118,45 @@ class Function(Protocol):
 class Record(Protocol):
     """A struct, class or union definition at file, namespace or record scope."""
 
-    name: str
-    kind: Literal["struct", "class", "union"]
-    scope: tuple[str, ...]
-    template: tuple[TemplateParameter, ...]
-    specialization: str | None
-    bases: tuple[str, ...]
-    """Source spelling of the base classes."""
-    span: Span
+    @property
+    def name(self) -> str:
+        """As defined, last component."""
+        ...
+
+    @property
+    def kind(self) -> Literal["struct", "class", "union"]:
+        """What it is."""
+        ...
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Enclosing namespaces and records, outermost first."""
+        ...
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """Its template parameters."""
+        ...
+
+    @property
+    def specialization(self) -> str | None:
+        """Arguments of an explicit specialization; None without."""
+        ...
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """Source spelling of the base classes."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """Of the name."""
+        ...
 
     def parse(self) -> c_ast.Struct | c_ast.Union | None:
-        """Data members as `Decl`s, in order; `static constexpr` ones as `Decl` with `storage`
+        """Its members.
+
+        Data members are `Decl`s, in order; `static constexpr` ones `Decl` with `storage`
         `['static']` and init, `using X = T` as `Typedef`, nested records as `Decl` of a `Struct`.
         """
         ...
@@ -108,15 +166,38 @@ class Declaration(Protocol):
     """A file- or namespace-scope (or class static) declaration that functions may name.
 
     kind: `variable` (constants, `__shared__`, `__constant__`), `alias` (using, typedef), `enum`.
+
     """
 
-    name: str
-    kind: Literal["variable", "alias", "enum"]
-    scope: tuple[str, ...]
-    template: tuple[TemplateParameter, ...]
-    specifiers: frozenset[str]
-    """`__shared__`, `__constant__`, `const`, `constexpr`, `extern`, ..."""
-    span: Span
+    @property
+    def name(self) -> str:
+        """As defined, last component."""
+        ...
+
+    @property
+    def kind(self) -> Literal["variable", "alias", "enum"]:
+        """What it is."""
+        ...
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Enclosing namespaces and records, outermost first."""
+        ...
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """Its template parameters."""
+        ...
+
+    @property
+    def specifiers(self) -> frozenset[str]:
+        """`__shared__`, `__constant__`, `const`, `constexpr`, `extern`, ..."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """Of the name."""
+        ...
 
     def parse(self) -> c_ast.Node | None:
         """`Decl` (with init), `Typedef` or `Enum`."""
@@ -126,25 +207,47 @@ class Declaration(Protocol):
 class Unit(Protocol):
     """A translation unit."""
 
-    path: str
-    """The root file, as given."""
-    files: tuple[str, ...]
-    """The root and every followed include, as paths relative like the root's."""
-    functions: Sequence[Function]
-    records: Mapping[str, Sequence[Record]]
-    declarations: Mapping[str, Sequence[Declaration]]
-    not_found: tuple[str, ...]
-    """Quoted includes that were not found."""
-    notices: tuple[Dropped, ...]
-    """What the lexer, the preprocessor and the scanner could not read."""
+    @property
+    def path(self) -> str:
+        """The root file, as given."""
+        ...
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The root and every followed include, as paths relative like the root's."""
+        ...
+
+    @property
+    def functions(self) -> Sequence[Function]:
+        """All function definitions."""
+        ...
+
+    @property
+    def records(self) -> Mapping[str, Sequence[Record]]:
+        """Record definitions by name."""
+        ...
+
+    @property
+    def declarations(self) -> Mapping[str, Sequence[Declaration]]:
+        """Declarations by name; an enumerator leads to its enum."""
+        ...
+
+    @property
+    def not_found(self) -> tuple[str, ...]:
+        """Quoted includes that were not found."""
+        ...
+
+    @property
+    def notices(self) -> tuple[Dropped, ...]:
+        """What the lexer, the preprocessor and the scanner could not read."""
+        ...
 
     def functions_named(self, name: str) -> Sequence[Function]:
         """Definitions with this last component."""
         ...
 
     def span(self, node: c_ast.Node) -> Span:
-        """Exact source range of an expression, statement or declaration; the call site of a macro
-        for what a macro made."""
+        """Exact source range; the call site of a macro for what a macro made."""
         ...
 
     def line(self, node: c_ast.Node) -> int:
