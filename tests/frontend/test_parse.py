@@ -187,3 +187,13 @@ def test_a_local_record_with_a_lost_field_is_lost_whole() -> None:
     found = parse("struct S { int a; int b c d; } s;\ns.a = 1;")
     assert isinstance(found.tree.body.block_items[0], c_ast.EmptyStatement)
     assert [lost.span.line for lost in found.dropped] == [2]
+
+
+def test_member_templates_take_no_room() -> None:
+    unit = load(
+        "struct S { int a; template <int N> using V = W<N % 2 == 0 && N < 3>;"
+        "template <class T> struct In { T x; }; template <class T> void f() { a = 1; } int b; };"
+    )
+    record = unit.records["S"][0].parse()
+    assert record is not None
+    assert [member.name for member in record.decls] == ["a", "b"]

@@ -81,7 +81,7 @@ class Names:
             text = ALTERNATIVE_OPERATORS[token.text]
             out.append(Word("operator", text, number + i, number + i))
             return i + 1
-        if token.text == "template":
+        if token.text == "template" and _text(tokens, i + 1) != "<":
             return i + 1
         start = i
         is_type = token.text == "typename"
