@@ -41,6 +41,8 @@ def printed(body: str, **where: str) -> str:
         ("x = s.size < y;", "x = s.size < y"),
         ("int g = idx.template g<a, 3>();", "int g = idx.g<a, 3>()"),
         ("x = DIM<typename T::V> + W<int> / 2;", "x = DIM<typename T::V> + (W<int> / 2)"),
+        ("std::conditional_t<N == 1 || b, A, B> x;", "std::conditional_t<N==1||b, A, B> x"),
+        ("x = T::N < 3 || n > m;", "x = (T::N < 3) || (n > m)"),
         ("s.template get<3>().x = 1;", "s.get<3>().x = 1"),
         ("x = std::numeric_limits<float>::max();", "x = std::numeric_limits<float>::max()"),
         ("x = is_same_v<T, U>;", "x = is_same_v<T, U>"),

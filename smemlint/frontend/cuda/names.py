@@ -178,7 +178,9 @@ class Names:
         if "=" in operators:
             return -1
         if operators & {"&&", "||"} and not is_known:
-            return end if is_qualified and after in ("(", "::", "{", ";", "") else -1
+            is_list = following is not None and following.kind == "identifier" and "," in operators
+            ends = is_list or after in ("(", "::", "{", ";", "")
+            return end if is_qualified and ends else -1
         if "?" in operators and not is_known and not is_qualified:
             return -1
         if is_member and after != "(":
