@@ -1,0 +1,138 @@
+"""Linear maps over F2: why a warp's lanes meet in one bank.
+
+Where an address is the exclusive-or of one number for every set bit of the lane, the bank is a
+linear map of the lane bits, and lanes collide along its kernel. A vector of bits is an int.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+ROW_BYTES = 128
+"""Bytes of one row of all banks."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearMap:
+    """A linear map over F2, as the image of every input bit, lowest first."""
+
+    columns: tuple[int, ...]
+
+    @staticmethod
+    def of(function: Callable[[int], int], bits: int) -> LinearMap | None:
+        """The map that a function of `bits` bits is; None if it is not linear."""
+        return LinearMap.of_values([function(x) for x in range(1 << bits)])
+
+    @staticmethod
+    def of_values(values: Sequence[int]) -> LinearMap | None:
+        """The map whose values are given for 0, 1, 2, ...; None if they are not those of one.
+
+        Raises:
+            ValueError: their number is not a power of two.
+        """
+        count = len(values)
+        if count < 1 or count & (count - 1):
+            raise ValueError(f"{count} values are not those of whole bits")
+        bits = range(count.bit_length() - 1)
+        made = LinearMap(tuple(values[1 << bit] for bit in bits))
+        return made if all(made(x) == value for x, value in enumerate(values)) else None
+
+    def __call__(self, x: int) -> int:
+        """The image of a vector."""
+        image = 0
+        for bit, column in enumerate(self.columns):
+            if x >> bit & 1:
+                image ^= column
+        return image
+
+    def __matmul__(self, other: LinearMap) -> LinearMap:
+        """The map x -> self(other(x))."""
+        return LinearMap(tuple(self(column) for column in other.columns))
+
+    def masked(self, mask: int) -> LinearMap:
+        """The map with only some bits of its image."""
+        return LinearMap(tuple(column & mask for column in self.columns))
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the image."""
+        return len(self.columns) - len(self.kernel())
+
+    def kernel(self) -> tuple[int, ...]:
+        """A basis of the vectors that are mapped to 0, each with as low a top bit as possible."""
+        pivots: dict[int, tuple[int, int]] = {}
+        basis = []
+        for bit, column in enumerate(self.columns):
+            image, vector = column, 1 << bit
+            while image and image.bit_length() in pivots:
+                other, combination = pivots[image.bit_length()]
+                image, vector = image ^ other, vector ^ combination
+            if image:
+                pivots[image.bit_length()] = (image, vector)
+            else:
+                basis.append(vector)
+        return tuple(basis)
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """Why the lanes of one pass conflict.
+
+    Attributes:
+        ways: the conflict degree, a power of two.
+        lane_bits: independent lane bit vectors along which lanes share a bank but no word.
+        address_bits: the address bits in which those lanes differ, all above the bank bits.
+    """
+
+    ways: int
+    lane_bits: tuple[int, ...]
+    address_bits: int
+
+    def __str__(self) -> str:
+        if self.ways == 1:
+            return "no two lanes of a pass meet in a bank"
+        steps = " and ".join(_lanes_text(vector) for vector in self.lane_bits)
+        bits = ", ".join(str(b) for b in range(64) if self.address_bits >> b & 1)
+        return (
+            f"lanes {steps} apart lie in one bank: their addresses differ only in bits {bits}, "
+            f"above the bank bits 2 to 6, which makes {self.ways} ways"
+        )
+
+
+def collision(addresses: Sequence[int], width: int) -> Collision | None:
+    """Explains the lanes of one pass by their address bits.
+
+    Args:
+        addresses: byte addresses of neighbouring lanes, a power of two of them.
+        width: bytes that a lane moves.
+
+    Returns:
+        None where the addresses are not linear over the lane bits.
+    """
+    unit = max(width, 4)
+    units = [(a ^ addresses[0]) & -unit for a in addresses]
+    by_unit = LinearMap.of_values(units)
+    if by_unit is None:
+        return None
+    by_bank = by_unit.masked(ROW_BYTES - unit)
+    together = _modulo(by_bank.kernel(), by_unit)
+    bits = 0
+    for vector in together:
+        bits |= by_unit(vector)
+    return Collision(1 << (by_unit.rank - by_bank.rank), together, bits)
+
+
+def _modulo(vectors: Iterable[int], by_unit: LinearMap) -> tuple[int, ...]:
+    """Of the vectors, some whose images are independent."""
+    kept: list[int] = []
+    for vector in vectors:
+        if LinearMap(tuple(by_unit(v) for v in (*kept, vector))).rank > len(kept):
+            kept.append(vector)
+    return tuple(kept)
+
+
+def _lanes_text(vector: int) -> str:
+    if vector & (vector - 1):
+        return f"{vector} (bits {', '.join(str(b) for b in range(6) if vector >> b & 1)} together)"
+    return str(vector)

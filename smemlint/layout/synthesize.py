@@ -1,0 +1,257 @@
+"""The smallest swizzle and the smallest padding that free all accesses of an array at once.
+
+All candidates are priced in one batch by the bank model, so the search is exhaustive: no CuTe-legal
+swizzle within the bits given, and no padding, does better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.hardware import wavefronts
+from smemlint.hardware.arch import BANKS, LANES, WORD
+from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_ROW_BYTES = BANKS * WORD
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """What warps touch at one access: the first element of each lane's vector.
+
+    Attributes:
+        offsets: logical element offsets of shape (n, lanes), at most 32 lanes.
+        width: bytes that a lane moves.
+        kind: as for `hardware.wavefronts`.
+        active: of the same shape; all by default.
+        matrices: of ldmatrix and stmatrix.
+        name: for messages.
+    """
+
+    offsets: ArrayLike
+    width: int
+    kind: str = "load"
+    active: ArrayLike | None = None
+    matrices: int = 4
+    name: str = ""
+
+    def lanes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Offsets and active lanes, filled up to shape (n, 32)."""
+        offsets = np.atleast_2d(np.asarray(self.offsets, dtype=np.int64))
+        active = np.ones(offsets.shape, dtype=np.bool_)
+        if self.active is not None:
+            active &= np.asarray(self.active, dtype=np.bool_)
+        missing = ((0, 0), (0, LANES - offsets.shape[1]))
+        return np.pad(offsets, missing), np.pad(active, missing)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Score:
+    """How good an arrangement is; less is better.
+
+    Attributes:
+        ways: the worst wavefronts / ideal of an instruction; infinite where one would be torn
+            apart or misaligned.
+        wavefronts: of all instructions together.
+    """
+
+    ways: float
+    wavefronts: int
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no instruction conflicts."""
+        return self.ways <= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The best of both kinds of repair.
+
+    Attributes:
+        plain: of the array as it is.
+        swizzle: the smallest of the best, by B, |S|, M; in element units.
+        swizzled: what it achieves.
+        padding: the fewest elements after each row among the best; None without a row length.
+        padded: what it achieves.
+    """
+
+    plain: Score
+    swizzle: Swizzle
+    swizzled: Score
+    padding: int | None
+    padded: Score | None
+
+
+def solve(
+    patterns: Sequence[Pattern],
+    element_bytes: int,
+    *,
+    pitch: int | None = None,
+    extent: int | None = None,
+    bits: int = 16,
+    banks: int = BANKS,
+) -> Solution:
+    """Repairs an array for all of its accesses together.
+
+    Args:
+        patterns: every access of the array.
+        element_bytes: size of an element, a power of two.
+        pitch: elements of a row, where padding goes.
+        extent: elements of the array; a swizzle must not leave it.
+        bits: a swizzle acts on offset bits below this one.
+        banks: 32; fewer serves textbook examples, whose elements are words.
+
+    Raises:
+        ValueError: the bank model refuses an access of the array as it is.
+    """
+    plain = score(patterns, element_bytes, Swizzle(0, 0, 0), banks=banks)
+    swizzle, swizzled = best_swizzle(patterns, element_bytes, extent=extent, bits=bits, banks=banks)
+    if pitch is None:
+        return Solution(plain, swizzle, swizzled, None, None)
+    padding, padded = best_padding(patterns, element_bytes, pitch, banks=banks)
+    return Solution(plain, swizzle, swizzled, padding, padded)
+
+
+def score(
+    patterns: Sequence[Pattern], element_bytes: int, swizzle: Swizzle, *, banks: int = BANKS
+) -> Score:
+    """What a swizzle of element offsets achieves.
+
+    Raises:
+        ValueError: the bank model refuses an access.
+    """
+    if any(_is_torn(p, element_bytes, swizzle) for p in patterns):
+        return Score(float("inf"), 0)
+    return _price([[swizzle(p.lanes()[0])] for p in patterns], patterns, element_bytes, banks)[0]
+
+
+def best_swizzle(
+    patterns: Sequence[Pattern],
+    element_bytes: int,
+    *,
+    extent: int | None = None,
+    bits: int = 16,
+    banks: int = BANKS,
+) -> tuple[Swizzle, Score]:
+    """The best swizzle of element offsets, the smallest by B, |S|, M among equals.
+
+    Raises:
+        ValueError: the bank model refuses an access of the array as it is.
+    """
+    candidates = [
+        s for s in _candidates(bits) if not any(_is_torn(p, element_bytes, s) for p in patterns)
+    ]
+    moved = [_swizzled(p.lanes()[0], candidates) for p in patterns]
+    scores = _price(moved, patterns, element_bytes, banks)
+    ranked = sorted(range(len(candidates)), key=lambda i: scores[i])  # stable: smallest first
+    for i in ranked:
+        if extent is None or stays_within(candidates[i], extent):
+            return candidates[i], scores[i]
+    raise AssertionError("the identity is a candidate and leaves nothing")
+
+
+def best_padding(
+    patterns: Sequence[Pattern], element_bytes: int, pitch: int, *, banks: int = BANKS
+) -> tuple[int, Score]:
+    """The fewest elements to add to each row of `pitch` elements, among the best.
+
+    Paddings below one row of banks are tried, after which the banks repeat; those that misalign a
+    vector are not.
+
+    Raises:
+        ValueError: the bank model refuses an access of the array as it is.
+    """
+    period = _ROW_BYTES // element_bytes if banks == BANKS else banks
+    rows = [p.lanes()[0] // pitch for p in patterns]
+    aligned = [
+        pad
+        for pad in range(max(period, 1))
+        if all(
+            (row[p.lanes()[1]] * pad * element_bytes % p.width == 0).all()
+            for row, p in zip(rows, patterns, strict=True)
+        )
+    ]
+    pads = np.array(aligned, dtype=np.int64)[:, None, None]
+    moved = [p.lanes()[0] + row * pads for row, p in zip(rows, patterns, strict=True)]
+    scores = _price(moved, patterns, element_bytes, banks)
+    best = min(range(len(aligned)), key=lambda i: scores[i])
+    return aligned[best], scores[best]
+
+
+def stays_within(swizzle: Swizzle, extent: int) -> bool:
+    """Whether no offset below `extent` is sent to or beyond it."""
+    # A whole number of periods is permuted within itself: only the rest can leave.
+    rest = extent % swizzle.period
+    start = extent - rest
+    return rest == 0 or int(swizzle(np.arange(start, extent, dtype=np.int64)).max()) < extent
+
+
+def _is_torn(pattern: Pattern, element_bytes: int, swizzle: Swizzle) -> bool:
+    """Whether the swizzle moves parts of a lane's vector to different places."""
+    return swizzle.bits > 0 and swizzle.group * element_bytes < pattern.width
+
+
+@lru_cache(maxsize=8)
+def _candidates(bits: int) -> tuple[Swizzle, ...]:
+    """Every swizzle of bits below `bits`, by B, |S|, M, a positive S first."""
+    found = [Swizzle(0, 0, 0)]
+    for b in range(1, bits // 2 + 1):
+        for distance in range(b, bits - b + 1):
+            for m in range(bits - b - distance + 1):
+                found += [Swizzle(b, m, distance), Swizzle(b, m, -distance)]
+    order = sorted(found, key=lambda s: (s.bits, abs(s.shift), s.base, -s.shift))
+    return tuple(order)
+
+
+def _swizzled(offsets: NDArray[np.int64], swizzles: Sequence[Swizzle]) -> NDArray[np.int64]:
+    """Of shape (swizzles, n, 32)."""
+    columns = np.array([(s.y_mask, max(s.shift, 0), max(-s.shift, 0)) for s in swizzles]).T
+    mask, right, left = columns[:, :, None, None]
+    moved: NDArray[np.int64] = offsets ^ ((offsets & mask) >> right << left)
+    return moved
+
+
+def _price(
+    moved: Sequence[ArrayLike], patterns: Sequence[Pattern], element_bytes: int, banks: int
+) -> list[Score]:
+    """Scores of candidates; of each pattern the element offsets of shape (candidates, n, 32)."""
+    ways: NDArray[np.float64] | None = None
+    total: NDArray[np.int64] | None = None
+    for offsets, pattern in zip(moved, patterns, strict=True):
+        addresses = np.asarray(offsets) * element_bytes
+        active = np.broadcast_to(pattern.lanes()[1], addresses.shape)
+        if banks != BANKS:
+            addresses = _spread(addresses, pattern, element_bytes, banks)
+        cost = wavefronts(
+            addresses,
+            kind=pattern.kind,
+            width=pattern.width,
+            active=active,
+            matrices=pattern.matrices,
+        )
+        excess = (cost.wavefronts / np.maximum(cost.ideal, 1)).max(axis=1)
+        spent = cost.wavefronts.sum(axis=1)
+        ways = excess if ways is None else np.maximum(ways, excess)
+        total = spent if total is None else total + spent
+    if ways is None or total is None:
+        raise ValueError("no access to repair")
+    return [Score(float(w), int(t)) for w, t in zip(ways, total, strict=True)]
+
+
+def _spread(
+    addresses: NDArray[np.int64], pattern: Pattern, element_bytes: int, banks: int
+) -> NDArray[np.int64]:
+    """Addresses that fall into the banks of the hardware as they do into fewer banks of words."""
+    if pattern.width != WORD or element_bytes != WORD or not 0 < banks < BANKS:
+        raise ValueError(f"{banks} banks serve single elements of {WORD} bytes only")
+    words = addresses // WORD
+    return words // banks * _ROW_BYTES + words % banks * WORD
