@@ -97,7 +97,8 @@ class WarpPattern:
         active: bool of shape (32,).
         warp: the first warp of the block that issues it.
         count: how many warp instructions of the block have it.
-        wavefronts, ideal: what `hardware.wavefronts` says of it; 0 when it can not be told.
+        wavefronts, ideal, profiler_ideal: what `hardware.wavefronts` says of it; 0 when it cannot
+            be told.
         width: bytes that one lane moves, after merging.
         values: values of enclosing loop variables at the first occurrence, for messages.
         exact: the addresses hold as they are; else only up to a common multiple of the width.
@@ -109,6 +110,7 @@ class WarpPattern:
     count: int
     wavefronts: int
     ideal: int
+    profiler_ideal: int
     width: int
     values: tuple[tuple[str, int], ...] = ()
     exact: bool = True
@@ -142,6 +144,7 @@ class Access:
         instructions: warp instructions that one block executes here, those without an active
             lane not counted.
         wavefronts, ideal: per instruction; None where not known (wavefronts: also async_copy).
+            `ideal` is the profiler's, so that tools can compare it with counters.
         matrices: of ldmatrix and stmatrix.
         line: the line that the compiler's line table gives the instruction.
         assumptions: what was assumed, in words.

@@ -14,6 +14,7 @@ from smemlint.evaluate.ctypes import (
     DOUBLE,
     FLOAT,
     I8,
+    I16,
     I32,
     I64,
     U32,
@@ -434,11 +435,13 @@ class Expressions(Types):
             pieces = [(at, piece) for at in range(0, width, piece)]
         elif width == 0:
             offset = Unknown(f"the size of `{_type_name(place.type)}` is not known")
+        extends = kind is AccessKind.LOAD and place.type == I16  # never fused
         for at, size in pieces:
             moved = (
                 offset if isinstance(offset, Unknown) else self.algebra.add(offset, Int(at, I64))
             )
-            self.emit(kind, place.object, moved, size, node, volatile=place.volatile, **extra)
+            volatile = place.volatile or extends
+            self.emit(kind, place.object, moved, size, node, volatile=volatile, **extra)
 
     def emit(
         self,

@@ -163,7 +163,7 @@ class Sites:
             width_bytes=max(widths, default=0),
             instructions=-(-issued // max(self._traces, 1)),
             wavefronts=_stat([(p.wavefronts, p.count) for p in priced]) if has_figure else None,
-            ideal=_stat([(p.ideal, p.count) for p in priced]) if has_figure else None,
+            ideal=_stat([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=(*self._assumptions, *site.assumptions),
             reason=undecided.reason if undecided is not None else "",
@@ -206,6 +206,7 @@ class Sites:
                         int(totals[order[k]]),
                         int(cost[0][k]),
                         int(cost[1][k]),
+                        int(cost[2][k]),
                         width,
                         groups[owners[row]].values,
                         groups[owners[row]].exact,
@@ -215,9 +216,9 @@ class Sites:
 
     def _cost(
         self, site: _Site, width: int, addresses: NDArray[np.int64], active: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | Unknown:
-        """Wavefronts and ideal of each row; 0 and 0 for a row that the hardware refuses."""
-        result = np.zeros(len(addresses), dtype=np.int64), np.zeros(len(addresses), dtype=np.int64)
+    ) -> tuple[NDArray[np.int64], ...] | Unknown:
+        """Wavefronts, ideal and the profiler's ideal of each row; 0 for a row that the hardware refuses."""
+        result = tuple(np.zeros(len(addresses), dtype=np.int64) for _ in range(3))
         if site.kind is AccessKind.ASYNC_COPY:
             return result
         lanes = active
@@ -241,6 +242,7 @@ class Sites:
             return Unknown(str(error))
         result[0][aligned] = priced.wavefronts
         result[1][aligned] = priced.ideal
+        result[2][aligned] = priced.profiler_ideal
         return result
 
 

@@ -12,7 +12,7 @@ class Serialization(Enum):
     BY_WORD = "every distinct word of a bank takes a turn: lanes on one word are counted together"
 
 
-_ONE_INSTRUCTION = ("add", "inc", "dec", "min", "max", "exch")
+_ONE_INSTRUCTION = ("add", "inc", "dec", "min", "max", "exch", "and", "or", "xor", "cas")
 _TYPES = ("u32", "s32", "b32")
 
 MEASURED: dict[str, Serialization] = {
@@ -22,6 +22,11 @@ MEASURED: dict[str, Serialization] = {
 }
 """Operation -> rule. `.one.red` is an add of the constant 1 whose result is not used, which
 compiles to ATOMS.POPC.INC."""
+
+
+def attempts(operation: str) -> int:
+    """Rounds of an operation: compare-and-swap takes two (measured, 26 of 26 patterns)."""
+    return 2 if operation.startswith("cas.") else 1
 
 
 def serialization(operation: str) -> Serialization:

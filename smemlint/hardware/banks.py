@@ -8,12 +8,12 @@ different words of a bank take turns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from smemlint.hardware.arch import BANKS, LANES, WORD, require_bank_rules
-from smemlint.hardware.atomics import Serialization, serialization
+from smemlint.hardware.atomics import Serialization, attempts, serialization
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,19 +25,32 @@ _WIDTHS = {
     "stmatrix": (16,),
     "atomic": (4,),
 }
-_MEASURED_MATRICES = {"ldmatrix": (1, 2, 4), "stmatrix": (4,)}
+_MEASURED_MATRICES = {"ldmatrix": (1, 2, 4), "stmatrix": (1, 2, 4)}
 _ROW_BYTES = BANKS * WORD
 _FEW_ROWS = 256
 _CHUNK = 4096
 """Patterns at a time, so that what they need stays in the cache."""
 
 
+_Figures: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+"""Wavefronts and passes."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cost:
-    """Integer arrays of one shape: what the instructions take, and would without conflicts."""
+    """Integer arrays of one shape.
+
+    Attributes:
+        wavefronts: what the instructions take.
+        ideal: what they would without conflicts: passes with an active lane, after pairing.
+        profiler_ideal: what the profiler calls so: the active lanes' bytes in wavefronts of 128,
+            never more than were taken (270 of 270 rows of fixtures/gpu/predicates.json). It differs
+            where the lanes of a wide access are spread thinly over its passes.
+    """
 
     wavefronts: NDArray[np.int64]
     ideal: NDArray[np.int64]
+    profiler_ideal: NDArray[np.int64]
 
 
 def wavefronts(
@@ -77,7 +90,7 @@ def wavefronts(
     _require_measured(kind, width, matrices, arch)
     rule = serialization(operation) if kind == "atomic" else None
     if not lanes.size:
-        return Cost(np.zeros(lanes.shape[:-1], np.int64), np.zeros(lanes.shape[:-1], np.int64))
+        return Cost(*(np.zeros(lanes.shape[:-1], np.int64) for _ in range(3)))
     shape = lanes.shape[:-1]
     rows = lanes.astype(np.int64, copy=False).reshape(-1, LANES)
     mask = _participants(lanes.shape, kind, matrices, active)
@@ -89,12 +102,23 @@ def wavefronts(
         )
         for i in range(0, len(rows), _CHUNK)
     ]
-    if len(parts) == 1:
-        return Cost(parts[0].wavefronts.reshape(shape), parts[0].ideal.reshape(shape))
-    return Cost(
-        np.concatenate([p.wavefronts for p in parts]).reshape(shape),
-        np.concatenate([p.ideal for p in parts]).reshape(shape),
+    spent, passes = (
+        np.concatenate([part[k] for part in parts]) if len(parts) > 1 else parts[0][k]
+        for k in (0, 1)
     )
+    factor = attempts(operation) if kind == "atomic" else 1
+    spent, passes = spent * factor, passes * factor
+    counted = passes
+    if kind in ("load", "store"):
+        counted = _profiler_ideal(spent, mask, width)
+    return Cost(spent.reshape(shape), passes.reshape(shape), counted.reshape(shape))
+
+
+def _profiler_ideal(
+    spent: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int
+) -> NDArray[np.int64]:
+    lanes = LANES if mask is None else mask.sum(axis=1)
+    return np.minimum(spent, -(-lanes * width // _ROW_BYTES))
 
 
 def bank_words(
@@ -145,7 +169,7 @@ def _cost(
     kind: str,
     width: int,
     rule: Serialization | None,
-) -> Cost:
+) -> _Figures:
     if rule is Serialization.BY_LANE:
         return _lanes_per_bank(rows, mask)
     if kind == "load" and width > WORD:
@@ -153,38 +177,49 @@ def _cost(
     return _passes(rows, mask, width, min(LANES, _ROW_BYTES // width))
 
 
-def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int) -> Cost:
-    """8- and 16-byte loads: lanes that pair up over the whole warp halve the passes."""
+def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int) -> _Figures:
+    """8- and 16-byte loads: lanes that pair up over the whole warp halve the passes.
+
+    Lanes that pair up only thanks to lanes that are off, in both ways, do so only where the halved
+    passes are free of conflicts.
+    """
     size = _ROW_BYTES // width
-    paired = _pairs_up(rows, mask)
+    paired, doubtful = _pairs_up(rows, mask)
     if not paired.any():
         return _passes(rows, mask, width, size)
-    if paired.all():
+    if paired.all() and not doubtful.any():
         return _passes(rows, mask, width, 2 * size)
-    cost = Cost(np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64))
-    for chosen, lanes in ((paired, 2 * size), (~paired, size)):
-        part = _passes(rows[chosen], None if mask is None else mask[chosen], width, lanes)
-        cost.wavefronts[chosen], cost.ideal[chosen] = part.wavefronts, part.ideal
-    return cost
+    spent, passes = _passes(rows, mask, width, size)
+    merged, halved = _passes(rows, mask, width, 2 * size)
+    halves = paired & (~doubtful | (merged == halved))
+    return np.where(halves, merged, spent), np.where(halves, halved, passes)
 
 
-def _pairs_up(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+def _pairs_up(
+    rows: NDArray[np.int64], mask: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether every lane's address equals that of lane l^1, or every lane's that of l^2.
 
-    An inactive lane matches anything.
+    An inactive lane matches anything. The second array says where both hold and yet some active
+    lane differs from the active lane l^3.
     """
-    found = np.zeros(len(rows), dtype=np.bool_)
-    for bit in (1, 2):
-        pairs = rows.reshape(len(rows), -1, 2, bit)
-        equal = pairs[:, :, 0] == pairs[:, :, 1]
-        if mask is not None:
-            both = mask.reshape(pairs.shape)
-            equal |= ~(both[:, :, 0] & both[:, :, 1])
-        found |= equal.reshape(len(rows), -1).all(axis=1)
-    return found
+    first, second, third = (_equal_lanes(rows, mask, bits) for bits in (1, 2, 3))
+    return first | second, first & second & ~third
 
 
-def _passes(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int, size: int) -> Cost:
+def _equal_lanes(
+    rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, bits: int
+) -> NDArray[np.bool_]:
+    partner = np.arange(LANES) ^ bits
+    equal = rows == rows[:, partner]
+    if mask is not None:
+        equal |= ~(mask & mask[:, partner])
+    return np.asarray(equal.all(axis=1))
+
+
+def _passes(
+    rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int, size: int
+) -> _Figures:
     """One pass for every `size` neighbouring lanes; a group without an active lane costs nothing.
 
     Aligned vectors of 8 or 16 bytes either coincide or share no word, and cover whole groups of
@@ -195,7 +230,7 @@ def _passes(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int,
     if mask is None:
         keys, bank_shift = _bank_keys(rows, unit)
         degrees = _degrees(keys.reshape(-1, size), bank_shift).reshape(groups)
-        return Cost(degrees.sum(axis=1), np.full(len(rows), groups[1], dtype=np.int64))
+        return degrees.sum(axis=1), np.full(len(rows), groups[1], dtype=np.int64)
     grouped = mask.reshape(-1, size)
     some = np.take_along_axis(rows.reshape(-1, size), grouped.argmax(axis=1)[:, None], axis=1)
     used = grouped.any(axis=1)
@@ -203,7 +238,7 @@ def _passes(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int,
     # A lane that takes no part repeats the address of one that does, which costs nothing.
     keys, bank_shift = _bank_keys(np.where(grouped, rows.reshape(-1, size), some), unit)
     degrees = np.where(used, _degrees(keys, bank_shift), 0).reshape(groups)
-    return Cost(degrees.sum(axis=1), used.reshape(groups).sum(axis=1))
+    return degrees.sum(axis=1), used.reshape(groups).sum(axis=1)
 
 
 def _bank_keys(
@@ -267,11 +302,11 @@ def _longest_runs_of_few(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> N
     return 1 + longest
 
 
-def _lanes_per_bank(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> Cost:
+def _lanes_per_bank(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> _Figures:
     """Every active lane of a bank takes a turn, those on one word too."""
     slots = np.arange(len(rows))[:, None] * BANKS + (rows // WORD & (BANKS - 1))
     used: NDArray[np.int64] = np.ones(len(rows), dtype=np.int64)
     if mask is not None:
         slots, used = slots[mask], np.asarray(mask.any(axis=1), dtype=np.int64)
     counts = np.bincount(slots.ravel(), minlength=len(rows) * BANKS)
-    return Cost(counts.reshape(len(rows), BANKS).max(axis=1, initial=0), used)
+    return (counts.reshape(len(rows), BANKS).max(axis=1, initial=0), used)
