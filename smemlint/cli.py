@@ -1,4 +1,4 @@
-"""The command line: `smemlint check`, `analyze` and `rule`."""
+"""The command line: `smemlint check`, `analyze`, `rule` and `swizzle`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from smemlint import __version__
 from smemlint.config import Settings, load_settings
 from smemlint.errors import SmemlintError
 from smemlint.options import FORMATS, OPTIONS
+from smemlint.swizzle_command import add_swizzle_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     rule.add_argument("name", nargs="?", metavar="RULE", help="a code or a name")
     rule.add_argument("--all", action="store_true", help="list all rules")
     rule.set_defaults(run=_rule)
+    add_swizzle_parser(commands)
     return parser
 
 

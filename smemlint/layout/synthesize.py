@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _ROW_BYTES = BANKS * WORD
+_AT_A_TIME = 1 << 20
+"""Lane addresses priced in one batch, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,8 +152,12 @@ def best_swizzle(
     candidates = [
         s for s in _candidates(bits) if not any(_is_torn(p, element_bytes, s) for p in patterns)
     ]
-    moved = [_swizzled(p.lanes()[0], candidates) for p in patterns]
-    scores = _price(moved, patterns, element_bytes, banks)
+    lanes = [p.lanes()[0] for p in patterns]
+    step = max(1, _AT_A_TIME // max(sum(x.size for x in lanes), 1))
+    scores: list[Score] = []
+    for at in range(0, len(candidates), step):
+        moved = [_swizzled(x, candidates[at : at + step]) for x in lanes]
+        scores += _price(moved, patterns, element_bytes, banks)
     ranked = sorted(range(len(candidates)), key=lambda i: scores[i])  # stable: smallest first
     for i in ranked:
         if extent is None or stays_within(candidates[i], extent):

@@ -1,0 +1,185 @@
+"""Where a tile lands in the banks, as a coloured map for terminals and as SVG.
+
+A cell is one vector of the tile at its logical place; its colour and number are the bank where it
+is kept. Cells of one colour that are read together wait for each other.
+"""
+
+from __future__ import annotations
+
+from colorsys import hls_to_rgb
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+_CELL_W, _CELL_H, _LEFT, _BAR_H = 30, 22, 64, 64
+_MOST_COLUMNS, _MOST_ROWS = 32, 64
+_FONT = "font-family='ui-monospace,Menlo,Consolas,monospace'"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One arrangement of a tile.
+
+    Attributes:
+        title: which arrangement.
+        banks: the first bank of every cell, of shape rows x columns.
+        read: cells (row, column) that one instruction touches.
+        words: how many words of each bank it needs, one number a bank.
+        verdict: what it costs, in words.
+        row_label: what a row is.
+    """
+
+    title: str
+    banks: Sequence[Sequence[int]]
+    read: frozenset[tuple[int, int]]
+    words: Sequence[int]
+    verdict: str
+    row_label: str = "row"
+
+    @property
+    def bank_count(self) -> int:
+        """How many banks there are."""
+        return len(self.words)
+
+    @property
+    def cut(self) -> str:
+        """What is not drawn; empty when all is."""
+        rows, columns = len(self.banks), len(self.banks[0])
+        if rows <= _MOST_ROWS and columns <= _MOST_COLUMNS:
+            return ""
+        shown = f"{min(rows, _MOST_ROWS)}x{min(columns, _MOST_COLUMNS)}"
+        return f"{shown} of {rows}x{columns} cells are drawn"
+
+
+def terminal_map(panel: Panel, *, colour: bool, unicode: bool) -> str:
+    """The map as lines of text: bank numbers, those of the access in `>` marks (bold)."""
+    lines = [panel.title]
+    for r, row in enumerate(panel.banks[:_MOST_ROWS]):
+        cells = "".join(
+            _cell(bank, (r, c) in panel.read, panel.bank_count, colour)
+            for c, bank in enumerate(row[:_MOST_COLUMNS])
+        )
+        lines.append(f"  {panel.row_label} {r:3} {cells}")
+    if panel.cut:
+        lines.append(f"  ({panel.cut})")
+    lines += [f"  banks   |{_strip(panel.words, unicode)}|  {panel.verdict}"]
+    return "\n".join(lines)
+
+
+def svg(panels: Sequence[Panel], heading: str, note: str) -> str:
+    """The panels one below another, each with a bar for every bank."""
+    width = max(_panel_width(p) for p in panels)
+    body, y = [], 58
+    for panel in panels:
+        body.append(_svg_panel(panel, y))
+        y += _panel_height(panel)
+    head = (
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{y + 8}' "
+        f"viewBox='0 0 {width} {y + 8}' role='img' aria-label='{escape(heading, quote=True)}'>"
+        f"<rect width='100%' height='100%' fill='#ffffff'/>"
+        f"<text x='16' y='26' font-size='17' font-weight='bold' {_FONT}>{escape(heading)}</text>"
+        f"<text x='16' y='46' font-size='12' fill='#444' {_FONT}>{escape(note)}</text>"
+    )
+    return head + "".join(body) + "</svg>\n"
+
+
+# ---- terminal
+
+
+def _cell(bank: int, is_read: bool, count: int, colour: bool) -> str:
+    text = f"{'>' if is_read else ' '}{bank:2}"
+    if not colour:
+        return text
+    red, green, blue = _shade(bank, count)
+    weight = "1;4;" if is_read else ""
+    return f"\x1b[{weight}38;2;0;0;0;48;2;{red};{green};{blue}m{text}\x1b[0m"
+
+
+def _strip(words: Sequence[int], unicode: bool) -> str:
+    highest = max(max(words), 1)
+    if unicode:
+        return "".join(BLOCKS[-(-8 * w // highest)] for w in words)
+    return "".join("." if not w else str(w) if w < 10 else "#" for w in words)
+
+
+def _shade(bank: int, count: int) -> tuple[int, int, int]:
+    """Hue by bank, lightness by turns, so that neighbouring banks differ too."""
+    lightness = (0.62, 0.78)[bank % 2]
+    red, green, blue = hls_to_rgb(bank / count, lightness, 0.75)
+    return round(red * 255), round(green * 255), round(blue * 255)
+
+
+# ---- SVG
+
+
+def _panel_width(panel: Panel) -> int:
+    cells = min(len(panel.banks[0]), _MOST_COLUMNS)
+    text = max(len(panel.verdict), len(panel.title)) * 8
+    return max(_LEFT + cells * _CELL_W, _LEFT + panel.bank_count * 24, text + 32) + 24
+
+
+def _panel_height(panel: Panel) -> int:
+    return 34 + min(len(panel.banks), _MOST_ROWS) * _CELL_H + 40 + _BAR_H + 56
+
+
+def _svg_panel(panel: Panel, top: int) -> str:
+    parts = [_text(16, top + 20, panel.title, 14, "bold")]
+    top += 32
+    for r, row in enumerate(panel.banks[:_MOST_ROWS]):
+        y = top + r * _CELL_H
+        parts.append(_text(_LEFT - 8, y + 15, f"{panel.row_label} {r}", 11, "normal", "end"))
+        for c, bank in enumerate(row[:_MOST_COLUMNS]):
+            parts.append(
+                _svg_cell(_LEFT + c * _CELL_W, y, bank, panel.bank_count, (r, c) in panel.read)
+            )
+    top += min(len(panel.banks), _MOST_ROWS) * _CELL_H
+    if panel.cut:
+        parts.append(_text(_LEFT, top + 14, panel.cut, 11))
+    return "".join(parts) + _svg_bars(panel, top + 24)
+
+
+def _svg_cell(x: int, y: int, bank: int, count: int, is_read: bool) -> str:
+    red, green, blue = _shade(bank, count)
+    edge = "stroke='#000' stroke-width='2.5'" if is_read else "stroke='#fff' stroke-width='1'"
+    inset = 1 if is_read else 0
+    weight = "bold" if is_read else "normal"
+    return (
+        f"<rect x='{x + inset}' y='{y + inset}' width='{_CELL_W - 2 * inset}' "
+        f"height='{_CELL_H - 2 * inset}' fill='rgb({red},{green},{blue})' {edge}/>"
+        + _text(x + _CELL_W // 2, y + 15, str(bank), 11, weight, "middle")
+    )
+
+
+def _svg_bars(panel: Panel, top: int) -> str:
+    """How many words the outlined cells need from each bank: the highest bar is the cost."""
+    highest = max(max(panel.words), 1)
+    base = top + _BAR_H + 16
+    parts = []
+    for bank, words in enumerate(panel.words):
+        x = _LEFT + bank * 24
+        red, green, blue = _shade(bank, panel.bank_count)
+        height = round(_BAR_H * words / max(highest, 4))
+        parts.append(
+            f"<rect x='{x}' y='{base - height}' width='20' height='{height}' "
+            f"fill='rgb({red},{green},{blue})' stroke='#333' stroke-width='0.5'/>"
+        )
+        parts.append(_text(x + 10, base + 13, str(bank), 9, "normal", "middle"))
+        if words:
+            parts.append(_text(x + 10, base - height - 4, str(words), 10, "bold", "middle"))
+    parts.append(_text(_LEFT - 8, base, "words", 11, "normal", "end"))
+    parts.append(_text(_LEFT - 8, base + 13, "bank", 11, "normal", "end"))
+    parts.append(_text(16, base + 34, panel.verdict, 13, "bold"))
+    return "".join(parts)
+
+
+def _text(
+    x: int, y: int, text: str, size: int, weight: str = "normal", anchor: str = "start"
+) -> str:
+    return (
+        f"<text x='{x}' y='{y}' font-size='{size}' font-weight='{weight}' "
+        f"text-anchor='{anchor}' {_FONT}>{escape(text)}</text>"
+    )
