@@ -64,6 +64,12 @@ def add_swizzle_parser(subparsers: Any) -> None:
 _READ_HELP = "column, row, ldmatrix, stmatrix, or MxN lanes; default column"
 
 
+_NOTES = (
+    "Colour and number: the bank where that part of the tile is kept. Outlined: read together.",
+    "A bank hands out one word at a time: the highest bar is how often it must be asked.",
+)
+
+
 def _add_triple(parser: argparse.ArgumentParser) -> None:
     for name, said in (("B", "bits"), ("M", "MBase"), ("S", "shift")):
         parser.add_argument(name.lower(), type=int, metavar=name, help=said)
@@ -115,17 +121,14 @@ def _show(arguments: argparse.Namespace) -> int:
     ]
     term = terminal(arguments.color)
     print(f"{_described(swizzle, tile.element_bytes)}\n")
-    print("number and colour: the bank where that part of the tile is kept; > : read together\n")
+    first = "bank" if panels[0].cell_banks == 1 else f"first of {panels[0].cell_banks} banks"
+    print(f"number and colour: the {first} where that part of the tile is kept; >: read together\n")
     for panel in panels:
         print(terminal_map(panel, colour=term.colour, unicode=term.unicode) + "\n")
     if arguments.svg:
         heading = f"{swizzle} on a {tile.rows}x{tile.columns} tile of {arguments.dtype}"
-        note = (
-            "Colour and number: the bank where that part of the tile is kept. Outlined: read "
-            "together. A bank serves one word at a time."
-        )
         try:
-            Path(arguments.svg).write_text(svg(panels, heading, note), encoding="utf-8")
+            Path(arguments.svg).write_text(svg(panels, heading, _NOTES), encoding="utf-8")
         except OSError as error:
             raise SmemlintError(
                 f"cannot be written: {error.strerror}", where=arguments.svg
@@ -271,9 +274,10 @@ def _panel(title: str, tile: Tile, access: Pattern, at: int, swizzle: Swizzle, b
     if achieved.ways == float("inf"):
         verdict = f"torn: vectors of {access.width} bytes are wider than the swizzle's groups"
     else:
+        cost = "no conflict" if achieved.is_free else f"{achieved.ways:g}-way conflict"
         verdict = (
             f"{access.name} {at}: {len(lanes)} lanes of {access.width} bytes take "
-            f"{_plural(achieved.wavefronts, 'wavefront')}, {achieved.ways:g}-way"
+            f"{_plural(achieved.wavefronts, 'wavefront')}: {cost}"
         )
     return Panel(
         title=title,
@@ -283,6 +287,7 @@ def _panel(title: str, tile: Tile, access: Pattern, at: int, swizzle: Swizzle, b
         ),
         words=words.tolist(),
         verdict=verdict,
+        cell_banks=cell // 4,
     )
 
 

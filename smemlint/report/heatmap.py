@@ -30,7 +30,7 @@ class Panel:
         read: cells (row, column) that one instruction touches.
         words: how many words of each bank it needs, one number a bank.
         verdict: what it costs, in words.
-        row_label: what a row is.
+        cell_banks: how many banks a cell covers.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Panel:
     read: frozenset[tuple[int, int]]
     words: Sequence[int]
     verdict: str
-    row_label: str = "row"
+    cell_banks: int = 1
 
     @property
     def bank_count(self) -> int:
@@ -63,27 +63,32 @@ def terminal_map(panel: Panel, *, colour: bool, unicode: bool) -> str:
             _cell(bank, (r, c) in panel.read, panel.bank_count, colour)
             for c, bank in enumerate(row[:_MOST_COLUMNS])
         )
-        lines.append(f"  {panel.row_label} {r:3} {cells}")
+        lines.append(f"  row {r:3} {cells}")
     if panel.cut:
         lines.append(f"  ({panel.cut})")
-    lines += [f"  banks   |{_strip(panel.words, unicode)}|  {panel.verdict}"]
+    lines += [
+        f"  words needed of each bank  |{_strip(panel.words, unicode)}|",
+        f"  {panel.verdict}",
+    ]
     return "\n".join(lines)
 
 
-def svg(panels: Sequence[Panel], heading: str, note: str) -> str:
+def svg(panels: Sequence[Panel], heading: str, notes: Sequence[str]) -> str:
     """The panels one below another, each with a bar for every bank."""
     width = max(_panel_width(p) for p in panels)
-    body, y = [], 58
+    width = max(width, 10 * len(heading) + 32, 8 * max(len(line) for line in notes) + 32)
+    highest = max(1, *(max(p.words) for p in panels))
+    body, y = [], 46 + 16 * len(notes)
     for panel in panels:
-        body.append(_svg_panel(panel, y))
+        body.append(_svg_panel(panel, y, highest))
         y += _panel_height(panel)
     head = (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{y + 8}' "
         f"viewBox='0 0 {width} {y + 8}' role='img' aria-label='{escape(heading, quote=True)}'>"
         f"<rect width='100%' height='100%' fill='#ffffff'/>"
         f"<text x='16' y='26' font-size='17' font-weight='bold' {_FONT}>{escape(heading)}</text>"
-        f"<text x='16' y='46' font-size='12' fill='#444' {_FONT}>{escape(note)}</text>"
     )
+    head += "".join(_text(16, 46 + 16 * i, line, 12) for i, line in enumerate(notes))
     return head + "".join(body) + "</svg>\n"
 
 
@@ -116,53 +121,55 @@ def _shade(bank: int, count: int) -> tuple[int, int, int]:
 # ---- SVG
 
 
+def _cell_width(panel: Panel) -> int:
+    return _CELL_W if panel.cell_banks == 1 else 2 * _CELL_W
+
+
 def _panel_width(panel: Panel) -> int:
     cells = min(len(panel.banks[0]), _MOST_COLUMNS)
     text = max(len(panel.verdict), len(panel.title)) * 8
-    return max(_LEFT + cells * _CELL_W, _LEFT + panel.bank_count * 24, text + 32) + 24
+    return max(_LEFT + cells * _cell_width(panel), _LEFT + panel.bank_count * 24, text + 32) + 24
 
 
 def _panel_height(panel: Panel) -> int:
     return 34 + min(len(panel.banks), _MOST_ROWS) * _CELL_H + 40 + _BAR_H + 56
 
 
-def _svg_panel(panel: Panel, top: int) -> str:
+def _svg_panel(panel: Panel, top: int, highest: int) -> str:
     parts = [_text(16, top + 20, panel.title, 14, "bold")]
     top += 32
     for r, row in enumerate(panel.banks[:_MOST_ROWS]):
         y = top + r * _CELL_H
-        parts.append(_text(_LEFT - 8, y + 15, f"{panel.row_label} {r}", 11, "normal", "end"))
+        parts.append(_text(_LEFT - 8, y + 15, f"row {r}", 11, "normal", "end"))
         for c, bank in enumerate(row[:_MOST_COLUMNS]):
-            parts.append(
-                _svg_cell(_LEFT + c * _CELL_W, y, bank, panel.bank_count, (r, c) in panel.read)
-            )
+            parts.append(_svg_cell(_LEFT + c * _cell_width(panel), y, panel, bank, (r, c)))
     top += min(len(panel.banks), _MOST_ROWS) * _CELL_H
     if panel.cut:
         parts.append(_text(_LEFT, top + 14, panel.cut, 11))
-    return "".join(parts) + _svg_bars(panel, top + 24)
+    return "".join(parts) + _svg_bars(panel, top + 24, highest)
 
 
-def _svg_cell(x: int, y: int, bank: int, count: int, is_read: bool) -> str:
-    red, green, blue = _shade(bank, count)
+def _svg_cell(x: int, y: int, panel: Panel, bank: int, place: tuple[int, int]) -> str:
+    red, green, blue = _shade(bank, panel.bank_count)
+    is_read, width = place in panel.read, _cell_width(panel)
     edge = "stroke='#000' stroke-width='2.5'" if is_read else "stroke='#fff' stroke-width='1'"
     inset = 1 if is_read else 0
-    weight = "bold" if is_read else "normal"
+    label = str(bank) if panel.cell_banks == 1 else f"{bank}-{bank + panel.cell_banks - 1}"
     return (
-        f"<rect x='{x + inset}' y='{y + inset}' width='{_CELL_W - 2 * inset}' "
+        f"<rect x='{x + inset}' y='{y + inset}' width='{width - 2 * inset}' "
         f"height='{_CELL_H - 2 * inset}' fill='rgb({red},{green},{blue})' {edge}/>"
-        + _text(x + _CELL_W // 2, y + 15, str(bank), 11, weight, "middle")
+        + _text(x + width // 2, y + 15, label, 11, "bold" if is_read else "normal", "middle")
     )
 
 
-def _svg_bars(panel: Panel, top: int) -> str:
+def _svg_bars(panel: Panel, top: int, highest: int) -> str:
     """How many words the outlined cells need from each bank: the highest bar is the cost."""
-    highest = max(max(panel.words), 1)
     base = top + _BAR_H + 16
     parts = []
     for bank, words in enumerate(panel.words):
         x = _LEFT + bank * 24
         red, green, blue = _shade(bank, panel.bank_count)
-        height = round(_BAR_H * words / max(highest, 4))
+        height = round(_BAR_H * words / highest)
         parts.append(
             f"<rect x='{x}' y='{base - height}' width='20' height='{height}' "
             f"fill='rgb({red},{green},{blue})' stroke='#333' stroke-width='0.5'/>"
