@@ -104,6 +104,9 @@ def solve(
 ) -> Solution:
     """Repairs an array for all of its accesses together.
 
+    The array is taken to start at a multiple of 128 bytes, or of its swizzle's period if offsets
+    are swizzled as addresses.
+
     Args:
         patterns: every access of the array.
         element_bytes: size of an element, a power of two.
@@ -113,8 +116,11 @@ def solve(
         banks: 32; fewer serves textbook examples, whose elements are words.
 
     Raises:
-        ValueError: the bank model refuses an access of the array as it is.
+        ValueError: the bank model refuses an access of the array as it is, or the element's size is
+            not a power of two.
     """
+    if element_bytes < 1 or element_bytes & (element_bytes - 1):
+        raise ValueError(f"elements of {element_bytes} bytes: a power of two wanted")
     plain = score(patterns, element_bytes, Swizzle(0, 0, 0), banks=banks)
     swizzle, swizzled = best_swizzle(patterns, element_bytes, extent=extent, bits=bits, banks=banks)
     if pitch is None:

@@ -1,7 +1,7 @@
 """Triton's shared-memory layouts as offset functions, and the CuTe swizzles that equal them.
 
-Sources: TritonGPUAttrDefs.td as shipped with triton 3.9.0; the equalities were checked against its
-`to_linear_layout` (SwizzledShared: 912 cases, NVMMAShared: every width, 8 to 32 bits).
+Source: triton 3.9.0's `to_linear_layout`, which the offsets equal on 1,954 recorded layouts
+(tests/oracle/record_triton.py).
 """
 
 from __future__ import annotations

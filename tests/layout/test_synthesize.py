@@ -243,3 +243,5 @@ def test_nothing_to_repair_is_said() -> None:
         solve([], 4)
     with pytest.raises(ValueError, match="8 banks serve single elements"):
         solve([Pattern([range(8)], 8)], 8, banks=8)
+    with pytest.raises(ValueError, match="elements of 12 bytes"):
+        solve([Pattern([range(8)], 4)], 12)
