@@ -16,19 +16,22 @@ import numpy as np
 from pycparser import c_ast
 
 from smemlint.evaluate.ctypes import (
+    FLOAT,
     I32,
     ArrayType,
     CType,
+    FloatType,
     IntType,
     OpaqueType,
     PointerType,
     RecordType,
 )
 from smemlint.evaluate.forms import Form, atom, form_of, power_of_two, sum_of
-from smemlint.evaluate.intrinsics import Intrinsics
+from smemlint.evaluate.inert import Effects, effects_of
+from smemlint.evaluate.intrinsics import PURE_FUNCTIONS, Intrinsics
 from smemlint.evaluate.machine import Loop, Place, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
-from smemlint.evaluate.types import type_of
+from smemlint.evaluate.types import CTYPES, type_of
 from smemlint.evaluate.unroll import unrolled
 from smemlint.evaluate.values import (
     Aggregate,
@@ -38,6 +41,7 @@ from smemlint.evaluate.values import (
     Pointer,
     Unknown,
     Value,
+    number,
     offset_of,
     same,
 )
@@ -75,6 +79,7 @@ class Interpreter(Intrinsics):
         self._pragma = ""
         self._together: dict[int, int] = {}  # loop node -> iterations in one basic block
         self._changes: dict[int, list[tuple[str, int, int | None]]] = {}
+        self._effects: dict[int, Effects | None] = {}
 
     def execute(self, node: c_ast.Node | None) -> None:
         """Runs a statement for the active threads."""
@@ -553,6 +558,9 @@ class Interpreter(Intrinsics):
         """
         unroll, self._pragma = self._pragma, ""
         parts = _LoopParts(node, cond, step, body, first, unroll)
+        if self._is_inert(node):
+            self._run_inert(parts)
+            return
         if id(node) in self._together:
             self._run_loop(parts, self._together[id(node)], self._carried_now(node))
             return
@@ -577,6 +585,61 @@ class Interpreter(Intrinsics):
         carried = {key: cell for key, cell in carried.items() if cell[2] is not None}
         self._changes[id(node)] = [(o.key, at, by) for o, at, by in carried.values()]
         self._run_loop(parts, together, carried)
+
+    def _is_inert(self, node: c_ast.Node) -> bool:
+        """Whether the loop only computes floating-point numbers and touches no shared memory."""
+        if id(node) not in self._effects:
+            self._effects[id(node)] = effects_of(node, PURE_FUNCTIONS)
+        effects = self._effects[id(node)]
+        if effects is None:
+            return False
+        return all(self._is_harmless(n, written=n in effects.writes) for n in effects.reads)
+
+    def _is_harmless(self, name: str, *, written: bool) -> bool:
+        binding = self.lookup(name)
+        if not isinstance(binding, Variable):
+            return not written and (binding is None or isinstance(binding, (*CTYPES, Int)))
+        obj, kind = binding.object, binding.type
+        held = obj.cells.get(0)
+        if isinstance(held, Pointer):
+            obj, kind = held.object, held.target
+        elif isinstance(held, Unknown) and isinstance(kind, PointerType):
+            return False
+        while isinstance(kind, ArrayType):
+            kind = kind.element
+        if obj.space is Space.SHARED:
+            return False
+        return not written or obj.space is Space.GLOBAL or _is_floating(kind)
+
+    def _run_inert(self, parts: _LoopParts) -> None:
+        """Runs the body once and the header to its end, for what the iterations cost."""
+        loop = Loop(self.none_active(), self.none_active(), _counter(parts.node))
+        entry = self.mask
+        before = [around.cost for around in self.loops]
+        self.loops.append(loop)
+        trips = 0
+        try:
+            while trips < self.max_trips and self.mask.any():
+                value: Value = number(1)
+                if parts.cond is not None and not (parts.first and not trips):
+                    value = self.condition(self.evaluate(parts.cond))
+                if not isinstance(value, Int) or value.constant in (0, None):
+                    break
+                if not trips:
+                    self.execute(parts.body)
+                if parts.step is not None:
+                    self.evaluate(parts.step)
+                trips += 1
+        finally:
+            self.loops.pop()
+            self.mask = entry
+        for around, cost in zip(self.loops, before, strict=True):
+            around.cost = cost + (around.cost - cost) * max(trips, 1)
+        effects = self._effects[id(parts.node)]
+        for name in effects.writes if effects is not None else ():
+            binding = self.lookup(name)
+            if isinstance(binding, Variable) and binding.object.default is None:
+                binding.object.default = FloatValue(FLOAT)
 
     def _carried_now(self, node: c_ast.Node) -> _Carried:
         """What the loop changes, in the objects that exist this time."""
@@ -806,6 +869,12 @@ class Interpreter(Intrinsics):
         ):
             return None
         return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
+
+
+def _is_floating(kind: CType) -> bool:
+    if isinstance(kind, RecordType):
+        return bool(kind.members) and all(_is_floating(m.type) for m in kind.members)
+    return isinstance(kind, FloatType)
 
 
 def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:

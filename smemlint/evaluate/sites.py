@@ -217,7 +217,7 @@ class Sites:
     def _cost(
         self, site: _Site, width: int, addresses: NDArray[np.int64], active: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], ...] | Unknown:
-        """Wavefronts, ideal and the profiler's ideal of each row; 0 for a row that the hardware refuses."""
+        """Wavefronts, ideal, profiler ideal of each row; 0 where the hardware refuses it."""
         result = tuple(np.zeros(len(addresses), dtype=np.int64) for _ in range(3))
         if site.kind is AccessKind.ASYNC_COPY:
             return result
