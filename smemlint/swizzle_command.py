@@ -123,8 +123,7 @@ def _show(arguments: argparse.Namespace) -> int:
     print(f"{_described(swizzle, tile.element_bytes)}\n")
     first = "bank" if panels[0].cell_banks == 1 else f"first of {panels[0].cell_banks} banks"
     print(f"number and colour: the {first} where that part of the tile is kept; >: read together\n")
-    for panel in panels:
-        print(terminal_map(panel, colour=term.colour, unicode=term.unicode) + "\n")
+    print(terminal_map(panels, colour=term.colour, unicode=term.unicode))
     if arguments.svg:
         heading = f"{swizzle} on a {tile.rows}x{tile.columns} tile of {arguments.dtype}"
         try:

@@ -113,7 +113,21 @@ class Swizzle:
     @overload
     def __call__(self, offset: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def __call__(self, offset: Any) -> Any:
-        """Where the unit of that offset is kept, for an integer or an integer array."""
+        """Where the unit of that offset is kept.
+
+        Args:
+            offset: an integer, or integers of any shape and width; these give an int64 array.
+
+        Raises:
+            TypeError: offsets are not integers.
+        """
+        if not isinstance(offset, int):
+            import numpy as np
+
+            offset = np.asarray(offset)
+            if offset.dtype.kind not in "iu":
+                raise TypeError(f"offsets are {offset.dtype}, not integers")
+            offset = offset.astype(np.int64, copy=False)
         return exclusive_or(offset, self.bits, self.base, self.shift)
 
     def upcast(self, factor: int) -> Swizzle:

@@ -55,29 +55,17 @@ class Panel:
         return f"{shown} of {rows}x{columns} cells are drawn"
 
 
-def terminal_map(panel: Panel, *, colour: bool, unicode: bool) -> str:
-    """The map as lines of text: bank numbers, those of the access in `>` marks (bold)."""
-    lines = [panel.title]
-    for r, row in enumerate(panel.banks[:_MOST_ROWS]):
-        cells = "".join(
-            _cell(bank, (r, c) in panel.read, panel.bank_count, colour)
-            for c, bank in enumerate(row[:_MOST_COLUMNS])
-        )
-        lines.append(f"  row {r:3} {cells}")
-    if panel.cut:
-        lines.append(f"  ({panel.cut})")
-    lines += [
-        f"  words needed of each bank  |{_strip(panel.words, unicode)}|",
-        f"  {panel.verdict}",
-    ]
-    return "\n".join(lines)
+def terminal_map(panels: Sequence[Panel], *, colour: bool, unicode: bool) -> str:
+    """The panels as text: bank numbers, those of the access marked with `>`."""
+    highest = _highest(panels)
+    return "\n\n".join(_terminal_panel(panel, highest, colour, unicode) for panel in panels)
 
 
 def svg(panels: Sequence[Panel], heading: str, notes: Sequence[str]) -> str:
     """The panels one below another, each with a bar for every bank."""
     width = max(_panel_width(p) for p in panels)
     width = max(width, 10 * len(heading) + 32, 8 * max(len(line) for line in notes) + 32)
-    highest = max(1, *(max(p.words) for p in panels))
+    highest = _highest(panels)
     body, y = [], 46 + 16 * len(notes)
     for panel in panels:
         body.append(_svg_panel(panel, y, highest))
@@ -92,7 +80,30 @@ def svg(panels: Sequence[Panel], heading: str, notes: Sequence[str]) -> str:
     return head + "".join(body) + "</svg>\n"
 
 
+def _highest(panels: Sequence[Panel]) -> int:
+    """The scale that panels share, so that their bars compare."""
+    return max(1, *(max(p.words) for p in panels))
+
+
 # ---- terminal
+
+
+def _terminal_panel(panel: Panel, highest: int, colour: bool, unicode: bool) -> str:
+    lines = [panel.title]
+    strip = _strip(panel.words, highest, unicode)
+    for r, row in enumerate(panel.banks[:_MOST_ROWS]):
+        cells = "".join(
+            _cell(bank, (r, c) in panel.read, panel.bank_count, colour)
+            for c, bank in enumerate(row[:_MOST_COLUMNS])
+        )
+        lines.append(f"  row {r:3} {cells}")
+    if panel.cut:
+        lines.append(f"  ({panel.cut})")
+    lines += [
+        f"  words needed of each bank  |{strip}| up to {max(panel.words)}",
+        f"  {panel.verdict}",
+    ]
+    return "\n".join(lines)
 
 
 def _cell(bank: int, is_read: bool, count: int, colour: bool) -> str:
@@ -104,8 +115,7 @@ def _cell(bank: int, is_read: bool, count: int, colour: bool) -> str:
     return f"\x1b[{weight}38;2;0;0;0;48;2;{red};{green};{blue}m{text}\x1b[0m"
 
 
-def _strip(words: Sequence[int], unicode: bool) -> str:
-    highest = max(max(words), 1)
+def _strip(words: Sequence[int], highest: int, unicode: bool) -> str:
     if unicode:
         return "".join(BLOCKS[-(-8 * w // highest)] for w in words)
     return "".join("." if not w else str(w) if w < 10 else "#" for w in words)

@@ -44,6 +44,16 @@ def test_arrays_and_integers_agree(one: Swizzle) -> None:
     assert one(xs).ravel().tolist() == [one(x) for x in range(4096)]
 
 
+def test_narrow_integers_and_sequences_do_not_overflow() -> None:
+    one = Swizzle(3, 4, 3)
+    assert one(np.arange(128, 256, dtype=np.uint8)).tolist() == [one(x) for x in range(128, 256)]
+    assert one([128, 1023]).tolist() == [144, 911]  # type: ignore[call-overload]
+    assert int(one(np.int32(1023))) == 911
+    assert one(True) == 1
+    with pytest.raises(TypeError, match="float64, not integers"):
+        one(np.array([1.5]))
+
+
 @pytest.mark.parametrize(
     ("m", "second_row"),
     [

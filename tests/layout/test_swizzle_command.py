@@ -24,6 +24,11 @@ def test_show_draws_the_banks_before_and_after(capsys: pytest.CaptureFixture[str
     rows = [line for line in lines if line.startswith("  row")]
     assert rows[3] == "  row   3 > 0  4  8 12 16 20 24 28"
     assert rows[8 + 3] == "  row   3 >12  8  4  0 28 24 20 16"
+    strips = [line for line in lines if "words needed" in line]
+    assert strips == [
+        f"  words needed of each bank  |{'████' + ' ' * 28}| up to 8",
+        f"  words needed of each bank  |{'▁' * 32}| up to 1",
+    ]
     verdicts = [line.strip() for line in lines if line.startswith("  ldmatrix")]
     assert verdicts == [
         "ldmatrix 0: 8 lanes of 16 bytes take 8 wavefronts: 8-way conflict",
@@ -41,7 +46,7 @@ def test_show_in_colour_and_in_bytes(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_show_says_when_vectors_are_torn(capsys: pytest.CaptureFixture[str]) -> None:
     lines = run(capsys, "show 1 0 3 --read row --vector 16")[1]
-    assert lines[-2].strip() == "torn: vectors of 16 bytes are wider than the swizzle's groups"
+    assert lines[-1].strip() == "torn: vectors of 16 bytes are wider than the swizzle's groups"
 
 
 def test_the_drawing_is_well_formed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
