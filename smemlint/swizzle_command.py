@@ -33,6 +33,7 @@ def add_swizzle_parser(subparsers: Any) -> None:
 
     show = commands.add_parser("show", help="draw where a tile lands in the banks")
     _add_triple(show)
+    _add_units(show)
     _add_tile(show)
     show.add_argument("--read", default="column", metavar="ACCESS", help=_READ_HELP)
     show.add_argument("--at", type=int, default=0, metavar="N", help="which of these accesses")
@@ -42,6 +43,7 @@ def add_swizzle_parser(subparsers: Any) -> None:
 
     check = commands.add_parser("check", help="say whether CuTe accepts a swizzle, and why not")
     _add_triple(check)
+    _add_units(check)
     _add_dtype(check)
     check.set_defaults(run=_guarded(_check))
 
@@ -56,6 +58,7 @@ def add_swizzle_parser(subparsers: Any) -> None:
         "swizzle", nargs="+", metavar="SWIZZLE",
         help="B M S; none, 32B, 64B or 128B; or triton VEC PER_PHASE MAX_PHASE",
     )  # fmt: skip
+    _add_units(convert)
     _add_dtype(convert)
     convert.add_argument("--columns", type=int, metavar="N", help="elements of a row, for Triton")
     convert.set_defaults(run=_guarded(_convert))
@@ -77,6 +80,9 @@ def _add_triple(parser: argparse.ArgumentParser) -> None:
 
 def _add_dtype(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", default="f32", help="element type: f16, f32, u8, ...")
+
+
+def _add_units(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--units", choices=("elements", "bytes"), default="elements",
                         help="what B, M, S count in")  # fmt: skip
 
