@@ -184,6 +184,9 @@ class Calls(Expressions):
         values = self._evaluate_arguments(node)
         reason = f"the call of `{name}` is not followed: no definition was read"
         for value in values:
+            if isinstance(value, Int) and any(s.key in self.bases for s, _ in value.terms):
+                said = f"`{name}` is given a shared address and its definition was not read"
+                self.not_followed(node, said)
             if isinstance(value, Pointer):
                 if value.object.space is Space.SHARED:
                     self.not_followed(

@@ -1,7 +1,8 @@
 """Loops that only compute floating-point numbers: they are not run iteration by iteration.
 
 Register tiles are updated in loops of hundreds of iterations whose values nothing here depends on.
-What a loop's text may do is read once from its tree; what its names stand for is looked up each time.
+What a loop's text may do is read once from its tree; what its names stand for is looked up each
+time.
 """
 
 from __future__ import annotations

@@ -66,8 +66,9 @@ _FLOAT_RESULTS = frozenset(
 )  # fmt: skip
 _HALF_RESULTS = frozenset(
     (
-        "__float2half", "__float2half_rn", "__hfma2", "__hadd2", "__hmul2", "__float2half2_rn", "__hadd", "__hmul", "__hfma", "__hmax", "__hsub",
-        "__float2bfloat16", "__float2bfloat16_rn", "__hdiv", "hexp", "__ushort_as_half",
+        "__float2half", "__float2half_rn", "__float2half2_rn", "__float2bfloat16",
+        "__float2bfloat16_rn", "__hadd", "__hmul", "__hfma", "__hmax", "__hsub", "__hdiv", "hexp",
+        "__hfma2", "__hadd2", "__hmul2", "__ushort_as_half",
     )
 )  # fmt: skip
 PURE_FUNCTIONS = _FLOAT_RESULTS | _HALF_RESULTS | {"max", "min", "__hfma2", "__hadd2", "__hmul2"}

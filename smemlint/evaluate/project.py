@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
 _LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
+_MOST_FOLDERS_UP = 3
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
 
@@ -77,18 +78,32 @@ class Project:
         return self._texts[path]
 
     def unit(self, path: str) -> Unit:
-        """The translation unit with this root."""
+        """The translation unit with this root; includes that lie elsewhere in the run are found."""
         if path not in self._units:
-            s = self.settings
-            options = LoadOptions(
-                arch=s.arch,
-                defines=s.defines,
-                undefines=s.undefines,
-                include_dirs=s.include_dirs,
-                read=self.read,
-            )
-            self._units[path] = load_unit(path, self.read(path) or "", options)
+            unit: Unit = self._load(path, ())
+            folders = tuple(dict.fromkeys(f for n in unit.not_found if (f := self._home(n, path))))
+            self._units[path] = self._load(path, folders) if folders else unit
         return self._units[path]
+
+    def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
+        s = self.settings
+        options = LoadOptions(
+            arch=s.arch,
+            defines=s.defines,
+            undefines=s.undefines,
+            include_dirs=(*s.include_dirs, *folders),
+            read=self.read,
+        )
+        return load_unit(path, self.read(path) or "", options)
+
+    def _home(self, name: str, path: str) -> str | None:
+        """The folder that a quoted include was written for: the one nearest to the includer."""
+        ending = "/" + posixpath.normpath(name)
+        found = [p for p in self.sources if p.endswith(ending)]
+        if not found:
+            return _home_above(name, path)
+        nearest = max(found, key=lambda p: len(posixpath.commonprefix((p, path))))
+        return nearest[: -len(ending)]
 
     def launch_pragma(self, function: Function) -> Pragma | None:
         """The `launch(..)` pragma in front of a kernel, behind the one before it."""
@@ -186,6 +201,10 @@ class Project:
         functions = [f for f in unit.functions if f.is_kernel and self._is_wanted(f, unit)]
         if not functions:
             return kernels, notes
+        if unit.not_found:
+            missing_files = ", ".join(unit.not_found)
+            where = Span(unit.path, 1, 1, 1, 1)
+            notes.append(NotAnalysed(where, "", f"includes were not found: {missing_files}"))
         instances = Instances(self, unit)
         for function in functions:
             groups: list[list[Task]] = []
@@ -271,6 +290,22 @@ def _alike(a: Access, b: Access | None) -> bool:
     ):
         return b is not None and a.wavefronts is None and b.wavefronts is None
     return abs(a.wavefronts.mean / a.ideal.mean - b.wavefronts.mean / b.ideal.mean) < 1e-9
+
+
+def _home_above(name: str, path: str) -> str | None:
+    """A folder beside one of the includer's folders that holds the include; at most three up."""
+    folder = Path(path).parent
+    for _ in range(_MOST_FOLDERS_UP):
+        folder = folder.parent
+        try:
+            for beside in sorted(folder.iterdir()):
+                if (beside / name).is_file():
+                    return posixpath.normpath(beside.as_posix())
+        except OSError:
+            return None
+        if (folder / ".git").exists() or folder == folder.parent:
+            return None
+    return None
 
 
 def _read(path: str) -> str | None:
