@@ -12,7 +12,24 @@ from smemlint.evaluate.ctypes import I32, U8, U32
 from smemlint.evaluate.values import Int, Symbol, Unknown, number
 
 LANES = np.arange(32, dtype=np.int64)
-OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", "<=", "==", "!=", "min", "max")
+OPERATORS = (
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "<<",
+    ">>",
+    "&",
+    "|",
+    "^",
+    "<",
+    "<=",
+    "==",
+    "!=",
+    "min",
+    "max",
+)
 
 
 def apply(algebra: Algebra, op: str, a: Int, b: Int) -> Int | Unknown:
