@@ -78,9 +78,11 @@ def check(sources: Sequence[Source], settings: Settings) -> Result:
     from smemlint.registry import selected
     from smemlint.suppress import suppress
 
-    rules = selected(settings.select, settings.ignore, settings.extend_select)
     facts, crashed = analyze(sources, settings)
-    found = [f for rule in rules for f in rule.check(facts, settings)]
+    found: list[Finding] = []
+    if facts.kernels or facts.not_analysed or settings.select or settings.ignore:
+        rules = selected(settings.select, settings.ignore, settings.extend_select)
+        found = [f for rule in rules for f in rule.check(facts, settings)]
     texts = {s.path: s for s in sources}
     paths = [s.path for s in sources if "smemlint:" in s.text]
     kept = suppress(_merged(found), paths, lambda path: texts[path].text)
