@@ -77,6 +77,7 @@ class Interpreter(Intrinsics):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._pragma = ""
+        self._returned_inside = False  # the last dry run reached a return
         self._together: dict[int, int] = {}  # loop node -> iterations in one basic block
         self._changes: dict[int, list[tuple[str, int, int | None]]] = {}
         self._effects: dict[int, Effects | None] = {}
@@ -776,11 +777,12 @@ class Interpreter(Intrinsics):
                 if not self._find_changes(forms, trip, step, body, loop, mask):
                     break
             self._set_forms(forms)
-            self.trace.fence("block")
-            self.mask = mask
-            self._iteration("", step, body, loop)
-            self.trace.fence("block")
-            self._set_forms(forms)
+            if not self.trace.is_muted or self._returned_inside:
+                self.trace.fence("block")
+                self.mask = mask
+                self._iteration("", step, body, loop)
+                self.trace.fence("block")
+                self._set_forms(forms)
         finally:
             self.frame.uncertain -= 1
             self.store.commit()
@@ -815,6 +817,7 @@ class Interpreter(Intrinsics):
             ends = self.store.rollback()
             self.mask = mask
             self.unfollowed = notes
+            self._returned_inside = len(self.frame.returns) > returned
             del self.frame.returns[returned:]
             loop.broken = self.none_active()
             loop.continued = self.none_active()

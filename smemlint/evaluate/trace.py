@@ -94,6 +94,11 @@ class Trace:
         """Whether the budget of events is spent."""
         return self.events >= self.limit
 
+    @property
+    def is_muted(self) -> bool:
+        """Whether a dry run is under way."""
+        return self._muted > 0
+
     def mute(self) -> None:
         """Begins a dry run: nothing is recorded until `unmute`."""
         self._muted += 1

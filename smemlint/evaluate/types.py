@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pycparser import c_ast
 
@@ -43,6 +43,11 @@ class Types(Machine):
 
     _depth = 0
     _enumerators: dict[str, Value] | None = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._resolving: set[int] = set()
+        self._aliases: dict[tuple[int, str], CType] = {}
 
     # ---- types
 
@@ -163,12 +168,19 @@ class Types(Machine):
             node = declaration.parse()
             if node is None:
                 continue
+            if id(declaration) in self._resolving:
+                continue  # an alias that names itself means another of that name
             scope = self.template_scope(declaration.template, arguments)
-            self.frames.append(Frame(f"alias {name}", [scope]))
-            try:
-                found = self.resolve(node)
-            finally:
-                self.frames.pop()
+            key = (id(declaration), _scope_text(scope))
+            if key not in self._aliases:
+                self._resolving.add(id(declaration))
+                self.frames.append(Frame(f"alias {name}", [scope]))
+                try:
+                    self._aliases[key] = self.resolve(node)
+                finally:
+                    self.frames.pop()
+                    self._resolving.discard(id(declaration))
+            found = self._aliases[key]
             if not isinstance(found, OpaqueType):
                 return found
         return None
