@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.facts import AccessKind
-from smemlint.hardware import wavefronts
+from smemlint.hardware import bank_words, wavefronts
 from smemlint.rule import Rule
 
 from .padding import padded_pitch
@@ -71,8 +69,9 @@ def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
 
 def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
     lanes = int(pattern.active.sum())
-    words = np.unique(pattern.addresses[pattern.active] // 4)
-    banks = np.unique(words % 32)
+    counts = bank_words(pattern.addresses, pattern.width, pattern.active)
+    words, banks = int(counts.sum()), int((counts > 0).sum())
+    plural = "s" if banks != 1 else ""
     mean = ""
     if access.wavefronts is not None and access.ideal is not None:
         average = access.wavefronts.mean / access.ideal.mean
@@ -80,8 +79,8 @@ def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
             mean = f"; {average:.3g} times ideal on average over its iterations"
     where = "".join(f", {name} = {value}" for name, value in pattern.values)
     return (
-        f"warp {pattern.warp}{where}: {lanes} lanes reach {len(words)} words in {len(banks)} "
-        f"banks, {spent} wavefronts instead of {ideal}{mean}"
+        f"warp {pattern.warp}{where}: {lanes} lanes reach {words} words in {banks} "
+        f"bank{plural}, {spent} wavefronts instead of {ideal}{mean}"
     )
 
 
