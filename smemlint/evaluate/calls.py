@@ -181,7 +181,8 @@ class Calls(Expressions):
         return [f for f in found if f.span.path == path] or found
 
     def _unfollowed_call(self, name: str, node: c_ast.FuncCall) -> Value:
-        values = self._evaluate_arguments(node)
+        is_macro = name.isupper()
+        values = self._unread_macro(name, node) if is_macro else self._evaluate_arguments(node)
         reason = f"the call of `{name}` is not followed: no definition was read"
         for value in values:
             if isinstance(value, Int) and any(s.key in self.bases for s, _ in value.terms):
@@ -195,6 +196,22 @@ class Calls(Expressions):
                 elif value.object.space is Space.LOCAL:
                     self.store.forget(value.object, f"was given to `{name}`")
         return Unknown(reason)
+
+    def _unread_macro(self, name: str, node: c_ast.FuncCall) -> list[Value]:
+        """Arguments of a name in capitals: a macro from a header that was not read.
+
+        Such macros often view their argument as something wider (`FLOAT4(s[i])`), so an lvalue
+        in shared memory is not taken for a read of the element.
+        """
+        values = []
+        for operand in map(self._operand, _arguments(node)):
+            if operand.place is not None and operand.place.object.space is Space.SHARED:
+                self.not_followed(
+                    node, f"`{name}` is given shared memory and its definition was not read"
+                )
+            else:
+                values.append(self._value(operand))
+        return values
 
     def _evaluate_arguments(self, node: c_ast.FuncCall) -> list[Value]:
         return [self.evaluate(argument) for argument in _arguments(node)]

@@ -28,7 +28,7 @@ from smemlint.evaluate.ctypes import (
     RecordType,
     VoidType,
 )
-from smemlint.evaluate.forms import atom, form_of, operated, sum_of
+from smemlint.evaluate.forms import atom, chosen, form_of, operated, sum_of
 from smemlint.evaluate.machine import Lazy, Place, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.trace import Event
@@ -681,10 +681,10 @@ class Expressions(Types):
         if isinstance(condition, Int):
             if condition.constant is not None:
                 return self.evaluate(node.iftrue if condition.constant else node.iffalse)
-            chosen = np.asarray(condition.base) != 0
-            left = self._under(mask & chosen, node.iftrue)
-            right = self._under(mask & ~chosen, node.iffalse)
-            return _one_or_both(chosen, left, right)
+            where = np.asarray(condition.base) != 0
+            left = self._under(mask & where, node.iftrue)
+            right = self._under(mask & ~where, node.iffalse)
+            return _one_or_both(where, left, right)
         text = self.source(node.cond)
         left = self._assuming(f"`{text}` holds", node.iftrue)
         right = self._assuming(f"`{text}` does not hold", node.iffalse)
@@ -890,10 +890,15 @@ def _propagated(a: Value, b: Value) -> Unknown:
     return Unknown(unknown.reason, data, uniform, unknown.split)
 
 
-def _one_or_both(chosen: Mask, a: Value | None, b: Value | None) -> Value:
+def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:
     if a is None:
         return b if b is not None else Unknown("nothing is evaluated")
-    return a if b is None else select(chosen, a, b)
+    if b is None:
+        return a
+    made = select(where, a, b)
+    if isinstance(a, Int) and isinstance(b, Int) and isinstance(made, Int) and made is not a:
+        made.form = chosen(a, b, made)
+    return made
 
 
 def _holds_data(value: Aggregate) -> bool:

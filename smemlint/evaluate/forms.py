@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from smemlint.evaluate.values import Int
 
@@ -73,6 +75,19 @@ def scaled(form: Form, factor: int) -> Form:
         return CONSTANT
     alignment = min(form.alignment * power_of_two(factor), _MOST)
     return Form(tuple((k, f * factor) for k, f in form.terms), alignment)
+
+
+def chosen(a: Int, b: Int, made: Int) -> Form:
+    """The form of `condition ? a : b`: an atom, divisible by what divides both."""
+    return atom(made.identity(), min(_divisor(a), _divisor(b)))
+
+
+def _divisor(value: Int) -> int:
+    """The power of two (at most 1024) that provably divides a value, its constant included."""
+    bits = value.base
+    if not isinstance(bits, int):
+        bits = int(np.bitwise_or.reduce(bits))
+    return min(form_of(value).alignment, power_of_two(bits))
 
 
 def combined(op: str, a: Int, b: Int, alignment: int = 1) -> Form:

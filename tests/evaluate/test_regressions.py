@@ -1,0 +1,49 @@
+"""Constructs of real kernels that were once judged wrongly; figures as an H200's counters show."""
+
+from __future__ import annotations
+
+from conftest import accesses_of, facts_of, ways_of
+
+HALVES = """
+#include <cuda_fp16.h>
+#define HALF2(value) (reinterpret_cast<half2 *>(&(value))[0])
+__global__ void k(half2 *a, half2 *out) {
+  __shared__ half tile[128][8];
+  int tid = threadIdx.y * blockDim.x + threadIdx.x;
+  int row = tid / 2;
+  int column = (tid % 2 == 0) ? 0 : %d;
+  half2 x = a[tid], y = a[tid + 256];
+  HALF2(tile[row][column]) = x;
+  HALF2(tile[row][column + 2]) = y;
+}
+void f(half2 *a) { k<<<1, dim3(16, 16)>>>(a, a); }
+"""
+
+
+def test_a_choice_of_aligned_columns_lets_stores_fuse() -> None:
+    stores = [a for a in accesses_of(HALVES.replace("%d", "4")) if a.instructions]
+    assert [(a.width_bytes, a.span.line) for a in stores] == [(8, 11)]
+    assert ways_of(HALVES.replace("%d", "4"))[-1] == (11, "store", 1.0)
+
+
+def test_a_choice_of_columns_that_are_not_aligned_keeps_them_apart() -> None:
+    stores = accesses_of(HALVES.replace("%d", "6"))
+    assert [a.width_bytes for a in stores if a.instructions] == [4, 4]
+
+
+def test_a_choice_of_equal_columns_is_that_column() -> None:
+    stores = accesses_of(HALVES.replace("%d", "0"))
+    assert [a.width_bytes for a in stores if a.instructions] == [8]
+
+
+def test_a_macro_that_was_not_read_is_no_read_of_the_element() -> None:
+    facts = facts_of("""
+__global__ void k(float *out) {
+  __shared__ short s[4096];
+  LDST128BITS(out[threadIdx.x * 4]) = LDST128BITS(s[threadIdx.x * 40]);
+}
+void f(float *out) { k<<<1, 128>>>(out); }
+""")
+    assert [a.wavefronts for k in facts.kernels for a in k.accesses] == []
+    said = [str(n) for k in facts.kernels for n in k.not_analysed]
+    assert any("LDST128BITS" in text for text in said), facts.kernels
