@@ -412,6 +412,8 @@ class Interpreter(Intrinsics):
         try:
             if isinstance(value, Int) and value.constant is not None:
                 self._run_cases(flat, value.constant)
+            elif isinstance(value, Int) and value.is_concrete:
+                self._run_cases_by_thread(flat, value, node)
             else:
                 self._unknown_switch(flat, value, node)
         finally:
@@ -436,6 +438,36 @@ class Interpreter(Intrinsics):
                 start = i
         for _, _, statement in flat[start:] if start is not None else ():
             self.execute(statement)
+
+    def _run_cases_by_thread(
+        self,
+        flat: list[tuple[c_ast.Node | None, bool, c_ast.Node | None]],
+        value: Int,
+        node: c_ast.Switch,
+    ) -> None:
+        """Every thread enters at its own case and falls through to what follows."""
+        waiting = self.mask
+        entering: dict[int, Mask] = {}
+        for i, (label, _, _) in enumerate(flat):
+            known = self.evaluate(label) if label is not None else None
+            if label is not None and not (isinstance(known, Int) and known.constant is not None):
+                self._unknown_switch(flat, value, node)
+                return
+            if isinstance(known, Int):
+                entering[i] = waiting & (value.base == known.constant)
+                waiting = waiting & ~entering[i]
+        for i, (_, is_default, _) in enumerate(flat):
+            if is_default:
+                entering[i], waiting = waiting, self.none_active()
+        self.mask = self.none_active()
+        for i, (_, _, statement) in enumerate(flat):
+            if i in entering:
+                self.trace.fence("block")
+                self.mask = self.mask | entering[i]
+            if self.mask.any():
+                self.execute(statement)
+        self.trace.fence("block")
+        self.mask = self.mask | waiting
 
     def _unknown_switch(
         self,

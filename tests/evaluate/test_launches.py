@@ -1,0 +1,237 @@
+"""Block shapes and template values are found where programs state them, and said."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import facts_of
+from figures import facts_in
+
+from smemlint.config import KernelSettings
+from smemlint.facts import Certainty
+
+BODY = "__shared__ float s[4096]; s[threadIdx.x] = g[threadIdx.x]; g[0] = s[threadIdx.x ^ 1];"
+K = f"__global__ void k(float *g) {{ {BODY} }}\n"
+
+
+def instances(facts):
+    """(kernel, template values, block) of every instance, sorted."""
+    found = [
+        (i.kernel, tuple(v for _, v in i.template), i.block)
+        for i in (k.instance for k in facts.kernels)
+    ]
+    return sorted(found, key=str)
+
+
+def blocks(text, **settings):
+    return [block for _, _, block in instances(facts_of(text, **settings))]
+
+
+@pytest.mark.parametrize(
+    ("before", "host", "block"),
+    [
+        ("", "k<<<4, 128>>>(g);", (128, 1, 1)),
+        ("", "k<<<dim3(2, 2), dim3(32, 8)>>>(g);", (32, 8, 1)),
+        ("", "dim3 b(16, 16, 2); k<<<1, b>>>(g);", (16, 16, 2)),
+        ("", "dim3 b = dim3(8, 4); k<<<1, b>>>(g);", (8, 4, 1)),
+        ("", "dim3 b{8, 8, 4}; k<<<1, b>>>(g);", (8, 8, 4)),
+        ("", "const dim3 b = {64, 2}; k<<<1, b>>>(g);", (64, 2, 1)),
+        ("", "dim3 b; b.x = 64; b.y = 2; k<<<1, b>>>(g);", (64, 2, 1)),
+        ("", "dim3 b(48); k<<<n, b, 0, 0>>>(g);", (48, 1, 1)),
+        ("", "int w = 32; dim3 b(w, 256 / w); k<<<(n + w - 1) / w, b>>>(g);", (32, 8, 1)),
+        ("", "unsigned t = 1u << 7; t -= 32; k<<<1, t>>>(g);", (96, 1, 1)),
+        ("", "int t = 100; t = (t + 31) / 32 * 32; k<<<1, t>>>(g);", (128, 1, 1)),
+        ("", "auto t = 3 * 64; k<<<1, t>>>(g);", (192, 1, 1)),
+        ("const int W = 64; constexpr int T = W * 2;", "k<<<1, T>>>(g);", (128, 1, 1)),
+        ("constexpr int halved(int x) { return x / 2; }", "k<<<1, halved(320)>>>(g);", (160, 1, 1)),
+        ("enum { WARPS = 4, THREADS = WARPS * 32 };", "k<<<1, THREADS>>>(g);", (128, 1, 1)),
+        ("enum class E : int { n = 96 };", "k<<<1, (int)E::n>>>(g);", (96, 1, 1)),
+        ("struct C { static constexpr int n = 224; };", "k<<<1, C::n>>>(g);", (224, 1, 1)),
+        ("#define BS 16", "dim3 b(BS, BS / 2); k<<<1, b>>>(g);", (16, 8, 1)),
+        ("#define GO(n) k<<<1, n>>>(g)", "GO(64);", (64, 1, 1)),
+        ("#define GO(f, n) f##_<<<1, n>>>(g)\n#define k_ k", "GO(k, 320);", (320, 1, 1)),
+        ("", "for (int i = 0; i < 3; i++) k<<<1, 64>>>(g);", (64, 1, 1)),
+        ("", "if (n > 3) { k<<<1, 64>>>(g); }", (64, 1, 1)),
+        ("", "void *a[] = {&g}; cudaLaunchKernel((void *)k, dim3(2), dim3(96), a, 0, 0);", (96, 1, 1)),
+        ("", "void *a[] = {&g}; dim3 b(32, 3); cudaLaunchCooperativeKernel((const void *)&k, 1, b, a);", (32, 3, 1)),
+        ("", "void (*f)(float *) = k; f<<<1, 256>>>(g);", (256, 1, 1)),
+        ("", "auto f = &k; f<<<1, 352>>>(g);", (352, 1, 1)),
+        ("", "auto go = [&](int t) { k<<<1, t>>>(g); }; go(64);", (64, 1, 1)),
+    ],
+)  # fmt: skip
+def test_the_block_of_a_launch(before, host, block):
+    facts = facts_of(f"{before}\n{K}void run(float *g, int n) {{\n{host}\n}}\n")
+    assert instances(facts) == [("k", (), block)]
+    (kernel,) = facts.kernels
+    line = 3 + before.count("\n") + 1
+    assert kernel.instance.origin == f"launch at k.cu:{line}"
+    for access in kernel.accesses:
+        assert access.certainty is Certainty.ASSUMED
+        assert access.assumptions[0] == f"block {block} (launch at k.cu:{line})"
+        assert access.instructions == -(-block[0] * block[1] * block[2] // 32)
+
+
+def test_two_launches_are_two_instances_and_equal_ones_are_one():
+    host = "void run(float *g) { k<<<1, 64>>>(g); k<<<9, 64>>>(g); k<<<1, dim3(16, 16)>>>(g); }"
+    assert blocks(K + host) == [(16, 16, 1), (64, 1, 1)]
+
+
+def test_function_pointers_that_a_switch_assigns_name_all_their_kernels():
+    text = f"""
+__global__ void a(float *g) {{ {BODY} }}
+__global__ void b(float *g) {{ {BODY} }}
+__global__ void c(float *g) {{ {BODY} }}
+void run(int which, float *g) {{
+  void (*f)(float *);
+  switch (which) {{ case 0: f = &a; break; case 1: f = &b; break; }}
+  f<<<1, 64>>>(g);
+  c<<<1, 32>>>(g);
+}}"""
+    assert instances(facts_of(text)) == [("a", (), (64, 1, 1)), ("b", (), (64, 1, 1)), ("c", (), (32, 1, 1))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("template", "host", "found"),
+    [
+        ("int N", "k<64><<<1, 64>>>(g);", [(("64",), 64)]),
+        ("int N = 32", "k<><<<1, N0>>>(g);", [(("32",), 96)]),
+        ("class T, int N", "k<float, 8><<<1, 32>>>(g);", [(("float", "8"), 32)]),
+        ("typename T", "k<<<1, 32>>>(g);", [(("float",), 32)]),
+        ("bool B", "if (n) k<true><<<1, 32>>>(g); else k<false><<<1, 32>>>(g);", [(("0",), 32), (("1",), 32)]),
+        ("int N", "switch (n) { case 512: k<512><<<1, n>>>(g); break; case 256: k<256><<<1, n>>>(g); break; }",
+         [(("256",), 256), (("512",), 512)]),
+        ("int A, int B", "constexpr int q = 4; k<q * 2, (q > 3)><<<1, q * 8>>>(g);", [(("8", "1"), 32)]),
+    ],
+)  # fmt: skip
+def test_template_arguments_of_a_launch(template, host, found):
+    text = (
+        "const int N0 = 96;\n"
+        f"template <{template}> __global__ void k({'T' if ' T' in template else 'float'} *g) {{ "
+        "__shared__ float s[4096]; s[threadIdx.x] = 1; }\n"
+        f"void run(float *g, int n) {{ {host} }}\n"
+    )
+    got = [(template, block[0]) for _, template, block in instances(facts_of(text))]
+    assert [(tuple(_as_number(v) for v in t), b) for t, b in got] == found
+
+
+def _as_number(text):
+    return {"true": "1", "false": "0"}.get(text, text)
+
+
+def test_each_template_value_has_its_own_figure():
+    text = """
+template <int STRIDE> __global__ void k(float *g) {
+  __shared__ float s[1024];
+  s[threadIdx.x * STRIDE] = g[0];
+}
+void run(float *g) { k<1><<<1, 32>>>(g); k<2><<<1, 32>>>(g); k<8><<<1, 32>>>(g); }"""
+    figures = {k.instance.title: k.accesses[0].wavefronts.mean for k in facts_of(text).kernels}
+    assert figures == {"k<1>": 1, "k<2>": 2, "k<8>": 8}
+
+
+def test_a_launch_in_another_file_of_the_run():
+    host = "extern __global__ void k(float *g);\nvoid run(float *g) { k<<<1, 160>>>(g); }"
+    facts = facts_in(kernels_cu=K, main_cu=host)
+    assert instances(facts) == [("k", (), (160, 1, 1))]
+    assert facts.kernels[0].instance.origin == "launch at main.cu:2"
+
+
+def test_a_launch_with_numbers_that_its_caller_passes():
+    host = "void go(int threads, float *g) { k<<<1, threads>>>(g); }\nint main() { go(192, 0); }"
+    assert blocks(K + host) == [(192, 1, 1)]
+
+
+def test_an_included_kernel_has_the_macros_of_its_includer(tmp_path):
+    from smemlint.config import Settings
+    from smemlint.engine import analyze
+    from smemlint.source import Source
+
+    (tmp_path / "k.cuh").write_text(
+        "__global__ void k(float *g) { __shared__ float s[1024]; s[threadIdx.x * STEP] = g[0]; }\n"
+    )
+    (tmp_path / "a.cu").write_text(
+        '#define STEP 4\n#include "k.cuh"\nvoid run(float *g) { k<<<1, 64>>>(g); }\n'
+    )
+    files = [Source((tmp_path / name).as_posix()) for name in ("a.cu", "k.cuh")]
+    (kernel,) = analyze(files, Settings())[0].kernels
+    assert kernel.instance.block == (64, 1, 1)
+    (access,) = kernel.accesses
+    assert access.span.path.endswith("k.cuh")
+    assert (access.wavefronts.mean, access.ideal.mean) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "index", "block"),
+    [("128", "threadIdx.x", (128, 1, 1)), ("256, 2", "threadIdx.y * 32 + threadIdx.x", (32, 8, 1))],
+)
+def test_launch_bounds_stand_in_for_a_launch(bounds, index, block):
+    text = (
+        f"__global__ void __launch_bounds__({bounds}) k(float *g) "
+        f"{{ __shared__ float s[1024]; s[{index}] = g[0]; }}"
+    )
+    (kernel,) = facts_of(text).kernels
+    assert kernel.instance.block == block
+    assert kernel.accesses[0].assumptions == (f"block {block} (__launch_bounds__)",)
+
+
+def test_without_a_launch_only_figures_that_no_block_changes_are_reported():
+    text = """
+__global__ void k(float *g) {
+  __shared__ float s[4096];
+  s[threadIdx.x * 2] = g[0];
+  s[threadIdx.x * (blockDim.x / 128)] = g[0];
+}"""
+    always, by_block = (a for k in facts_of(text).kernels for a in k.accesses)
+    assert always.certainty is Certainty.ASSUMED
+    assert always.wavefronts.mean / always.ideal.mean == 2
+    assert any("no launch was found" in said for said in always.assumptions)
+    assert by_block.certainty is Certainty.SAMPLED
+    assert by_block.reason == "the block shape is not known, and the figure depends on it"
+
+
+def test_a_launch_whose_block_is_not_known_is_like_none():
+    text = K.replace("threadIdx.x ^ 1", "threadIdx.x * (blockDim.x / 128)")
+    facts = facts_of(text + "void run(float *g, int n) { k<<<1, n>>>(g); }")
+    by_kind = {str(a.kind): a for k in facts.kernels for a in k.accesses}
+    assert by_kind["store"].certainty is Certainty.ASSUMED
+    assert by_kind["load"].certainty is Certainty.SAMPLED
+
+
+class TestOverrides:
+    """What the user says wins over what the code says."""
+
+    TEXT = "template <class T, int N> __global__ void k(T *g) {\n__shared__ T s[N]; s[threadIdx.x * 2] = g[0]; }"
+
+    def test_block_dim(self):
+        assert blocks(K, block_dim=(48, 2, 1)) == [(48, 2, 1)]
+        assert blocks(K + "void r(float *g) { k<<<1, 64>>>(g); }", block_dim=(48, 2, 1)) == [(48, 2, 1)]  # fmt: skip
+
+    def test_configuration_of_one_kernel(self):
+        told = KernelSettings((64, 1, 1), {"T": "double", "N": "512"})
+        facts = facts_of(self.TEXT, kernels={"k": told})
+        assert instances(facts) == [("k", ("double", "512"), (64, 1, 1))]
+        (access,) = facts.kernels[0].accesses
+        assert access.width_bytes == 8
+        assert access.wavefronts.mean == 4  # 32 doubles at a stride of 16 bytes
+        assert access.ideal.mean == 2
+
+    def test_pragma(self):
+        pragma = "// smemlint: launch(block=(32,4), T=short, N=256)\n"
+        facts = facts_of(pragma + self.TEXT)
+        assert instances(facts) == [("k", ("short", "256"), (32, 4, 1))]
+        (access,) = facts.kernels[0].accesses
+        assert (access.width_bytes, access.wavefronts.mean) == (2, 1)
+
+    def test_define(self):
+        text = (
+            K.replace("threadIdx.x ^ 1", "threadIdx.x * STRIDE")
+            + "void r(float *g) { k<<<1, 32>>>(g); }"
+        )
+        load = facts_of(text, define={"STRIDE": "4"}).kernels[0].accesses[1]
+        assert load.wavefronts.mean == 4
+
+
+def test_more_instances_than_are_evaluated_are_counted():
+    calls = " ".join(f"k<<<1, {32 * i}>>>(g);" for i in range(1, 12))
+    facts = facts_of(K + f"void run(float *g) {{ {calls} }}")
+    assert len(facts.kernels) == 8
+    assert [n.reason for n in facts.not_analysed] == ["3 further instances are not evaluated"]

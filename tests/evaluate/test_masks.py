@@ -1,0 +1,125 @@
+"""Which lanes are on: predicates, early returns, partial warps, and conditions nobody knows."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of, facts_of
+from figures import expected_lanes, figure, kernel, lanes
+
+from smemlint.facts import Certainty
+
+
+@pytest.mark.parametrize(
+    ("body", "block", "on"),
+    [
+        ("if (t < 10) s[t] = 1;", 32, lambda t: t < 10),
+        ("if (t >= 40) return; s[t] = 1;", 64, lambda t: t < 40),
+        ("if (t % 4 == 0) s[t] = 1;", 64, lambda t: t % 4 == 0),
+        ("if (t & 1) {} else s[t] = 1;", 32, lambda t: t % 2 == 0),
+        ("if (t / 32 == 1) s[t] = 1;", 96, lambda t: t // 32 == 1),
+        ("if (t > 3 && t < 9) s[t] = 1;", 32, lambda t: 3 < t < 9),
+        ("if (t < 3 || t == 31) s[t] = 1;", 32, lambda t: t < 3 or t == 31),
+        ("if (!(t < 3)) s[t] = 1;", 32, lambda t: t >= 3),
+        ("if (t < 16) { if (t & 1) return; } s[t] = 1;", 32, lambda t: t >= 16 or t % 2 == 0),
+        ("if (t < 8) ; else if (t < 16) s[t] = 1;", 32, lambda t: 8 <= t < 16),
+        ("t < 5 ? s[t] = 1 : 0;", 32, lambda t: t < 5),
+        ("t < 5 && (s[t] = 1);", 32, lambda t: t < 5),
+        ("if (t == 0) s[t] = 1;", 256, lambda t: t == 0),
+        ("bool mine = t > 6; if (mine) s[t] = 1;", 32, lambda t: t > 6),
+        ("for (int i = 0; i < t; i++) if (i == 6) s[t] = 1;", 32, lambda t: t > 6),
+        ("do { if (t < 4) break; s[t] = 1; } while (0);", 32, lambda t: t >= 4),
+        ("switch (t % 4) { case 1: s[t] = 1; }", 32, lambda t: t % 4 == 1),
+        ("switch (t % 4) { case 1: break; default: s[t] = 1; }", 32, lambda t: t % 4 != 1),
+        ("switch (t % 4) { case 1: case 2: s[t] = 1; break; case 3: ; }", 32, lambda t: t % 4 in (1, 2)),
+        ("s[t] = 1;", 48, lambda t: True),
+        ("s[t] = 1;", 7, lambda t: True),
+    ],
+)  # fmt: skip
+def test_the_lanes_that_store(body, block, on):
+    (access,) = accesses_of(kernel(body, block=str(block)))
+    wanted = expected_lanes(lambda t: t if on(t) else None, block)
+    assert lanes(access) == wanted
+    assert access.instructions == sum(wanted.values())
+
+
+def test_both_branches_have_their_lanes():
+    text = kernel("if (t < 20) s[t] = 1;\nelse s[2 * t] = 2;")
+    first, second = accesses_of(text)
+    assert lanes(first) == expected_lanes(lambda t: t if t < 20 else None, 32)
+    assert lanes(second) == expected_lanes(lambda t: 2 * t if t >= 20 else None, 32)
+
+
+def test_a_value_set_under_a_lane_predicate():
+    text = kernel("int i = t;\nif (t % 2) i = 3 * t;\ns[i] = 1;")
+    (access,) = accesses_of(text)
+    assert lanes(access) == expected_lanes(lambda t: 3 * t if t % 2 else t, 32)
+
+
+def test_lanes_off_cost_nothing_and_warps_off_issue_nothing():
+    text = kernel("if (t < 33) s[(t % 4) * 32] = 1;", block="128")
+    (access,) = accesses_of(text)
+    # Warp 0: four words of bank 0; warp 1: one lane; warps 2 and 3 branch around.
+    assert figure(access) == ("store", 4, 2, 2.5, 1)
+
+
+class TestUnknownConditions:
+    """A branch nobody can decide is taken both ways, and what was assumed is said."""
+
+    def test_both_ways(self):
+        first, second = accesses_of(kernel("if (n > 5) s[t] = 1;\nelse s[2 * t] = 2;"))
+        assert first.conditions == ("`n > 5` holds",)
+        assert second.conditions == ("`n > 5` does not hold",)
+        assert (first.wavefronts.mean, second.wavefronts.mean) == (1, 2)
+        assert first.certainty is second.certainty is Certainty.ASSUMED
+
+    def test_nested_conditions_are_all_named(self):
+        (access,) = accesses_of(kernel("if (n > 5) { if (blockIdx.x == 0) s[t] = 1; }"))
+        assert access.conditions == ("`n > 5` holds", "`blockIdx.x == 0` holds")
+
+    def test_code_behind_is_not_conditional(self):
+        (access,) = accesses_of(kernel("int a = 0; if (n > 5) { a = 1; }\ns[t] = a;"))
+        assert access.conditions == ()
+
+    def test_an_early_return_leaves_its_condition_behind(self):
+        (access,) = accesses_of(kernel("if (n > 5) return;\ns[t] = 1;"))
+        assert access.instructions == 1
+        assert access.conditions == ("`n > 5` does not hold",)
+
+    def test_a_bound_check_on_blocks_keeps_all_lanes(self):
+        text = kernel("int i = blockIdx.x * blockDim.x + t;\nif (i < n) s[t * 2] = 1;")
+        (access,) = accesses_of(text)
+        assert figure(access) == ("store", 4, 1, 2, 1)
+        assert access.conditions == ("`i < n` holds",)
+
+    def test_a_value_that_differs_by_branch_is_not_guessed(self):
+        text = kernel("int i = t; if (n > 5) i = 2 * t;\ns[i] = 1;")
+        (access,) = accesses_of(text)
+        assert not access.certainty.is_decided or lanes(access) == {}
+        assert access.reason
+
+    def test_a_value_that_is_alike_on_both_branches_is_kept(self):
+        text = kernel("int i; if (n > 5) i = 2 * t; else i = t + t;\ns[i] = 1;")
+        (access,) = accesses_of(text)
+        assert access.certainty is Certainty.ASSUMED  # of the launch
+        assert access.wavefronts.mean == 2
+
+    def test_a_condition_on_data(self):
+        text = kernel("if (g[t] > 0) s[t * 4] = 1;")
+        (access,) = accesses_of(text)
+        assert access.conditions == ("`g[t] > 0` holds",)
+        assert access.wavefronts.mean == 4
+
+
+def test_nothing_is_issued_under_a_condition_that_is_false():
+    text = kernel("if (n < n) s[t] = 1;\nif (sizeof(float) == 8) s[t] = 1;\ns[0] = 1;")
+    assert [a.span.line for a in accesses_of(text)] == [7]
+
+
+def test_all_that_was_assumed_stands_in_one_list():
+    (access,) = accesses_of(kernel("if (n > 5) s[t] = 1;"))
+    assert access.assumptions == ("block (32, 1, 1) (launch at k.cu:7)", "`n > 5` holds")
+
+
+def test_a_kernel_that_never_touches_shared_memory_has_no_facts():
+    facts = facts_of(kernel("g[t] = n;", shared=""))
+    assert facts.kernels == () and facts.not_analysed == ()
