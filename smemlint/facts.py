@@ -201,12 +201,13 @@ class NotAnalysed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelFacts:
-    """Everything known of one kernel instance."""
+    """Everything known of one kernel instance; `steps` is how many statements were run for it."""
 
     instance: Instance
     arrays: tuple[SharedArray, ...] = ()
     accesses: tuple[Access, ...] = ()
     not_analysed: tuple[NotAnalysed, ...] = ()
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from smemlint.evaluate.launch import Host, Launch, is_known, scope_text
 from smemlint.evaluate.machine import Frame, Geometry, Scope
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.values import Int, Value
-from smemlint.facts import Instance, NotAnalysed
+from smemlint.facts import Instance
 from smemlint.options import read_block
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from smemlint.evaluate.project import Project
     from smemlint.frontend.cuda.unit import Function, Unit
 
-MAX_INSTANCES = 8
-"""Instances of one kernel that are evaluated."""
 _MAX_ANCESTRY = 6
 _LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
@@ -49,18 +47,18 @@ class Instances:
         self._owners: dict[int, Unit] = {}
         self._launching: frozenset[str] = frozenset()
 
-    def of(self, function: Function) -> tuple[list[list[Task]], list[NotAnalysed]]:
+    def of(self, function: Function) -> list[list[Task]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
         forced, template = self._override(function)
         if template:
-            return [self._told(function, forced, template)], []
+            return [self._told(function, forced, template)]
         launches = [la for la in self.launches() if self._is_of(la, function)]
         if not launches or not all(self._is_settled(la, function) for la in launches):
             deeper = [la for la in self.launches(deep=True) if self._is_of(la, function)]
             launches = deeper or launches
         if forced is not None and not launches:
             scope, said = self._guess(function)
-            return [[self._task(function, scope, forced, "given", said)]], []
+            return [[self._task(function, scope, forced, "given", said)]]
         groups: dict[object, list[Task]] = {}
         for launch in launches:
             block = forced or launch.block
@@ -78,11 +76,7 @@ class Instances:
         if not chosen:
             scope, said = self._guess(function)
             chosen = [self._guessed(function, scope, said)]
-        notes: list[NotAnalysed] = []
-        if len(chosen) > MAX_INSTANCES:
-            said_more = f"{len(chosen) - MAX_INSTANCES} further instances are not evaluated"
-            notes.append(NotAnalysed(function.span, function.name, said_more))
-        return chosen[:MAX_INSTANCES], notes
+        return chosen
 
     # ---- launches
 

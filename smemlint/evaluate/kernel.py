@@ -93,10 +93,11 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     notes = [
         NotAnalysed(span, task.instance.kernel, reason) for span, reason in first.machine.unfollowed
     ]
+    steps = sum(run.machine.steps for run in runs)
     if first.failure:
         notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
-        return KernelFacts(task.instance, tuple(arrays.values()), (), tuple(notes))
-    return KernelFacts(task.instance, tuple(arrays.values()), sites.facts(), tuple(notes))
+        return KernelFacts(task.instance, tuple(arrays.values()), (), tuple(notes), steps)
+    return KernelFacts(task.instance, tuple(arrays.values()), sites.facts(), tuple(notes), steps)
 
 
 class _Run:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
 _LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
+_MAX_INSTANCES = 24
+_MAX_STEPS = 30_000
+"""Statements after which no further instance of a kernel is evaluated."""
 _MOST_FOLDERS_UP = 3
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
@@ -209,17 +212,21 @@ class Project:
         for function in functions:
             groups: list[list[Task]] = []
             with self._guarded(unit.path, function):
-                groups, missing = instances.of(function)
-                notes += missing
-            for tasks in groups:
-                task = tasks[0]
-                key = (function.span, task.instance.template, task.instance.block)
+                groups = instances.of(function)
+            steps = 0
+            for done, tasks in enumerate(groups):
+                if done >= _MAX_INSTANCES or steps > _MAX_STEPS:
+                    said = f"{len(groups) - done} further instances are not evaluated"
+                    notes.append(NotAnalysed(function.span, function.name, said))
+                    break
+                key = (function.span, tasks[0].instance.template, tasks[0].instance.block)
                 if key in self._seen:
                     continue
                 self._seen.add(key)
                 with self._guarded(unit.path, function):
                     facts = [evaluate_kernel(unit, t, self.settings.arch) for t in tasks]
                     kernels.append(_agreed(facts, tasks))
+                    steps += sum(f.steps for f in facts)
         return kernels, notes
 
     @contextmanager
