@@ -73,8 +73,10 @@ def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
     words, banks = int(counts.sum()), int((counts > 0).sum())
     plural = "s" if banks != 1 else ""
     mean = ""
-    if access.wavefronts is not None and access.ideal is not None:
-        average = access.wavefronts.mean / access.ideal.mean
+    ideals = sum(p.ideal * p.count for p in access.patterns)
+    if ideals and access.kind is not AccessKind.ATOMIC:
+        # By the patterns' own ideals: the profiler's, in `access.ideal`, know no pairing.
+        average = sum(p.wavefronts * p.count for p in access.patterns) / ideals
         if abs(average - spent / ideal) > 0.005:
             mean = f"; {average:.3g} times ideal on average over its iterations"
     where = "".join(f", {name} = {value}" for name, value in pattern.values)
