@@ -115,6 +115,12 @@ class WarpPattern:
     values: tuple[tuple[str, int], ...] = ()
     exact: bool = True
 
+    @property
+    def ways(self) -> float:
+        """Wavefronts over the larger of both ideals: a conflict that model and profiler see."""
+        best = max(self.ideal, self.profiler_ideal)
+        return self.wavefronts / best if best else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:
@@ -174,14 +180,14 @@ class Access:
 
     @property
     def ways(self) -> float:
-        """The worst `wavefronts / ideal` over the instructions; 0.0 when not known."""
-        return max((p.wavefronts / p.ideal for p in self.patterns if p.ideal), default=0.0)
+        """The worst `WarpPattern.ways` over the instructions; 0.0 when not known."""
+        return max((p.ways for p in self.patterns if p.ideal), default=0.0)
 
     @property
     def worst(self) -> WarpPattern | None:
         """The pattern that gives `ways`."""
         known = [p for p in self.patterns if p.ideal]
-        return max(known, key=lambda p: p.wavefronts / p.ideal) if known else None
+        return max(known, key=lambda p: p.ways) if known else None
 
 
 @dataclass(frozen=True, slots=True)

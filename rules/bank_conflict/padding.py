@@ -72,7 +72,8 @@ def _ways(
         )
     except ValueError:
         return float("inf")
-    return int(cost.wavefronts) / int(cost.ideal) if cost.ideal else 1
+    best = max(int(cost.ideal), int(cost.profiler_ideal))
+    return int(cost.wavefronts) / best if best else 1
 
 
 def _moved(

@@ -58,7 +58,7 @@ def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
     """Ways, pattern, wavefronts and ideal of the costliest pattern; atomics by distinct words."""
     best: tuple[float, WarpPattern, int, int] | None = None
     for pattern in access.patterns:
-        spent, ideal = pattern.wavefronts, pattern.ideal
+        spent, ideal = pattern.wavefronts, max(pattern.ideal, pattern.profiler_ideal)
         if access.kind is AccessKind.ATOMIC:
             cost = wavefronts(pattern.addresses, kind="store", width=4, active=pattern.active)
             spent, ideal = int(cost.wavefronts), int(cost.ideal)
@@ -73,9 +73,8 @@ def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
     words, banks = int(counts.sum()), int((counts > 0).sum())
     plural = "s" if banks != 1 else ""
     mean = ""
-    ideals = sum(p.ideal * p.count for p in access.patterns)
+    ideals = sum(max(p.ideal, p.profiler_ideal) * p.count for p in access.patterns)
     if ideals and access.kind is not AccessKind.ATOMIC:
-        # By the patterns' own ideals: the profiler's, in `access.ideal`, know no pairing.
         average = sum(p.wavefronts * p.count for p in access.patterns) / ideals
         if abs(average - spent / ideal) > 0.005:
             mean = f"; {average:.3g} times ideal on average over its iterations"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.evaluate.ctypes import FLOAT, ArrayType, CType, OpaqueType, PointerType, RecordType
+from smemlint.evaluate.forms import atom
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
 from smemlint.evaluate.memory import Object, Space
@@ -196,6 +197,8 @@ def _parameter(machine: Interpreter, param: c_ast.Decl, arguments: Mapping[str, 
     value = machine.unknown_of(kind, key, param.name)
     if param.name in arguments and isinstance(value, Int):
         value = machine.convert(arguments[param.name], kind)
+        if isinstance(value, Int):  # known to us, not to the compiler
+            value = Int(value.base, value.type, value.terms, atom(key))
     return Variable(machine.local(param.name, kind, key, value), kind)
 
 
