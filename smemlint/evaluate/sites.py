@@ -256,11 +256,9 @@ def _alternatives(offset: Int, event: Event) -> list[NDArray[np.int64]] | Unknow
     steps: list[int] = []
     for symbol, factor in offset.terms:
         if not isinstance(factor, int):
-            active = factor[event.mask]
-            if len(active) and (active == active[0]).all():
-                factor = int(active[0])
-            else:
+            if not _agree_by_warp(factor, event.mask):
                 return Unknown(f"lanes move by different multiples of `{symbol.name}`")
+            factor = int(np.gcd.reduce(factor[event.mask]))
         steps.append(factor * symbol.multiple)
     common = unit
     for step in steps:
@@ -273,6 +271,13 @@ def _alternatives(offset: Int, event: Event) -> list[NDArray[np.int64]] | Unknow
         aligned = [b for b in found if not (b[event.mask] % event.width).any()]
         found = aligned or found[:1]  # a misaligned residue would fault: it does not occur
     return found
+
+
+def _agree_by_warp(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> bool:
+    """Whether the active lanes of every warp hold one number."""
+    rows, active = lanes.reshape(-1, WARP), mask.reshape(-1, WARP)
+    first = rows[np.arange(len(rows)), active.argmax(axis=1)]
+    return not ((rows != first[:, None]) & active).any()
 
 
 def _warps(mask: NDArray[np.bool_]) -> int:
