@@ -1,0 +1,203 @@
+"""Objects, views and pointers in shared memory, and what calls do with them."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of, facts_of
+from figures import expected_lanes, figure, kernel, lanes
+
+
+def gap(why):
+    """A known gap; the mark goes when the evaluator learns."""
+    return pytest.mark.xfail(strict=True, reason=why)
+
+
+def only(body, **how):
+    (access,) = accesses_of(kernel(body, **how))
+    return access
+
+
+@pytest.mark.parametrize(
+    ("shared", "store", "element", "width"),
+    [
+        ("float s[32][33]", "s[t][3] = 1;", lambda t: t * 33 + 3, 4),
+        ("float s[4][8][36]", "s[t / 8][t % 8][5] = 1;", lambda t: t // 8 * 288 + t % 8 * 36 + 5, 4),
+        ("double s[64]", "s[t + 1] = 1;", lambda t: t + 1, 8),
+        ("short s[2][64]", "s[1][t] = 1;", lambda t: 64 + t, 2),
+        ("char s[64]", "s[t ^ 3] = 1;", lambda t: t ^ 3, 1),
+        ("float4 s[64]", "s[t * 2] = float4();", lambda t: 2 * t, 16),
+        ("float s[64]", "*(s + t + 2) = 1;", lambda t: t + 2, 4),
+        ("float s[64]", "t[s] = 1;", lambda t: t, 4),
+        ("float s[64]", "float *p = &s[t]; p[3] = 1;", lambda t: t + 3, 4),
+        ("float s[64]", "float *p = s + t; p++; *p = 1;", lambda t: t + 1, 4),
+        ("float s[64]", "float *p = s + 8; p -= 2; p[t] = 1;", lambda t: t + 6, 4),
+        ("float s[64]", "float &r = s[t]; r = 1;", lambda t: t, 4),
+        ("float s[64]", "auto p = s; p[t] = 1;", lambda t: t, 4),
+        ("float s[64]", "float *p = t < 9 ? s : s + 8; p[t] = 1;", lambda t: t if t < 9 else t + 8, 4),
+        ("float s[8][64]", "float *row = s[t / 8]; row[t % 8] = 1;", lambda t: t // 8 * 64 + t % 8, 4),
+        ("float s[8][64]", "float (*v)[64] = s + 1; v[t / 8][t % 8] = 1;", lambda t: 64 + t // 8 * 64 + t % 8, 4),
+        ("float s[512]", "float (*v)[17] = reinterpret_cast<float (*)[17]>(s); v[t][1] = 1;", lambda t: 17 * t + 1, 4),
+        ("float s[512]", "auto &v = *reinterpret_cast<float (*)[16][32]>(s); v[t / 2][t % 2] = 1;", lambda t: t // 2 * 32 + t % 2, 4),
+        ("float s[512]", "reinterpret_cast<float4 *>(s)[t] = float4();", lambda t: t, 16),
+        ("float s[512]", "*(float2 *)&s[t * 4] = make_float2(1, 2);", lambda t: 2 * t, 8),
+        ("float s[512]", "((int *)s)[t] = 1;", lambda t: t, 4),
+        ("float4 s[64]", "((float *)s)[t * 3] = 1;", lambda t: 3 * t, 4),
+        ("float4 s[64]", "(&s[t].x)[2] = 1;", lambda t: 4 * t + 2, 4),
+        ("float4 s[64]", "s[t].w = 1;", lambda t: 4 * t + 3, 4),
+        ("P s[32]", "s[t].b = 1;", lambda t: 3 * t + 1, 4),
+        ("P s[32]", "s[t].c[1] = 1;", lambda t: t * 6 + 5, 2),
+        ("P s[32]", "P *p = &s[t]; p->a = 1;", lambda t: 3 * t, 4),
+        ("M s", "s.second[t] = 1;", lambda t: 64 + t, 4),
+        ("M s", "s.at(t) = 1;", lambda t: 64 + 2 * t, 4),
+        ("U s", "s.words[t * 2] = 1;", lambda t: 2 * t, 4),
+        ("U s", "s.bytes[t * 2] = 1;", lambda t: 2 * t, 1),
+        ("volatile float s[64]", "s[t * 2] = 1;", lambda t: 2 * t, 4),
+        pytest.param("std::array<float, 64> s", "s[t * 2] = 1;", lambda t: 2 * t, 4, marks=gap("an index into std::array touches all of it")),
+        ("uint4 s[64]", "int *p = (int *)(s + 2); p[t] = 1;", lambda t: 8 + t, 4),
+    ],
+)  # fmt: skip
+def test_where_a_store_goes(shared, store, element, width):
+    before = (
+        "struct P { float a, b; short c[2]; }; "
+        "struct M { float first[64]; float second[128]; "
+        "__device__ float &at(int i) { return second[i * 2]; } }; "
+        "union U { int words[64]; char bytes[256]; };"
+    )
+    access = only(store, shared=shared, before=before)
+    assert lanes(access) == expected_lanes(element, 32, width)
+    assert (access.width_bytes, access.instructions) == (width, 1)
+
+
+def test_dynamic_memory_that_is_carved_up():
+    text = """
+extern __shared__ char pool[];
+__global__ void k(float *g) {
+  int t = threadIdx.x;
+  float *a = (float *)pool;
+  double *b = reinterpret_cast<double *>(a + 256);
+  short *c = (short *)&b[64];
+  a[t * 2] = 1;
+  b[t] = 1;
+  c[t * 32] = 1;
+}
+void run(float *g) { k<<<1, 32, 4096>>>(g); }"""
+    a, b, c = accesses_of(text)
+    assert lanes(a) == expected_lanes(lambda t: 2 * t, 32, 4)
+    assert lanes(b) == expected_lanes(lambda t: 128 + t, 32, 8)
+    assert lanes(c) == expected_lanes(lambda t: 512 + 512 // 2 + 32 * t, 32, 2)
+    assert [x.wavefronts.mean / x.ideal.mean for x in (a, b, c)] == [2, 1, 16]
+    assert all(x.array.name == "pool" and x.array.is_dynamic for x in (a, b, c))
+
+
+def test_carving_by_an_unknown_size_keeps_what_is_aligned():
+    text = """
+__global__ void k(float *g, int n) {
+  extern __shared__ float pool[];
+  float *second = pool + n;
+  second[threadIdx.x * 2] = 1;
+}
+void run(float *g, int n) { k<<<1, 32, n * 8>>>(g, n); }"""
+    (access,) = accesses_of(text)
+    assert (access.wavefronts.mean, access.ideal.mean) == (2, 1)
+
+
+@gap("every array has base 0")
+def test_arrays_lie_one_after_another():
+    arrays = facts_of(
+        kernel("s[t] = 1; u[t] = 2; v[t] = 3;", shared="char s[5]; __shared__ double u[40]; __shared__ float v[3][32]")
+    ).kernels[0].arrays  # fmt: skip
+    assert [(a.name, a.bytes, a.element_bytes, a.dims) for a in arrays] == [
+        ("s", 5, 1, (5,)), ("u", 320, 8, (40,)), ("v", 384, 4, (3, 32)),
+    ]  # fmt: skip
+    ends = [(a.base, a.base + a.bytes) for a in sorted(arrays, key=lambda a: a.base)]
+    assert all(end <= start for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+    assert all(a.base % a.alignment == 0 for a in arrays)
+
+
+@pytest.mark.parametrize(
+    ("before", "call", "element"),
+    [
+        ("__device__ void put(float *p, int i) { p[i * 2] = 1; }", "put(s, t);", lambda t: 2 * t),
+        ("__device__ void put(float *p) { *p = 1; }", "put(s + t * 4);", lambda t: 4 * t),
+        ("__device__ float &at(float *p, int i) { return p[i * 3]; }", "at(s, t) = 1;", lambda t: 3 * t),
+        ("__device__ void put(float (&p)[1024], int i) { p[i * 2] = 1; }", "put(s, t);", lambda t: 2 * t),
+        ("template <int N> __device__ void put(float (&p)[N], int i) { p[N / 128 * i] = 1; }", "put(s, t);", lambda t: 8 * t),
+        ("template <class T> __device__ void put(T *p, int i) { p[i * sizeof(T)] = 1; }", "put(s, t);", lambda t: 4 * t),
+        ("template <class T, int N> __device__ void put(T *p, int i) { p[i * N] = 1; }", "put<float, 6>(s, t);", lambda t: 6 * t),
+        ("template <int N> __device__ int deep(int i) { if constexpr (N == 0) return i; else return 1 + deep<N - 1>(i); }", "s[deep<4>(t)] = 1;", lambda t: 4 + t),
+        ("__device__ int down(int i, int n) { return n == 0 ? i : down(i + 2, n - 1); }", "s[down(t, 5)] = 1;", lambda t: 10 + t),
+        ("__device__ int f(int x) { return 2 * x; } __device__ int f(float x) { return 7; } __device__ int f(int x, int y) { return x * y; }", "s[f(t) + f(1.0f) + f(t, 3)] = 1;", lambda t: 5 * t + 7),
+        ("__device__ void next(int &i) { i += 5; }", "int i = t; next(i); next(i); s[i] = 1;", lambda t: 10 + t),
+        ("__device__ void next(int *i) { *i *= 2; }", "int i = t; next(&i); s[i] = 1;", lambda t: 2 * t),
+        ("namespace a { __device__ int f(int x) { return 3 * x; } }", "s[a::f(t)] = 1;", lambda t: 3 * t),
+        ("#define PUT(i, v) do { s[(i) * 2] = (v); } while (0)", "PUT(t + 1, 3);", lambda t: 2 * t + 2),
+        pytest.param("struct Tile { float *p; int pitch; __device__ Tile(float *q, int n) : p(q), pitch(n) {} __device__ void set(int r, int c) { p[r * pitch + c] = 1; } };", "Tile tile(s, 17); tile.set(t, 1);", lambda t: 17 * t + 1, marks=gap("a constructor's member list is not run")),
+        ("struct Swz { __device__ int operator()(int r, int c) const { return r * 8 + (r ^ c) % 8; } };", "s[Swz()(t / 8, t % 8)] = 1;", lambda t: t // 8 * 8 + (t // 8 ^ t % 8) % 8),
+        pytest.param("struct View { float *p; __device__ float &operator[](int i) { return p[i * 2]; } };", "View v{s}; v[t] = 1;", lambda t: 2 * t, marks=gap("a store through operator[] is lost, and nothing says so")),
+        ("template <class T> struct SharedMemory { __device__ operator T *() { return (T *)pool(); } __device__ static float *pool() { extern __shared__ float d[]; return d; } };", "float *p = SharedMemory<float>(); p[t * 2] = 1;", lambda t: 2 * t),
+        ("", "auto put = [&](int i) { s[i * 2] = 1; }; put(t);", lambda t: 2 * t),
+        ("", "auto idx = [=](int i) { return i * 2 + t; }; s[idx(t)] = 1;", lambda t: 3 * t),
+        ("template <class F> __device__ void apply(F f, int i) { f(i * 4); }", "apply([&](int i) { s[i] = 1; }, t);", lambda t: 4 * t),
+        ("", "int v[4]; for (int i = 0; i < 4; i++) v[i] = i * t; s[v[2] + v[1]] = 1;", lambda t: 3 * t),
+        pytest.param("", "struct { int a; int b[2]; } v = {t, {2 * t, 3 * t}}; s[v.b[1] + v.a] = 1;", lambda t: 4 * t, marks=gap("braces in braces are not followed")),
+        ("__constant__ int table[4];", "const int mine[3] = {4, 5, 6}; s[mine[1] * t] = 1;", lambda t: 5 * t),
+    ],
+)  # fmt: skip
+def test_what_calls_touch(before, call, element):
+    access = only(call, before=before)
+    assert lanes(access) == expected_lanes(element, 32)
+
+
+def test_the_conversion_operator_of_the_cuda_samples():
+    text = """
+template <class T> struct SharedMemory {
+  __device__ inline operator T *() { extern __shared__ int __smem[]; return (T *)__smem; }
+  __device__ inline operator const T *() const { extern __shared__ int __smem[]; return (T *)__smem; }
+};
+template <> struct SharedMemory<double> {
+  __device__ inline operator double *() { extern __shared__ double __smem_d[]; return (double *)__smem_d; }
+};
+template <class T> __global__ void k(T *g) {
+  T *s = SharedMemory<T>();
+  s[threadIdx.x * 2] = g[0];
+}
+void run(float *f, double *d) { k<float><<<1, 32>>>(f); k<double><<<1, 32>>>(d); }"""
+    single, double = sorted(accesses_of(text), key=lambda a: a.width_bytes)
+    assert figure(single) == ("store", 4, 1, 2, 1)
+    assert figure(double) == ("store", 8, 1, 4, 2)
+    assert double.array.name == "__smem_d"
+
+
+def test_shared_memory_given_to_a_function_nobody_read_is_said():
+    (k,) = facts_of(kernel("elsewhere(s, t);\ns[t] = 1;")).kernels
+    reason = "`elsewhere` is given shared memory and its definition was not read"
+    assert [n.reason for n in k.not_analysed] == [reason]
+    assert len(k.accesses) == 1
+
+
+def test_recursion_without_an_end_is_bounded_and_said():
+    text = kernel(
+        "s[loop(t)] = 1;", before="__device__ int loop(int x) { return loop(x + 1) + 1; }"
+    )
+    (k,) = facts_of(text).kernels
+    undecided = [a.reason for a in k.accesses if not a.certainty.is_decided]
+    assert undecided or [n.reason for n in k.not_analysed]
+
+
+def test_loads_stores_and_compound_assignments_are_told_apart():
+    text = kernel("s[t] = s[t + 1];\ns[t * 2] += 1;\ns[t]++;\ng[t] = s[t] ? s[t + 32] : 0;")
+    found = [(a.span.line, str(a.kind)) for a in accesses_of(text)]
+    assert found == [
+        (5, "store"), (5, "load"), (6, "load"), (6, "store"), (7, "load"), (7, "store"),
+        (8, "load"), (8, "load"),
+    ]  # fmt: skip
+
+
+def test_addresses_and_sizes_are_no_accesses():
+    assert accesses_of(kernel("float *p = &s[t]; int n2 = sizeof(s[0]); p = s; (void)p;")) == []
+
+
+def test_a_whole_struct_is_split_into_its_members():
+    text = kernel("s[t] = P{1, 2};", shared="P s[64]", before="struct P { float a, b; };")
+    total = sum(a.instructions * a.width_bytes for a in accesses_of(text))
+    assert total == 8
