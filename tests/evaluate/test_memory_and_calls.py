@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from conftest import accesses_of, facts_of
 from figures import expected_lanes, figure, kernel, lanes
@@ -110,7 +112,7 @@ def test_arrays_lie_one_after_another():
         ("s", 5, 1, (5,)), ("u", 320, 8, (40,)), ("v", 384, 4, (3, 32)),
     ]  # fmt: skip
     ends = [(a.base, a.base + a.bytes) for a in sorted(arrays, key=lambda a: a.base)]
-    assert all(end <= start for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+    assert all(end <= start for (_, end), (start, _) in pairwise(ends))
     assert all(a.base % a.alignment == 0 for a in arrays)
 
 
