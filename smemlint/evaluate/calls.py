@@ -29,6 +29,7 @@ from smemlint.evaluate.values import (
     Pointer,
     Unknown,
     Value,
+    number,
     offset_of,
     select,
 )
@@ -72,6 +73,8 @@ class Calls(Expressions):
         spelling = callee.name
         if spelling == "__lambda":
             return self._lambda(node)
+        if spelling == "__init":
+            return self._initialize_member(node)
         if spelling.startswith("mk "):
             return self.construct(self.named_type((spelling[3:],)), _arguments(node), node)
         local = self.lookup(spelling)
@@ -126,6 +129,23 @@ class Calls(Expressions):
                 this = place.pointer() if isinstance(place, Place) else None
                 return self._inline(candidates, (), node, this, record)
         return self._unfollowed_call(f"{record.name}::operator()", node)
+
+    def _element_place(self, node: c_ast.ArrayRef) -> Place | Unknown:
+        """An element, by the class's own `operator[]` where it has one."""
+        binding = self.lookup(node.name.name) if isinstance(node.name, c_ast.ID) else None
+        kind = binding.type if isinstance(binding, Variable) else None
+        if isinstance(binding, Variable) and isinstance(kind, RecordType) and kind.record:
+            call = c_ast.FuncCall(node.name, c_ast.ExprList([node.subscript]), node.coord)
+            candidates = self._candidates("operator[]", kind.name, call)
+            if candidates:
+                value = self._inline(
+                    candidates, (), call, self._variable_place(binding).pointer(), kind
+                )
+                if all(_returns_reference(f) for f in candidates) or isinstance(value, Unknown):
+                    return self.target_of(value, node)
+                held = self.local("element", type_of(value), self.key(node), value)
+                return Place(held, offset_of(0), type_of(value))
+        return super()._element_place(node)
 
     def _method_call(self, callee: c_ast.StructRef, node: c_ast.FuncCall) -> Value:
         name, arguments = self.unit.template_arguments(callee.field.name)
@@ -477,6 +497,21 @@ class Calls(Expressions):
             offset = self.algebra.add(place.offset, offset_of(member.offset))
             self.write(Place(place.object, offset, member.type), value, node)
 
+    def _initialize_member(self, node: c_ast.FuncCall) -> Value:
+        """`m(a)` of a constructor's member list."""
+        target, *arguments = _arguments(node)
+        name, record, this = getattr(target, "name", ""), self.frame.record, self.frame.this
+        known = record is not None and any(m.name == name for m in record.members)
+        place = self._member_place(this, record, name) if known and this and record else None
+        if isinstance(place, Place) and isinstance(place.type, RecordType):
+            self.construct_at(place, arguments, node)
+        elif isinstance(place, Place) and len(arguments) == 1 and not is_reference(place.type):
+            self.write(place, self.evaluate(arguments[0]), node)
+        else:
+            rest = c_ast.FuncCall(node.name, c_ast.ExprList(arguments), node.coord)
+            self._unfollowed_call(f"the constructor of {name}", rest)
+        return number(0)
+
     def zero(self, kind: CType) -> Value:
         """A value-initialized scalar."""
         if isinstance(kind, IntType):
@@ -654,3 +689,9 @@ def _unify_reference(node: c_ast.Node, kind: CType, names: set[str]) -> list[tup
 
 
 __all__ = ["Calls", "Mask"]
+
+
+def _returns_reference(function: Function) -> bool:
+    tree = function.parse().tree
+    result = tree.decl.type.type if tree is not None else None
+    return isinstance(result, c_ast.PtrDecl) and bool({"&", "&&"} & set(result.quals or ()))
