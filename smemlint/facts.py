@@ -217,8 +217,49 @@ class KernelFacts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LayoutUse:
+    """A swizzle or shared layout that the source writes down, whether or not it is accessed.
+
+    Attributes:
+        span: of the swizzle or layout expression.
+        family: `cute`, `cute-dsl`, `triton-swizzled`, `triton-padded`, `nvmma`.
+        spelled: as the source writes it.
+        kernel: the function it stands in; empty at file level.
+        swizzle: (B, M, S) of a CuTe swizzle; None for the other families.
+        parameters: further named integers, e.g. (("vec", 8), ("per_phase", 1), ("max_phase", 8)).
+        units: `elements` or `bytes`, what one step of the swizzled offset is; empty when unknown.
+        element_bytes: of the data; 0 when unknown.
+        shape, stride: flat extents and strides in `units` of the layout under it; empty when
+            unknown.
+        offset: constant that is added before the swizzle, in `units`.
+        extent: size of what is addressed, in `units`; None when unknown.
+        alignment: bytes that the base is guaranteed to be a multiple of; None when unknown.
+        array: the shared array that it addresses, where known.
+        certainty, assumptions: as for an access.
+    """
+
+    span: Span
+    family: str
+    spelled: str
+    kernel: str = ""
+    swizzle: tuple[int, int, int] | None = None
+    parameters: tuple[tuple[str, int], ...] = ()
+    units: str = ""
+    element_bytes: int = 0
+    shape: tuple[int, ...] = ()
+    stride: tuple[int, ...] = ()
+    offset: int = 0
+    extent: int | None = None
+    alignment: int | None = None
+    array: SharedArray | None = None
+    certainty: Certainty = Certainty.PROVED
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """Everything known of the sources of one run."""
 
     kernels: tuple[KernelFacts, ...] = ()
     not_analysed: tuple[NotAnalysed, ...] = field(default=())
+    layouts: tuple[LayoutUse, ...] = ()

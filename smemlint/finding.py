@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +21,60 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the source text of `span` by `text`; an empty span inserts in front of it."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to write instead, as edits that were evaluated and heal the finding.
+
+    Attributes:
+        title: imperative, e.g. "pad the rows of `tile` to 33 elements".
+        edits: none overlap.
+        is_safe: it changes nothing but the cost; others are applied with `--unsafe-fixes` only.
+        why_unsafe: what it changes besides; empty when safe.
+    """
+
+    title: str
+    edits: tuple[Edit, ...]
+    is_safe: bool = False
+    why_unsafe: str = ""
+
+
+class Verdict(StrEnum):
+    """What a replay on hardware says of a predicted figure."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    NOT_REPLAYABLE = "not-replayable"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One replayed pattern: what was predicted and what the hardware did.
+
+    Attributes:
+        verdict: equal integers or not.
+        predicted: wavefronts of the model.
+        measured: wavefronts as measured, before rounding; None when not replayable.
+        spread: half the range of the repetitions, in wavefronts.
+        device: e.g. `NVIDIA H200, sm_90`.
+        reason: why not replayable; empty otherwise.
+    """
+
+    verdict: Verdict
+    predicted: int
+    measured: float | None
+    spread: float
+    device: str
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Finding:
     """One finding.
@@ -35,6 +89,8 @@ class Finding:
         related: further places, with what they say.
         access: the access it is about.
         weight: of several findings of a rule at one place the heaviest is shown.
+        fix: what `--fix` or the editor applies.
+        measurement: what `--verify-gpu` saw.
     """
 
     code: str
@@ -48,3 +104,5 @@ class Finding:
     related: tuple[tuple[Span, str], ...] = field(default=())
     access: Access | None = None
     weight: float = 0.0
+    fix: Fix | None = None
+    measurement: Measurement | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from smemlint.finding import Finding, Severity
+from smemlint.finding import Finding, Fix, Severity
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
-    from smemlint.facts import Access, Facts, KernelFacts, Span
+    from smemlint.facts import Access, Facts, KernelFacts, LayoutUse, Span
 
 
 class Rule:
@@ -32,11 +32,18 @@ class Rule:
             for access in kernel.accesses:
                 if access.certainty.is_decided or settings.pedantic:
                     yield from self.check_access(access, kernel, settings)
+        for layout in facts.layouts:
+            if layout.certainty.is_decided or settings.pedantic:
+                yield from self.check_layout(layout, settings)
 
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
         """Findings on one access of one kernel instance."""
+        yield from ()
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """Findings on one swizzle or layout that the source writes down."""
         yield from ()
 
     def finding(
@@ -48,6 +55,7 @@ class Rule:
         notes: tuple[str, ...] = (),
         help: str = "",
         weight: float = 0.0,
+        fix: Fix | None = None,
     ) -> Finding:
         """A finding of this rule; an access brings its array and its assumptions along."""
         related: tuple[tuple[Span, str], ...] = ()
@@ -67,4 +75,5 @@ class Rule:
             related,
             access,
             weight,
+            fix,
         )
