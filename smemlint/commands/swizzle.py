@@ -25,7 +25,7 @@ _BANK_BITS = 0x7C
 """Bits 2 to 6 of a byte address choose the bank."""
 
 
-def add_swizzle_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Any) -> None:
     """Adds `swizzle` with its four commands to the sub-parsers of the command line."""
     said = "show, check, find and convert swizzles"
     swizzle = subparsers.add_parser("swizzle", help=said, description=said)

@@ -1,0 +1,40 @@
+"""`smemlint analyze`: list every shared access with its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from smemlint.commands import CLEAN, FAILED
+from smemlint.commands.flags import add_flags
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command to the sub-parsers of the command line."""
+    said = "list every shared access with its figures"
+    command = commands.add_parser("analyze", help=said, description=said)
+    add_flags(command, "analyze")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Analyses, lists, and returns the exit code."""
+    from smemlint.commands.inputs import prepare
+    from smemlint.commands.output import write
+    from smemlint.engine import analyze
+
+    settings, sources, done = prepare(arguments)
+    if done:
+        return CLEAN
+    facts, crashed = analyze(sources, settings)
+    if arguments.output_format == "json":
+        from smemlint.report.analysis_json import analysis_json
+
+        write(analysis_json(facts, settings.arch), arguments.output_file)
+    else:
+        from smemlint.report.table import table
+
+        write(table(facts), arguments.output_file)
+    return FAILED if crashed else CLEAN
