@@ -22,14 +22,14 @@ class Result:
 
     Attributes:
         findings: in order of place.
-        suppressed: findings that a pragma covers.
+        hidden: findings that a pragma covers, each with its `suppression`.
         facts: everything, for reports.
         files: how many files were looked at.
         crashed: an internal error took something out of the analysis.
     """
 
     findings: tuple[Finding, ...]
-    suppressed: int
+    hidden: tuple[Finding, ...]
     facts: Facts
     files: int
     crashed: bool = False
@@ -37,6 +37,11 @@ class Result:
     def count(self, severity: Severity) -> int:
         """Findings of a severity."""
         return sum(f.severity is severity for f in self.findings)
+
+    @property
+    def suppressed(self) -> int:
+        """Findings that are not shown."""
+        return len(self.hidden)
 
     @property
     def decided(self) -> int:
@@ -87,7 +92,7 @@ def check(sources: Sequence[Source], settings: Settings) -> Result:
     paths = [s.path for s in sources if "smemlint:" in s.text]
     kept = suppress(_merged(found), paths, lambda path: texts[path].text)
     order = sorted(kept.findings, key=lambda f: (f.span, f.code))
-    return Result(tuple(order), kept.suppressed, facts, len(sources), crashed)
+    return Result(tuple(order), kept.hidden, facts, len(sources), crashed)
 
 
 def _problems(sources: Sequence[Source]) -> list[NotAnalysed]:

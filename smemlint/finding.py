@@ -75,6 +75,19 @@ class Measurement:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Why a finding is not shown.
+
+    Attributes:
+        kind: `inSource` for a pragma, `external` for a baseline; the words are SARIF's.
+        reason: what the pragma's author wrote; may be empty.
+    """
+
+    kind: str
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Finding:
     """One finding.
@@ -91,6 +104,7 @@ class Finding:
         weight: of several findings of a rule at one place the heaviest is shown.
         fix: what `--fix` or the editor applies.
         measurement: what `--verify-gpu` saw.
+        suppression: why it is not shown; None where it is.
     """
 
     code: str
@@ -106,3 +120,4 @@ class Finding:
     weight: float = 0.0
     fix: Fix | None = None
     measurement: Measurement | None = None
+    suppression: Suppression | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,3 +49,8 @@ class Source:
         except UnicodeDecodeError as error:
             self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
             return data.decode("utf-8-sig", errors="replace")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as spans count them: LF, CR LF or CR ends one, a form feed does not."""
+    return re.split(r"\r\n?|\n", text)

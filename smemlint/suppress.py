@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from smemlint.facts import Span
-from smemlint.finding import Finding, Severity
+from smemlint.finding import Finding, Severity, Suppression
 from smemlint.pragmas import Pragma, pragmas_in
 
 UNUSED = ("SML902", "unused-ignore")
@@ -18,11 +18,11 @@ class Kept:
 
     Attributes:
         findings: those that are shown, with notes on unused and malformed pragmas.
-        suppressed: how many were not.
+        hidden: those that are not, each with its `suppression`.
     """
 
     findings: tuple[Finding, ...]
-    suppressed: int = field(default=0)
+    hidden: tuple[Finding, ...] = field(default=())
 
 
 def suppress(
@@ -36,20 +36,21 @@ def suppress(
         text_of: the text of a file.
     """
     shown: list[Finding] = []
-    suppressed = 0
+    hidden: list[Finding] = []
     used: set[tuple[str, int]] = set()
     table = {path: pragmas_in(text_of(path)) for path in dict.fromkeys(paths)}
     for finding in findings:
         covering = [p for p in table.get(finding.span.path, ()) if _covers(p, finding)]
         if covering:
-            suppressed += 1
+            suppression = Suppression("inSource", covering[0].reason)
+            hidden.append(replace(finding, suppression=suppression))
             used.update((finding.span.path, p.line) for p in covering)
         else:
             shown.append(finding)
     for path, pragmas in table.items():
         for pragma in pragmas:
             shown += _complaint(path, pragma, (path, pragma.line) in used)
-    return Kept(tuple(shown), suppressed)
+    return Kept(tuple(shown), tuple(hidden))
 
 
 def _covers(pragma: Pragma, finding: Finding) -> bool:
