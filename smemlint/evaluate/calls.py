@@ -104,6 +104,16 @@ class Calls(Expressions):
             return self._call_value(self.evaluate(callee), node)
         return self._unfollowed_call(name, node)
 
+    def takes_by_value(self, callee: str, index: int) -> bool:
+        """Whether no function of that name takes its argument at this index by reference."""
+        name, _ = self.unit.template_arguments(callee)
+        for function in self.functions(name):
+            tree = function.parse().tree
+            params = _parameters(tree) if tree is not None else []
+            if index >= len(params) or not isinstance(params[index].type, c_ast.TypeDecl):
+                return False
+        return True
+
     # ---- what is called
 
     def _call_value(self, value: Value, node: c_ast.FuncCall) -> Value:

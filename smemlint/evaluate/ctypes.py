@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 
@@ -188,6 +189,14 @@ NAMED: dict[str, CType] = {**_ALIASES, **_vectors()}
 DIM3 = NAMED["dim3"]
 
 
+KEYWORDS: dict[str, CType] = {
+    "int": I32, "unsigned": U32, "float": FLOAT, "double": DOUBLE, "void": VOID, "bool": BOOL,
+    "char": I8, "short": I16, "long": I64,
+}  # fmt: skip
+"""Types of one keyword, which no declaration can give another meaning."""
+
+
+@lru_cache(4096)
 def builtin(words: tuple[str, ...]) -> CType | None:
     """The type that words like `unsigned long long` name; None when they are not built in."""
     names = [w for w in words if w not in ("const", "volatile")]
@@ -264,6 +273,7 @@ def promoted(kind: IntType) -> IntType:
     return I32 if kind.bits < 32 else kind
 
 
+@lru_cache(256)
 def common(a: IntType, b: IntType) -> IntType:
     """The usual arithmetic conversions."""
     a, b = promoted(a), promoted(b)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pycparser import c_ast
@@ -52,6 +53,7 @@ from smemlint.facts import AccessKind
 if TYPE_CHECKING:
     from smemlint.evaluate.machine import Binding, Mask
 
+
 _SUFFIX = re.compile(r"[uUlLzZ]+$")
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
@@ -62,11 +64,18 @@ class Expressions(Types):
     follows_forms = True
     """Whether integers keep how the compiler computes them, which fusion needs."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._evaluators: dict[type, Any] = {}
+
     def evaluate(self, node: c_ast.Node) -> Value:
         """The value of an expression; side effects happen for the active threads."""
-        method = getattr(self, f"_eval_{type(node).__name__}", None)
+        kind = type(node)
+        if kind not in self._evaluators:
+            self._evaluators[kind] = getattr(self, f"_eval_{kind.__name__}", None)
+        method = self._evaluators[kind]
         if method is None:
-            return Unknown(f"a {type(node).__name__} is not evaluated")
+            return Unknown(f"a {kind.__name__} is not evaluated")
         return method(node)  # type: ignore[no-any-return]
 
     # ---- leaves
@@ -619,7 +628,7 @@ class Expressions(Types):
             if op in _COMPARISONS:
                 return Unknown("a condition on a floating-point number", is_data=True)
             return a if isinstance(a, FloatValue) else b
-        if self.loops and node.coord is not None:
+        if self.loops:
             self.spend_on(node)
         if not (isinstance(a, Int) and isinstance(b, Int)):
             return self.operator_call(op, a, b, node)
@@ -922,6 +931,7 @@ def _qualifiers(node: c_ast.Node) -> set[str]:
     return found
 
 
+@lru_cache(1024)
 def _integer(text: str) -> Value:
     suffix = _SUFFIX.search(text)
     digits = text[: suffix.start()] if suffix and not text.lower().startswith("0x") else text

@@ -48,12 +48,12 @@ def effects_of(node: c_ast.Node, pure: frozenset[str]) -> Effects | None:
         current = work.pop()
         match current:
             case c_ast.Assignment():
-                root = _root(current.lvalue)
+                root = root_of(current.lvalue)
                 if root is None:
                     return None
                 writes.add(root)
             case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
-                root = _root(current.expr)
+                root = root_of(current.expr)
                 if root is None:
                     return None
                 writes.add(root)
@@ -77,7 +77,7 @@ def effects_of(node: c_ast.Node, pure: frozenset[str]) -> Effects | None:
     return Effects(frozenset(reads - declared), frozenset(writes - declared))
 
 
-def _root(node: c_ast.Node) -> str | None:
+def root_of(node: c_ast.Node) -> str | None:
     """The variable whose bytes an lvalue names."""
     while True:
         match node:

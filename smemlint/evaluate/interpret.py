@@ -27,6 +27,7 @@ from smemlint.evaluate.ctypes import (
     RecordType,
 )
 from smemlint.evaluate.forms import Form, atom, form_of, power_of_two, sum_of
+from smemlint.evaluate.idle import Given, Writes, writes_of
 from smemlint.evaluate.inert import Effects, effects_of
 from smemlint.evaluate.intrinsics import PURE_FUNCTIONS, Intrinsics
 from smemlint.evaluate.machine import Loop, Place, Variable, is_reference
@@ -51,10 +52,14 @@ if TYPE_CHECKING:
     from smemlint.evaluate.machine import Mask
     from smemlint.evaluate.memory import Journal
 
+
+_TRIED = 2
+"""Iterations that tell what one costs and changes."""
 _ROUNDS = 4
 """Attempts to find what a loop with unknown bounds changes."""
 
 
+_NEVER_IDLE = (c_ast.Decl, c_ast.DeclList, c_ast.Typedef, c_ast.Return, c_ast.Pragma)
 _Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 """Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
 
@@ -76,23 +81,83 @@ class Interpreter(Intrinsics):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._executors: dict[type, Any] = {}
         self._pragma = ""
         self._returned_inside = False  # the last dry run reached a return
         self._together: dict[int, int] = {}  # loop node -> iterations in one basic block
         self._changes: dict[int, list[tuple[str, int, int | None]]] = {}
         self._effects: dict[int, Effects | None] = {}
+        self._writes: dict[int, tuple[c_ast.Node, Writes | None]] = {}
 
     def execute(self, node: c_ast.Node | None) -> None:
         """Runs a statement for the active threads."""
         if node is None or not self.mask.any():
             return
+        if self.trace.is_muted and self._is_idle(node):
+            return
         self.step()
-        method = getattr(self, f"_exec_{type(node).__name__}", None)
+        method = self._executor(node)
         if method is not None:
             method(node)
         else:
             self.discarded = node
             self.evaluate(node)
+
+    def _executor(self, node: c_ast.Node) -> Any:
+        """The method that runs a statement; None for an expression."""
+        kind = type(node)
+        if kind not in self._executors:
+            self._executors[kind] = getattr(self, f"_exec_{kind.__name__}", None)
+        return self._executors[kind]
+
+    def _is_idle(self, node: c_ast.Node) -> bool:
+        """Whether a dry run may skip a statement: nothing that is followed can change."""
+        if isinstance(node, _NEVER_IDLE):
+            return False
+        writes = self._writes_of(node)
+        if writes is None or not all(map(self._is_idle_name, writes.names)):
+            return False
+        if not all(map(self._is_idle_gift, writes.given)):
+            return False
+        for name in writes.names:
+            binding = self.lookup(name)
+            if isinstance(binding, Variable) and binding.object.default is None:
+                binding.object.default = FloatValue(FLOAT)
+        return True
+
+    def _writes_of(self, node: c_ast.Node) -> Writes | None:
+        known = self._writes.get(id(node))
+        if known is None:  # the node is kept: its id stays its own
+            known = self._writes[id(node)] = node, writes_of(node)
+        return known[1]
+
+    def _is_idle_name(self, name: str) -> bool:
+        """Whether nothing that is followed lies in a variable, or behind a pointer."""
+        binding = self.lookup(name)
+        if binding is None:
+            return self.frame.this is None
+        if not isinstance(binding, Variable):
+            return False
+        obj, kind = binding.object, binding.type
+        held = obj.cells.get(0)
+        if isinstance(held, Pointer):
+            obj, kind = held.object, held.target
+        while isinstance(kind, ArrayType):
+            kind = kind.element
+        return obj.space is not Space.LOCAL or isinstance(kind, OpaqueType) or _is_floating(kind)
+
+    def _is_idle_gift(self, given: Given) -> bool:
+        """Whether a call that is given a variable leaves what is followed alone."""
+        if self.lookup(given.callee) is not None:
+            return False
+        if self._is_idle_name(given.name):
+            return True
+        binding = self.lookup(given.name)
+        if given.is_address or not isinstance(binding, Variable):
+            return False
+        if not isinstance(binding.type, IntType) or given.callee == "__out":
+            return False
+        return not given.is_lvalue or self.takes_by_value(given.callee, given.index)
 
     # ---- blocks and declarations
 
@@ -112,7 +177,7 @@ class Interpreter(Intrinsics):
         try:
             for item in items:
                 self.execute(item)
-            if last is None or hasattr(self, f"_exec_{type(last).__name__}"):
+            if last is None or self._executor(last) is not None:
                 self.execute(last)
                 return Unknown("a statement without a value")
             return self.evaluate(last)
@@ -586,24 +651,31 @@ class Interpreter(Intrinsics):
     ) -> None:
         """Runs a loop: iteration by iteration while its condition is known, else generalized.
 
-        How many iterations the compiler puts together depends on what they cost, so a loop is run
-        once to learn that; where it stays a loop it is run again with its variables marked as such.
+        How many iterations the compiler puts together depends on what they cost, so a loop is tried
+        first to learn that; where it stays a loop it is run with its variables marked as such. Two
+        iterations tell it where the header alone says how many there are.
         """
         unroll, self._pragma = self._pragma, ""
         parts = _LoopParts(node, cond, step, body, first, unroll)
         if self._is_inert(node):
             self._run_inert(parts)
             return
+        if self.trace.is_muted:
+            self._run_loop(parts, None, {})
+            return
         if id(node) in self._together:
             self._run_loop(parts, self._together[id(node)], self._carried_now(node))
             return
+        foreseen = self._foreseen_trips(parts)
+        tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
         mask, returned = self.mask, len(self.frame.returns)
         size, events = len(self.trace.items), self.trace.events
         costs = [loop.cost for loop in self.loops]
         self.store.begin()
-        trips, together = self._run_loop(parts, None, {})
+        trips, together = self._run_loop(parts, None, {}, tried, foreseen)
         self._together[id(node)] = together
-        if trips <= together:
+        was_cut_short = trips == tried
+        if trips <= together and not was_cut_short:
             self.store.commit()
             return
         ends = self.store.rollback()
@@ -617,7 +689,41 @@ class Interpreter(Intrinsics):
         }
         carried = {key: cell for key, cell in carried.items() if cell[2] is not None}
         self._changes[id(node)] = [(o.key, at, by) for o, at, by in carried.values()]
-        self._run_loop(parts, together, carried)
+        is_whole = foreseen is not None and foreseen <= together
+        self._run_loop(parts, together, {} if is_whole else carried)
+
+    def _foreseen_trips(self, parts: _LoopParts) -> int | None:
+        """How often a loop runs, from its header alone; None where the body may have a say."""
+        if parts.cond is None or parts.step is None or parts.first:
+            return None
+        writes = self._writes_of(parts.body)
+        header = self.names_in(parts.cond) | self.names_in(parts.step)
+        if writes is None or writes.names & header:
+            return None
+        if any(g.name in header and not self._is_idle_gift(g) for g in writes.given):
+            return None
+        mask, trips = self.mask, 0
+        costs = [loop.cost for loop in self.loops]
+        self.trace.mute()
+        self.store.begin()
+        try:
+            while trips < self.max_trips:
+                value = self.condition(self.evaluate(parts.cond))
+                if not isinstance(value, Int) or value.terms:
+                    return None
+                going = self.mask & (np.asarray(value.base) != 0)
+                if not going.any():
+                    return trips
+                self.mask = going
+                self.evaluate(parts.step)
+                trips += 1
+            return None
+        finally:
+            self.store.rollback()
+            self.trace.unmute()
+            self.mask = mask
+            for loop, cost in zip(self.loops, costs, strict=True):
+                loop.cost = cost
 
     def _is_inert(self, node: c_ast.Node) -> bool:
         """Whether the loop only computes floating-point numbers and touches no shared memory."""
@@ -684,7 +790,12 @@ class Interpreter(Intrinsics):
         return found
 
     def _run_loop(
-        self, parts: _LoopParts, together: int | None, carried: _Carried
+        self,
+        parts: _LoopParts,
+        together: int | None,
+        carried: _Carried,
+        most: int | None = None,
+        foreseen: int | None = None,
     ) -> tuple[int, int]:
         """Runs a loop once; returns its trips and how many iterations form one basic block.
 
@@ -692,6 +803,8 @@ class Interpreter(Intrinsics):
             parts: of the loop.
             together: that number where it is known.
             carried: what the loop changes, to be marked as variable at the head of each block.
+            most: iterations to run, for a trial.
+            foreseen: how many there would be.
         """
         entry = self.mask
         left = self.none_active()
@@ -702,7 +815,7 @@ class Interpreter(Intrinsics):
         starts: list[int] = []
         is_constant = not self._is_run_time(parts.node, parts.cond)
         try:
-            while self.mask.any():
+            while self.mask.any() and len(starts) != most:
                 if not (parts.first and not starts):
                     going = self._going(parts, len(starts))
                     if going is None:
@@ -723,7 +836,9 @@ class Interpreter(Intrinsics):
         alive = self.mask | left | loop.broken
         self.mask = entry if (alive == entry).all() else alive
         if together is None:
-            together = unrolled(len(starts), loop.cost, parts.unroll, is_constant=is_constant)
+            trips = len(starts) if foreseen is None else foreseen
+            cost = loop.cost * trips // max(len(starts), 1)
+            together = unrolled(trips, cost, parts.unroll, is_constant=is_constant)
         self.trace.fence_between(starts[together::together])
         return len(starts), together
 

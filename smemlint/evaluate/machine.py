@@ -238,9 +238,13 @@ class Machine:
 
     def spend_on(self, node: c_ast.Node) -> None:
         """Counts an integer operation against the loops whose variable it depends on."""
+        names = None
         for loop in self.loops:
-            if loop.counter and loop.counter in self.names_in(node):
-                loop.cost += 1
+            if loop.counter:
+                if names is None:
+                    names = self.names_in(node)
+                if loop.counter in names:
+                    loop.cost += 1
 
     def names_in(self, node: c_ast.Node) -> frozenset[str]:
         """Identifiers of an expression."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pycparser import c_ast
@@ -84,6 +85,8 @@ class Types(Machine):
 
     def named_type(self, words: tuple[str, ...]) -> CType:
         """The type of words like `unsigned int`, `T`, `float4` or `Traits<3>::Element`."""
+        if len(words) == 1 and words[0] in ctypes.KEYWORDS:
+            return ctypes.KEYWORDS[words[0]]
         words = tuple(w for w in words if w not in ("const", "volatile"))
         if len(words) == 1:
             found = self.spelled_type(words[0])
@@ -450,6 +453,7 @@ def _is_constant(node: c_ast.Decl) -> bool:
     return bool({"const", "constexpr"} & words) and not {"__constant__", "__device__"} & words
 
 
+@lru_cache(4096)
 def _split_qualified(spelling: str) -> tuple[str, str]:
     """`A<x::y>::B` as `("A<x::y>", "B")`: the last `::` outside brackets."""
     depth = 0

@@ -108,7 +108,6 @@ class TestUnknownBounds:
         assert access.wavefronts.mean == 2
         assert access.certainty is Certainty.ASSUMED
 
-    @pytest.mark.xfail(strict=True, reason="the store is lost, and nothing says so")
     def test_a_pointer_that_advances_by_an_unknown_step(self):
         access = only("float *p = s + t * 8; for (int i = 0; i < n; i++) { *p = 1; p += n; }")
         assert access.wavefronts.mean == 8
