@@ -101,9 +101,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_ends_soon_and_raises_nothing(name: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     load(HOSTILE[name])
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
 
 
 @pytest.mark.parametrize("name", ["round", "square", "stray", "mixed", "chain", "bomb", "ifs"])

@@ -111,9 +111,9 @@ def test_too_many_errors_give_the_function_up() -> None:
     ],
 )
 def test_hostile_bodies_end_soon_and_raise_nothing(body: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = parse(body)
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
     assert found.tree is None or isinstance(found.tree, c_ast.FuncDef)
     assert found.tree is not None or found.dropped
 
