@@ -1,0 +1,313 @@
+"""Branches: conditions known thread by thread split the mask, unknown ones are taken both ways.
+
+Each way is run, rolled back, and the two are joined; accesses under it say what was assumed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.evaluate.ctypes import (
+    I32,
+)
+from smemlint.evaluate.declarations import Declarations, is_call
+from smemlint.evaluate.machine import Loop, Place
+from smemlint.evaluate.values import (
+    FloatValue,
+    Int,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from smemlint.evaluate.machine import Mask
+    from smemlint.evaluate.memory import Journal
+
+
+class Branches(Declarations):
+    """Runs `if`, `switch` and jumps."""
+
+    def _exec_If(self, node: c_ast.If) -> None:
+        condition = _condition_of(node.cond)
+        value = self.condition(self.evaluate(condition))
+        mask = self.mask
+        if isinstance(value, Int) and not value.terms:
+            if isinstance(value.base, int):
+                self.execute(node.iftrue if value.base else node.iffalse)
+                return
+            taken = mask & (value.base != 0)
+            rest = mask & ~taken
+            if not rest.any():
+                self.execute(node.iftrue)
+                return
+            if not taken.any():
+                self.execute(node.iffalse)
+                return
+            self.trace.fence("block")
+            self.mask = taken
+            self.execute(node.iftrue)
+            alive = self.mask
+            self.trace.fence("block")
+            self.mask = rest
+            self.execute(node.iffalse)
+            self.trace.fence("block")
+            alive = alive | self.mask
+            self.mask = mask if (alive == mask).all() else alive
+            return
+        assert isinstance(value, Unknown) or value.terms
+        unknown = value if isinstance(value, Unknown) else Unknown("the condition is not known")
+        text = self.source(node.cond)
+        self.both_ways(
+            (f"`{text}` holds", node.iftrue),
+            (f"`{text}` does not hold", node.iffalse),
+            unknown,
+            node,
+        )
+
+    def both_ways(
+        self,
+        first: tuple[str, c_ast.Node | None],
+        second: tuple[str, c_ast.Node | None],
+        condition: Unknown,
+        node: c_ast.Node,
+    ) -> None:
+        """Runs two alternatives of an unknown condition and joins what they leave."""
+        mask = self.mask
+        loop = self.loops[-1] if self.loops else None
+        left_before = (loop.broken, loop.continued) if loop else None
+        ends: list[tuple[str, Mask, Journal]] = []
+        self.trace.fence("block")
+        for text, statement in (first, second):
+            self.store.begin()
+            self.assumptions.append(text)
+            self.frame.uncertain += 1
+            self.mask = mask
+            if loop is not None and left_before is not None:
+                loop.broken, loop.continued = left_before
+            depth = len(self.assumptions)
+            try:
+                self.execute(statement)
+            finally:
+                del self.assumptions[depth - 1 :]
+                self.frame.uncertain -= 1
+                journal = self.store.rollback()
+            ends.append((text, self.mask, journal))
+            self.trace.fence("block")
+        if loop is not None and left_before is not None:
+            loop.broken, loop.continued = left_before
+        alive = [end for end in ends if end[1].any()]
+        if len(alive) == 1:
+            text, self.mask, journal = alive[0]
+            self.assumptions.append(text)
+            self._replay(journal)
+            return
+        if not alive:
+            self.mask = self.none_active()
+            return
+        self.mask = (
+            mask if (alive[0][1] | alive[1][1]).sum() == mask.sum() else alive[0][1] | alive[1][1]
+        )
+        self._join(alive[0][2], alive[1][2], condition, node)
+
+    def _replay(self, journal: Journal) -> None:
+        for obj, offset, value in journal.values():
+            self.store.set_cell(obj, offset, value)
+
+    def _join(self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node) -> None:
+        for key in {**left, **right}:
+            obj, offset, _ = left.get(key) or right[key]
+            now = obj.cells.get(offset)
+            a = left[key][2] if key in left else now
+            b = right[key][2] if key in right else now
+            if a is None or b is None:
+                value = a if b is None else b
+            else:
+                value = self.joined(a, b, condition, node)
+            self.store.set_cell(obj, offset, value)
+
+    def _exec_Switch(self, node: c_ast.Switch) -> None:
+        value = self.evaluate(node.cond)
+        items = (
+            list(node.stmt.block_items or ())
+            if isinstance(node.stmt, c_ast.Compound)
+            else [node.stmt]
+        )
+        flat = _flat_cases(items)
+        loop = Loop(self.none_active(), self.none_active())
+        outer, mask = self.loops, self.mask
+        self.loops = [*self.loops, loop]
+        self.frame.scopes.append({})
+        try:
+            if isinstance(value, Int) and value.constant is not None:
+                self._run_cases(flat, value.constant)
+            elif isinstance(value, Int) and value.is_concrete:
+                self._run_cases_by_thread(flat, value, node)
+            else:
+                self._unknown_switch(flat, value, node)
+        finally:
+            self.frame.scopes.pop()
+            self.loops = outer
+        if outer:
+            outer[-1].continued = outer[-1].continued | loop.continued
+        alive = self.mask | (loop.broken & mask)
+        self.mask = mask if (alive == mask).all() else alive
+
+    def _run_cases(
+        self, flat: list[tuple[c_ast.Node | None, bool, c_ast.Node | None]], value: int
+    ) -> None:
+        start = None
+        for i, (label, is_default, _) in enumerate(flat):
+            if label is not None:
+                known = self.evaluate(label)
+                if isinstance(known, Int) and known.constant == value:
+                    start = i
+                    break
+            elif is_default and start is None:
+                start = i
+        for _, _, statement in flat[start:] if start is not None else ():
+            self.execute(statement)
+
+    def _run_cases_by_thread(
+        self,
+        flat: list[tuple[c_ast.Node | None, bool, c_ast.Node | None]],
+        value: Int,
+        node: c_ast.Switch,
+    ) -> None:
+        """Every thread enters at its own case and falls through to what follows."""
+        waiting = self.mask
+        entering: dict[int, Mask] = {}
+        for i, (label, _, _) in enumerate(flat):
+            known = self.evaluate(label) if label is not None else None
+            if label is not None and not (isinstance(known, Int) and known.constant is not None):
+                self._unknown_switch(flat, value, node)
+                return
+            if isinstance(known, Int):
+                entering[i] = waiting & (value.base == known.constant)
+                waiting = waiting & ~entering[i]
+        for i, (_, is_default, _) in enumerate(flat):
+            if is_default:
+                entering[i], waiting = waiting, self.none_active()
+        self.mask = self.none_active()
+        for i, (_, _, statement) in enumerate(flat):
+            if i in entering:
+                self.trace.fence("block")
+                self.mask = self.mask | entering[i]
+            if self.mask.any():
+                self.execute(statement)
+        self.trace.fence("block")
+        self.mask = self.mask | waiting
+
+    def _unknown_switch(
+        self,
+        flat: list[tuple[c_ast.Node | None, bool, c_ast.Node | None]],
+        value: Value,
+        node: c_ast.Switch,
+    ) -> None:
+        """Every case is run from the same state; only what all agree on survives."""
+        mask = self.mask
+        loop = self.loops[-1]
+        condition = (
+            value
+            if isinstance(value, Unknown)
+            else Unknown("the case is not known", is_uniform=True)
+        )
+        state: Journal | None = None
+        subject = self.source(node.cond)
+        for i, (label, is_default, _) in enumerate(flat):
+            if label is None and not is_default:
+                continue
+            known = self.evaluate(label) if label is not None else None
+            self.store.begin()
+            text = (
+                f"`{subject}` is {self.source(label)}"
+                if label is not None
+                else f"`{subject}` is no case"
+            )
+            self.assumptions.append(text)
+            depth = len(self.assumptions)
+            self.frame.uncertain += 1
+            self.mask = mask
+            loop.broken = self.none_active()
+            self.refine(value, known)
+            try:
+                for _, _, statement in flat[i:]:
+                    if not self.mask.any():
+                        break
+                    self.execute(statement)
+            finally:
+                self.refine(value, None)
+                del self.assumptions[depth - 1 :]
+                self.frame.uncertain -= 1
+                journal = self.store.rollback()
+            if (self.mask | loop.broken).any():
+                state = journal if state is None else self._merged(state, journal, condition, node)
+        self.mask = mask
+        loop.broken = self.none_active()
+        if state is not None:
+            self._join(state, {}, condition, node)
+
+    def _merged(self, a: Journal, b: Journal, condition: Unknown, node: c_ast.Node) -> Journal:
+        merged: Journal = {}
+        for key in {**a, **b}:
+            obj, offset, _ = a.get(key) or b[key]
+            now = obj.cells.get(offset)
+            x = a[key][2] if key in a else now
+            y = b[key][2] if key in b else now
+            value = x if y is None else y if x is None else self.joined(x, y, condition, node)
+            merged[key] = (obj, offset, value)
+        return merged
+
+    def refine(self, value: Value, known: Value | None) -> None:
+        """Inside a case the switched value is known; None ends that."""
+
+    # ---- jumps
+
+    def _exec_Return(self, node: c_ast.Return) -> None:
+        value: Value = FloatValue(I32)
+        if node.expr is not None:
+            if self.frame.returns_reference:
+                place = self.place(node.expr)
+                value = place.pointer() if isinstance(place, Place) else place
+            else:
+                value = self.evaluate(node.expr)
+        self.frame.returns.append((self.mask, value, self.frame.uncertain == 0))
+        self.mask = self.none_active()
+
+    def _exec_Break(self, node: c_ast.Break) -> None:
+        if self.loops:
+            self.loops[-1].broken = self.loops[-1].broken | self.mask
+        self.mask = self.none_active()
+
+    def _exec_Continue(self, node: c_ast.Continue) -> None:
+        if self.loops:
+            self.loops[-1].continued = self.loops[-1].continued | self.mask
+        self.mask = self.none_active()
+
+    def _exec_Goto(self, node: c_ast.Goto) -> None:
+        self.not_followed(node, "goto is not followed")
+
+
+def _condition_of(cond: c_ast.Node) -> c_ast.Node:
+    """The condition of an `if`, without the mark of `if constexpr`."""
+    if isinstance(cond, c_ast.FuncCall) and is_call(cond, "__constexpr"):
+        return cond.args.exprs[0]
+    return cond
+
+
+def _flat_cases(
+    items: list[c_ast.Node],
+) -> list[tuple[c_ast.Node | None, bool, c_ast.Node | None]]:
+    """(label, is default, statement) in program order, so that cases fall through."""
+    flat: list[tuple[c_ast.Node | None, bool, c_ast.Node | None]] = []
+    for item in items:
+        if isinstance(item, c_ast.Case):
+            flat.append((item.expr, False, None))
+            flat += _flat_cases(list(item.stmts or ()))
+        elif isinstance(item, c_ast.Default):
+            flat.append((None, True, None))
+            flat += _flat_cases(list(item.stmts or ()))
+        else:
+            flat.append((None, False, item))
+    return flat

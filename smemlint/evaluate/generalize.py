@@ -1,0 +1,188 @@
+"""Loops without known bounds: one iteration stands for all.
+
+What every iteration adds becomes a multiple of an unknown iteration number, what changes otherwise
+becomes unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pycparser import c_ast
+
+from smemlint.evaluate.ctypes import (
+    I32,
+)
+from smemlint.evaluate.dry_runs import DryRuns
+from smemlint.evaluate.machine import Loop, Variable
+from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.values import (
+    FloatValue,
+    Int,
+    Pointer,
+    Unknown,
+    Value,
+    same,
+)
+
+if TYPE_CHECKING:
+    from smemlint.evaluate.machine import Mask
+
+
+_ROUNDS = 4
+"""Attempts to find what a loop with unknown bounds changes."""
+
+
+class Generalizing(DryRuns):
+    """Runs one iteration that stands for all."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._returned_inside = False  # the last dry run reached a return
+
+    def iteration(self, name: str, step: c_ast.Node | None, body: c_ast.Node, loop: Loop) -> None:
+        """Runs body and step once; the counter's value is kept for messages."""
+        counter = self.lookup(name) if name else None
+        shown = counter.object.cells.get(0) if isinstance(counter, Variable) else None
+        pushed = isinstance(shown, Int) and shown.constant is not None
+        if pushed:
+            self.loop_values.append((name, shown.constant))  # type: ignore[union-attr, arg-type]
+        before = self.mask
+        try:
+            self.execute(body)
+        finally:
+            if pushed:
+                self.loop_values.pop()
+        if loop.continued.any():
+            alive = self.mask | loop.continued
+            self.mask = before if (alive == before).all() else alive
+            loop.continued = self.none_active()
+        if step is not None and self.mask.any():
+            self.evaluate(step)
+
+    def generalized(
+        self,
+        node: c_ast.Node,
+        cond: c_ast.Node | None,
+        step: c_ast.Node | None,
+        body: c_ast.Node,
+    ) -> None:
+        """One iteration that stands for all: see the module's docstring."""
+        loop = self.loops[-1]
+        mask = self.mask
+        trip = self.algebra.symbol(
+            self.key(node, "iteration"), "the iteration", I32, nonnegative=True
+        )
+        forms: dict[tuple[int, int], tuple[Object, int, Value]] = {}
+        text = f"`{self.source(cond)}` holds" if cond is not None else ""
+        if text:
+            self.assumptions.append(text)
+        self.frame.uncertain += 1
+        self.store.begin()
+        try:
+            for _ in range(_ROUNDS):
+                if not self._find_changes(forms, trip, step, body, loop, mask):
+                    break
+            self._set_forms(forms)
+            if not self.trace.is_muted or self._returned_inside:
+                self.trace.fence("block")
+                self.mask = mask
+                self.iteration("", step, body, loop)
+                self.trace.fence("block")
+                self._set_forms(forms)
+        finally:
+            self.frame.uncertain -= 1
+            self.store.commit()
+        loop.broken = self.none_active()
+        self.mask = mask
+
+    def _set_forms(self, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
+        for obj, offset, value in forms.values():
+            self.store.set_cell(obj, offset, value)
+
+    def _find_changes(
+        self,
+        forms: dict[tuple[int, int], tuple[Object, int, Value]],
+        trip: Int,
+        step: c_ast.Node | None,
+        body: c_ast.Node,
+        loop: Loop,
+        mask: Mask,
+    ) -> bool:
+        """A dry run of one iteration; updates the general forms, says whether any changed."""
+        starts = set(forms)
+        self._set_forms(forms)
+        self.trace.mute()
+        self.store.begin()
+        self.mask = mask
+        notes = dict(self.unfollowed)
+        returned = len(self.frame.returns)
+        try:
+            self.iteration("", step, body, loop)
+        finally:
+            self.trace.unmute()
+            ends = self.store.rollback()
+            self.mask = mask
+            self.unfollowed = notes
+            self._returned_inside = len(self.frame.returns) > returned
+            del self.frame.returns[returned:]
+            loop.broken = self.none_active()
+            loop.continued = self.none_active()
+        changed = False
+        for key, (obj, offset, end) in ends.items():
+            begin = obj.cells.get(offset)
+            if begin is None or end is None or same(begin, end):
+                continue
+            general = self._general(begin, end, trip, obj, key in starts)
+            if general is not None and not (key in forms and same(forms[key][2], general)):
+                forms[key] = (obj, offset, general)
+                changed = True
+        return changed
+
+    def _general(
+        self, begin: Value, end: Value, trip: Int, obj: Object, seen: bool
+    ) -> Value | None:
+        """The value at the start of any iteration; None when the form that is set holds."""
+        if isinstance(begin, FloatValue) and isinstance(end, FloatValue):
+            return None
+        if isinstance(begin, Int) and isinstance(end, Int):
+            delta = self.algebra.add(end, begin, -1)
+            if not delta.terms:
+                if not seen:
+                    advance = self.algebra.multiply(Int(delta.base, begin.type), trip)
+                    if isinstance(advance, Int):
+                        general = self.algebra.add(begin, advance)
+                        return Int(general.base, begin.type, general.terms)
+                elif any(s.key == t.key for s, _ in begin.terms for t, _ in trip.terms):
+                    return None  # begin + delta * trip became begin + delta * (trip + 1)
+            if begin.is_uniform and end.is_uniform:
+                key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
+                floor = _is_nonnegative(begin) and _is_nonnegative(end)
+                return self.algebra.symbol(key, obj.name, begin.type, nonnegative=floor)
+            return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
+        if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
+            offset = self._general(begin.offset, end.offset, trip, obj, seen)
+            if offset is None:
+                return None
+            if isinstance(offset, Int):
+                return Pointer(begin.object, offset, begin.target, begin.is_volatile)
+            return offset
+        if isinstance(begin, Unknown):
+            return None
+        if isinstance(end, Unknown):
+            return end
+        if (
+            isinstance(begin, Pointer)
+            and isinstance(end, Pointer)
+            and begin.object.space is not Space.SHARED
+            and end.object.space is not Space.SHARED
+        ):
+            return None
+        return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
+
+
+def _is_nonnegative(value: Int) -> bool:
+    base = value.base if isinstance(value.base, int) else int(value.base.min())
+    return base >= 0 and all(
+        s.nonnegative and (c >= 0 if isinstance(c, int) else c.min() >= 0) for s, c in value.terms
+    )

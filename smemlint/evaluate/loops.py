@@ -1,0 +1,346 @@
+"""Loops: iteration by iteration while the condition is known, else generalized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from pycparser import c_ast
+
+from smemlint.evaluate.ctypes import (
+    FLOAT,
+    ArrayType,
+    PointerType,
+)
+from smemlint.evaluate.dry_runs import is_floating
+from smemlint.evaluate.forms import Form, atom, form_of, power_of_two, sum_of
+from smemlint.evaluate.generalize import Generalizing
+from smemlint.evaluate.inert import Effects, effects_of
+from smemlint.evaluate.intrinsics import PURE_FUNCTIONS
+from smemlint.evaluate.machine import Loop, Variable
+from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.types import CTYPES
+from smemlint.evaluate.unroll import unrolled
+from smemlint.evaluate.values import (
+    FloatValue,
+    Int,
+    Pointer,
+    Unknown,
+    Value,
+    number,
+)
+
+if TYPE_CHECKING:
+    from smemlint.evaluate.machine import Mask
+
+
+_TRIED = 2
+"""Iterations that tell what one costs and changes."""
+_Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
+"""Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LoopParts:
+    """The parts of a loop; `first`: the body runs before the condition."""
+
+    node: c_ast.Node
+    cond: c_ast.Node | None
+    step: c_ast.Node | None
+    body: c_ast.Node
+    first: bool
+    unroll: str
+
+
+class Loops(Generalizing):
+    """Runs loops."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._together: dict[int, int] = {}  # loop node -> iterations in one basic block
+        self._changes: dict[int, list[tuple[str, int, int | None]]] = {}
+        self._effects: dict[int, Effects | None] = {}
+
+    def _exec_For(self, node: c_ast.For) -> None:
+        self.frame.scopes.append({})
+        try:
+            if node.init is not None:
+                self.execute(node.init)
+            self._loop(node, node.cond, node.next, node.stmt, first=False)
+        finally:
+            self.frame.scopes.pop()
+
+    def _exec_While(self, node: c_ast.While) -> None:
+        self._loop(node, node.cond, None, node.stmt, first=False)
+
+    def _exec_DoWhile(self, node: c_ast.DoWhile) -> None:
+        self._loop(node, node.cond, None, node.stmt, first=True)
+
+    def _loop(
+        self,
+        node: c_ast.Node,
+        cond: c_ast.Node | None,
+        step: c_ast.Node | None,
+        body: c_ast.Node,
+        *,
+        first: bool,
+    ) -> None:
+        """Runs a loop: iteration by iteration while its condition is known, else generalized.
+
+        How many iterations the compiler puts together depends on what they cost, so a loop is tried
+        first to learn that; where it stays a loop it is run with its variables marked as such. Two
+        iterations tell it where the header alone says how many there are.
+        """
+        unroll, self.pragma = self.pragma, ""
+        parts = _LoopParts(node, cond, step, body, first, unroll)
+        if self._is_inert(node):
+            self._run_inert(parts)
+            return
+        if self.trace.is_muted:
+            self._run_loop(parts, None, {})
+            return
+        if id(node) in self._together:
+            self._run_loop(parts, self._together[id(node)], self._carried_now(node))
+            return
+        foreseen = self._foreseen_trips(parts)
+        tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
+        mask, returned = self.mask, len(self.frame.returns)
+        size, events = len(self.trace.items), self.trace.events
+        costs = [loop.cost for loop in self.loops]
+        self.store.begin()
+        trips, together = self._run_loop(parts, None, {}, tried, foreseen)
+        self._together[id(node)] = together
+        was_cut_short = trips == tried
+        if trips <= together and not was_cut_short:
+            self.store.commit()
+            return
+        ends = self.store.rollback()
+        del self.trace.items[size:], self.frame.returns[returned:]
+        self.trace.events, self.mask = events, mask
+        for loop, cost in zip(self.loops, costs, strict=True):
+            loop.cost = cost
+        carried = {
+            key: (o, at, _advance(o.cells.get(at), end, trips))
+            for key, (o, at, end) in ends.items()
+        }
+        carried = {key: cell for key, cell in carried.items() if cell[2] is not None}
+        self._changes[id(node)] = [(o.key, at, by) for o, at, by in carried.values()]
+        is_whole = foreseen is not None and foreseen <= together
+        self._run_loop(parts, together, {} if is_whole else carried)
+
+    def _foreseen_trips(self, parts: _LoopParts) -> int | None:
+        """How often a loop runs, from its header alone; None where the body may have a say."""
+        if parts.cond is None or parts.step is None or parts.first:
+            return None
+        writes = self.writes_of(parts.body)
+        header = self.names_in(parts.cond) | self.names_in(parts.step)
+        if writes is None or writes.names & header:
+            return None
+        if any(g.name in header and not self.is_idle_gift(g) for g in writes.given):
+            return None
+        mask, trips = self.mask, 0
+        costs = [loop.cost for loop in self.loops]
+        self.trace.mute()
+        self.store.begin()
+        try:
+            while trips < self.max_trips:
+                value = self.condition(self.evaluate(parts.cond))
+                if not isinstance(value, Int) or value.terms:
+                    return None
+                going = self.mask & (np.asarray(value.base) != 0)
+                if not going.any():
+                    return trips
+                self.mask = going
+                self.evaluate(parts.step)
+                trips += 1
+            return None
+        finally:
+            self.store.rollback()
+            self.trace.unmute()
+            self.mask = mask
+            for loop, cost in zip(self.loops, costs, strict=True):
+                loop.cost = cost
+
+    def _is_inert(self, node: c_ast.Node) -> bool:
+        """Whether the loop only computes floating-point numbers and touches no shared memory."""
+        if id(node) not in self._effects:
+            self._effects[id(node)] = effects_of(node, PURE_FUNCTIONS)
+        effects = self._effects[id(node)]
+        if effects is None:
+            return False
+        return all(self._is_harmless(n, written=n in effects.writes) for n in effects.reads)
+
+    def _is_harmless(self, name: str, *, written: bool) -> bool:
+        binding = self.lookup(name)
+        if not isinstance(binding, Variable):
+            return not written and (binding is None or isinstance(binding, (*CTYPES, Int)))
+        obj, kind = binding.object, binding.type
+        held = obj.cells.get(0)
+        if isinstance(held, Pointer):
+            obj, kind = held.object, held.target
+        elif isinstance(held, Unknown) and isinstance(kind, PointerType):
+            return False
+        while isinstance(kind, ArrayType):
+            kind = kind.element
+        if obj.space is Space.SHARED:
+            return False
+        return not written or obj.space is Space.GLOBAL or is_floating(kind)
+
+    def _run_inert(self, parts: _LoopParts) -> None:
+        """Runs the body once and the header to its end, for what the iterations cost."""
+        loop = Loop(self.none_active(), self.none_active(), _counter(parts.node))
+        entry = self.mask
+        before = [around.cost for around in self.loops]
+        self.loops.append(loop)
+        trips = 0
+        try:
+            while trips < self.max_trips and self.mask.any():
+                value: Value = number(1)
+                if parts.cond is not None and not (parts.first and not trips):
+                    value = self.condition(self.evaluate(parts.cond))
+                if not isinstance(value, Int) or value.constant in (0, None):
+                    break
+                if not trips:
+                    self.execute(parts.body)
+                if parts.step is not None:
+                    self.evaluate(parts.step)
+                trips += 1
+        finally:
+            self.loops.pop()
+            self.mask = entry
+        for around, cost in zip(self.loops, before, strict=True):
+            around.cost = cost + (around.cost - cost) * max(trips, 1)
+        effects = self._effects[id(parts.node)]
+        for name in effects.writes if effects is not None else ():
+            binding = self.lookup(name)
+            if isinstance(binding, Variable) and binding.object.default is None:
+                binding.object.default = FloatValue(FLOAT)
+
+    def _carried_now(self, node: c_ast.Node) -> _Carried:
+        """What the loop changes, in the objects that exist this time."""
+        found: _Carried = {}
+        for key, at, by in self._changes.get(id(node), ()):
+            obj = self.latest.get(key)
+            if obj is not None:
+                found[id(obj), at] = obj, at, by
+        return found
+
+    def _run_loop(
+        self,
+        parts: _LoopParts,
+        together: int | None,
+        carried: _Carried,
+        most: int | None = None,
+        foreseen: int | None = None,
+    ) -> tuple[int, int]:
+        """Runs a loop once; returns its trips and how many iterations form one basic block.
+
+        Args:
+            parts: of the loop.
+            together: that number where it is known.
+            carried: what the loop changes, to be marked as variable at the head of each block.
+            most: iterations to run, for a trial.
+            foreseen: how many there would be.
+        """
+        entry = self.mask
+        left = self.none_active()
+        name = _counter(parts.node)
+        loop = Loop(self.none_active(), self.none_active(), name)
+        self.loops.append(loop)
+        assumed = len(self.assumptions)
+        starts: list[int] = []
+        is_constant = not self._is_run_time(parts.node, parts.cond)
+        try:
+            while self.mask.any() and len(starts) != most:
+                if not (parts.first and not starts):
+                    going = self._going(parts, len(starts))
+                    if going is None:
+                        break
+                    if going is not self.mask:
+                        is_constant = False
+                        left = left | (self.mask & ~going)
+                        self.mask = going
+                        if not going.any():
+                            break
+                if together is not None and len(starts) % together == 0:
+                    self._mark_carried(carried, parts.node, together, len(starts))
+                starts.append(len(self.trace.items))
+                self.iteration(name, parts.step, parts.body, loop)
+        finally:
+            self.loops.pop()
+            del self.assumptions[assumed:]
+        alive = self.mask | left | loop.broken
+        self.mask = entry if (alive == entry).all() else alive
+        if together is None:
+            trips = len(starts) if foreseen is None else foreseen
+            cost = loop.cost * trips // max(len(starts), 1)
+            together = unrolled(trips, cost, parts.unroll, is_constant=is_constant)
+        self.trace.fence_between(starts[together::together])
+        return len(starts), together
+
+    def _going(self, parts: _LoopParts, trips: int) -> Mask | None:
+        """Threads that go on; None when the loop ends for all or was generalized."""
+        if parts.cond is None or trips >= self.max_trips:
+            self.generalized(parts.node, parts.cond, parts.step, parts.body)
+            return None
+        value = self.condition(self.evaluate(parts.cond))
+        if isinstance(value, Unknown) or value.terms:
+            self.generalized(parts.node, parts.cond, parts.step, parts.body)
+            return None
+        if isinstance(value.base, int):
+            return self.mask if value.base else None
+        going = self.mask & (value.base != 0)
+        return self.mask if going.sum() == self.mask.sum() else going
+
+    def _mark_carried(self, carried: _Carried, node: c_ast.Node, together: int, trip: int) -> None:
+        """Gives what the loop changes a form of its own: the compiler sees a variable there."""
+        for obj, at, advance in carried.values():
+            value = obj.cells.get(at)
+            number = value.offset if isinstance(value, Pointer) else value
+            if not isinstance(number, Int) or advance is None:
+                continue
+            alignment = power_of_two(advance * together) if advance else 1
+            before = form_of(number)
+            key = self.key(node, f"{obj.key}+{at}#{trip}")
+            form = sum_of(before, atom(key, alignment)) if trip == 0 else atom(key, alignment)
+            if trip and before.terms:
+                form = Form(form.terms, min(form.alignment, before.alignment))
+            marked = Int(number.base, number.type, number.terms, form)
+            if isinstance(value, Pointer):
+                self.store.set_cell(obj, at, replace(value, offset=marked))
+            else:
+                self.store.set_cell(obj, at, marked)
+
+    def _is_run_time(self, node: c_ast.Node, cond: c_ast.Node | None) -> bool:
+        """Whether the compiler cannot know the trip count: the header names what a launch sets."""
+        init = getattr(node, "init", None)
+        named = {n for part in (init, cond) if part is not None for n in self.names_in(part)}
+        return bool(named & {"threadIdx", "blockDim", "blockIdx", "gridDim"})
+
+
+def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:
+    """What a cell changes by each iteration; 0 when not by a constant, None for no number."""
+    if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
+        begin, end = begin.offset, end.offset
+    if not isinstance(begin, Int) or not isinstance(end, Int):
+        return None
+    if not isinstance(begin.base, int) or not isinstance(end.base, int):
+        change = np.unique(np.asarray(end.base) - np.asarray(begin.base))
+        if len(change) != 1 or begin.terms != end.terms:
+            return 0
+        total = int(change[0])
+    else:
+        total = end.base - begin.base
+    return total // trips if total % trips == 0 else 0
+
+
+def _counter(node: c_ast.Node) -> str:
+    init = getattr(node, "init", None)
+    if isinstance(init, c_ast.DeclList) and init.decls:
+        return init.decls[0].name or ""
+    if isinstance(init, c_ast.Decl):
+        return init.name or ""
+    if isinstance(init, c_ast.Assignment) and isinstance(init.lvalue, c_ast.ID):
+        return init.lvalue.name  # type: ignore[no-any-return]
+    return ""
