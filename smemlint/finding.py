@@ -38,12 +38,14 @@ class Fix:
         edits: none overlap.
         is_safe: it changes nothing but the cost; others are applied with `--unsafe-fixes` only.
         why_unsafe: what it changes besides; empty when safe.
+        after: the access as it was evaluated with the edits applied; reports draw its banks.
     """
 
     title: str
     edits: tuple[Edit, ...]
     is_safe: bool = False
     why_unsafe: str = ""
+    after: Access | None = None
 
 
 class Verdict(StrEnum):

@@ -151,7 +151,10 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """The table. `output-format` differs by command and is added by the command line."""
 
-FORMATS = {"check": ("full", "concise", "json"), "analyze": ("table", "json")}
+FORMATS = {
+    "check": ("full", "concise", "json", "sarif", "github", "gitlab", "junit", "html"),
+    "analyze": ("table", "json"),
+}
 
 
 def option_named(name: str) -> Option | None:

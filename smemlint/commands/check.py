@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.commands.inputs import prepare
     from smemlint.commands.output import write
     from smemlint.engine import check
+    from smemlint.report.run import said_of_run
 
     settings, sources, done = prepare(arguments)
     if done:
@@ -41,12 +42,13 @@ def run(arguments: argparse.Namespace) -> int:
         source = texts.get(path)
         return source.text if source is not None else _read(path)
 
-    report = _report(result, arguments.output_format, settings, text_of)
+    exit_code = _exit_code(result, settings)
+    report = _report(result, arguments, settings, text_of, exit_code)
     write(report, arguments.output_file)
-    print(_closing(result), file=sys.stderr)
+    print(said_of_run(result), file=sys.stderr)
     if settings.statistics:
         print(_statistics(result), file=sys.stderr)
-    return _exit_code(result, settings)
+    return exit_code
 
 
 def _exit_code(result: Result, settings: Settings) -> int:
@@ -62,36 +64,22 @@ def _exit_code(result: Result, settings: Settings) -> int:
 
 
 def _report(
-    result: Result, output_format: str, settings: Settings, text_of: Callable[[str], str]
+    result: Result,
+    arguments: argparse.Namespace,
+    settings: Settings,
+    text_of: Callable[[str], str],
+    exit_code: int,
 ) -> str:
-    if output_format == "json":
-        from smemlint.report.findings_json import findings_json
-
-        return findings_json(result)
-    if output_format == "concise":
-        from smemlint.report.concise import concise
-
-        return "\n".join(concise(f) for f in result.findings)
-    from smemlint.report.full import full
-    from smemlint.report.terminal import terminal
+    from smemlint.report.formats import rendered
+    from smemlint.report.run import Run, repository_root
+    from smemlint.report.terminal import Terminal, terminal
 
     term = terminal(settings.color)
-    return "\n\n".join(full(f, text_of, term) for f in result.findings)
-
-
-def _closing(result: Result) -> str:
-    from smemlint.finding import Severity
-
-    def plural(count: int, word: str) -> str:
-        return f"{count} {word}" + ("" if count == 1 else "s")
-
-    counts = [(result.count(s), str(s)) for s in reversed(Severity)]
-    found = ", ".join(plural(n, word) for n, word in counts if n) or "no findings"
-    return (
-        f"checked {plural(result.files, 'file')}: "
-        f"{result.decided} shared accesses decided, {result.undecided} not; "
-        f"{found} ({result.suppressed} suppressed)"
-    )
+    if arguments.output_file:
+        term = Terminal(colour=settings.color == "always")
+    root = repository_root(Path.cwd())
+    run = Run(result, settings.arch, text_of, exit_code, term, root)
+    return rendered(arguments.output_format, run)
 
 
 def _statistics(result: Result) -> str:

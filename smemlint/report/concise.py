@@ -1,8 +1,17 @@
-"""One line a finding: `path:line:column: CODE message`."""
+"""One line a finding: `path:line:column: CODE severity: message`."""
 
 from __future__ import annotations
 
-from smemlint.finding import Finding
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smemlint.finding import Finding
+    from smemlint.report.run import Run
+
+
+def render(run: Run) -> str:
+    """All findings."""
+    return "\n".join(run.terminal.visible(concise(f)) for f in run.result.findings)
 
 
 def concise(finding: Finding) -> str:

@@ -1,35 +1,42 @@
-"""Findings as JSON, version 1."""
+"""Findings as JSON, version 1; README.md beside this module documents every key."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
+from smemlint.fingerprint import fingerprints
 from smemlint.report.analysis_json import access_record, span_record
 
 if TYPE_CHECKING:
-    from smemlint.engine import Result
-    from smemlint.finding import Finding
+    from smemlint.finding import Finding, Fix, Measurement
+    from smemlint.report.run import Run
 
 VERSION = 1
+"""Raised when a key changes its meaning or goes; new keys may come without."""
 
 
-def findings_json(result: Result) -> str:
+def render(run: Run) -> str:
     """The whole run."""
+    result = run.result
+    prints = fingerprints(result.findings, run.text_of)
     document = {
         "version": VERSION,
-        "findings": [_record(f) for f in result.findings],
+        "arch": run.arch,
+        "findings": [_record(f, p) for f, p in zip(result.findings, prints, strict=True)],
         "summary": {
             "files": result.files,
             "accesses_decided": result.decided,
             "accesses_not_decided": result.undecided,
             "suppressed": result.suppressed,
+            "exit_code": run.exit_code,
         },
     }
     return json.dumps(document, indent=1)
 
 
-def _record(finding: Finding) -> dict[str, Any]:
+def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
+    measured = finding.measurement
     return {
         "code": finding.code,
         "name": finding.name,
@@ -40,5 +47,28 @@ def _record(finding: Finding) -> dict[str, Any]:
         "notes": list(finding.notes),
         "help": finding.help or None,
         "related": [{**span_record(s), "message": said} for s, said in finding.related],
+        "fingerprint": fingerprint,
+        "fix": _fix(finding.fix) if finding.fix is not None else None,
+        "measurement": _measurement(measured) if measured is not None else None,
         "access": access_record(finding.access) if finding.access is not None else None,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "title": fix.title,
+        "safe": fix.is_safe,
+        "why_unsafe": fix.why_unsafe or None,
+        "edits": [{**span_record(e.span), "text": e.text} for e in fix.edits],
+    }
+
+
+def _measurement(measurement: Measurement) -> dict[str, Any]:
+    return {
+        "verdict": str(measurement.verdict),
+        "predicted": measurement.predicted,
+        "measured": measurement.measured,
+        "spread": measurement.spread,
+        "device": measurement.device,
+        "reason": measurement.reason or None,
     }

@@ -2,83 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Finding, Severity
+from smemlint.report.diff import changes
+from smemlint.report.frame import Mark, frame
+from smemlint.report.run import advice, said_of_measurement
 from smemlint.report.strip import bank_strip
+from smemlint.source import lines_of
 
 if TYPE_CHECKING:
-    from smemlint.facts import Span
+    from smemlint.report.diff import Change
+    from smemlint.report.run import Run
     from smemlint.report.terminal import Terminal
 
 _STYLES = {Severity.NOTE: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+_MOST_NOTES = 6
+
+
+def render(run: Run) -> str:
+    """All findings, with an empty line between them."""
+    return "\n\n".join(full(f, run.text_of, run.terminal) for f in run.result.findings)
 
 
 def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str:
     """One finding as a frame."""
-    style = _STYLES[finding.severity]
-    head = f"{finding.code} {finding.name}"
-    lines = [f"{term.paint(head, 'bold', style)}: {term.paint(finding.message, 'bold')}"]
-    span = finding.span
-    shown = [(span, "", "^")]
-    shown += [(s, said, "-") for s, said in finding.related if s.path == span.path]
-    shown.sort(key=lambda item: item[0])
-    width = max(len(str(s.line)) for s, _, _ in shown)
-    margin = " " * (width + 1)
-    lines.append(f"{margin[:-1]}{term.paint('-->', 'blue')} {span.path}:{span.line}:{span.column}")
-    lines.append(f"{margin}{term.paint('|', 'blue')}")
-    source = text_of(span.path).splitlines()
-    previous = 0
-    for place, said, mark in shown:
-        if previous and place.line > previous + 1:
-            lines.append(f"{margin[:-1]}{term.paint('...', 'blue')}")
-        lines += _frame(place, said, mark, source, width, term, style)
-        previous = place.line
-    lines.append(f"{margin}{term.paint('|', 'blue')}")
-    strip = bank_strip(finding.access, term) if finding.code == "SML101" else ""
-    for label, text in _footer(finding, strip):
-        lines.append(f"{margin}{term.paint('=', 'blue')} {term.paint(label + ':', 'bold')} {text}")
+    span, style = finding.span, _STYLES[finding.severity]
+    marks = [Mark(span, "", "^", style)]
+    marks += [Mark(s, said, "-", "blue") for s, said in finding.related if s.path == span.path]
+    changed = _changes(finding, text_of)
+    numbers = [m.span.end_line for m in marks] + [c.line + len(c.before) for c in changed]
+    width = len(str(max(numbers)))
+    gap, bar = " " * width, term.paint("|", "blue")
+    head = term.paint(f"{finding.code} {finding.name}", "bold", style)
+    place = term.visible(f"{span.path}:{span.line}:{span.column}")
+    lines = [
+        f"{head}: {term.paint(term.visible(finding.message), 'bold')}",
+        f"{gap}{term.paint('-->', 'blue')} {place}",
+        f"{gap} {bar}",
+        *frame(marks, lines_of(text_of(span.path)), width, term),
+        f"{gap} {bar}",
+    ]
+    for label, text in _footer(finding, term):
+        lines += _row(label, text, gap, term)
+    lines += _diff(changed, span.path, width, term)
+    if finding.access is not None:
+        lines += _row("more", f"smemlint rule {finding.code}", gap, term)
     return "\n".join(lines)
 
 
-def _frame(
-    place: Span,
-    said: str,
-    mark: str,
-    source: list[str],
-    width: int,
-    term: Terminal,
-    style: str,
-) -> list[str]:
-    if not 0 < place.line <= len(source):
+def _changes(finding: Finding, text_of: Callable[[str], str]) -> list[Change]:
+    if finding.fix is None:
         return []
-    text = source[place.line - 1]
-    end = place.end_column if place.end_line == place.line else len(text.rstrip()) + 1
-    lead = "".join(c if c == "\t" else " " for c in text[: place.column - 1])
-    bar = term.paint("|", "blue")
-    number = term.paint(f"{place.line:>{width}}", "blue")
-    under = mark * max(end - place.column, 1)
-    colour = style if mark == "^" else "blue"
-    tail = f" {said}" if said else ""
-    return [
-        f"{number} {bar} {text.rstrip()}",
-        f"{' ' * width} {bar} {lead}{term.paint(under + tail, colour)}",
-    ]
+    edits = finding.fix.edits
+    paths = dict.fromkeys(e.span.path for e in edits)
+    return [c for path in paths for c in changes(edits, path, text_of(path))]
 
 
-def _footer(finding: Finding, strip: str) -> list[tuple[str, str]]:
-    rows = []
+def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
+    strip = bank_strip(finding.access, term) if finding.code == "SML101" else ""
     if strip:
-        rows.append(("banks", strip))
-    for i, note in enumerate(finding.notes[:6]):
-        rows.append(("proof" if i == 0 and finding.access is not None else "note", note))
-    if len(finding.notes) > 6:
-        rows.append(("note", f"and {len(finding.notes) - 6} more"))
+        yield "banks", strip
+    for i, note in enumerate(finding.notes[:_MOST_NOTES]):
+        yield "proof" if i == 0 and finding.access is not None else "note", note
+    if len(finding.notes) > _MOST_NOTES:
+        yield "note", f"and {len(finding.notes) - _MOST_NOTES} more"
     if finding.certainty is not None:
-        rows.append(("certainty", str(finding.certainty)))
-    if finding.help:
-        rows.append(("help", finding.help))
-    if finding.access is not None:
-        rows.append(("more", f"smemlint rule {finding.code}"))
-    return rows
+        yield "certainty", str(finding.certainty)
+    if finding.measurement is not None:
+        yield "measured", said_of_measurement(finding.measurement)
+    if advice(finding):
+        yield "help", advice(finding)
+
+
+def _row(label: str, text: str, gap: str, term: Terminal) -> list[str]:
+    """`= label: text`, wrapped at the width of the window."""
+    first, *rest = _wrapped(term.visible(text), term.width - len(gap) - len(label) - 5, label)
+    head = f"{gap} {term.paint('=', 'blue')} {term.paint(label + ':', 'bold')} {first}"
+    return [head, *(f"{gap}   {' ' * len(label)}  {line}" for line in rest)]
+
+
+def _wrapped(text: str, width: int, label: str) -> list[str]:
+    if width < 20 or label == "banks":
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}" if lines[-1] else word
+    return lines
+
+
+def _diff(changed: Sequence[Change], path: str, width: int, term: Terminal) -> Iterator[str]:
+    for change in changed:
+        if change.path != path:
+            yield f"{' ' * width}{term.paint('-->', 'blue')} {term.visible(change.path)}"
+        for sign, style, lines in (("-", "red", change.before), ("+", "green", change.after)):
+            for number, text in enumerate(lines, change.line):
+                label = term.paint(f"{number:>{width}}", "blue")
+                yield f"{label} {term.paint(f'{sign} {term.visible(text.rstrip())}', style)}"

@@ -1,13 +1,15 @@
-"""Colour and glyphs: what a terminal can show."""
+"""What a terminal can show: colour, glyphs, width."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_FALSE = ("", "0", "false", "no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +19,13 @@ class Terminal:
     Attributes:
         colour: escape sequences are wanted.
         unicode: block glyphs can be written.
+        width: columns to wrap text at; 0 where lines are left whole, since no person reads them in
+            a window.
     """
 
     colour: bool = False
     unicode: bool = True
+    width: int = 0
 
     def paint(self, text: str, *styles: str) -> str:
         """The text in bold, red, ..., where colour is wanted."""
@@ -29,13 +34,53 @@ class Terminal:
         codes = ";".join(_CODES[s] for s in styles)
         return f"\x1b[{codes}m{text}\x1b[0m"
 
+    def visible(self, text: str) -> str:
+        """The text with a sign in place of each control character but the tab.
 
-def terminal(color: str = "auto", stream: TextIO | None = None) -> Terminal:
-    """The terminal of a stream; `auto` honours NO_COLOR, FORCE_COLOR and whether it is one."""
+        Linted text must not be able to steer the reader's terminal.
+        """
+        return "".join(c if c == "\t" or c.isprintable() else self._sign(c) for c in text)
+
+    def _sign(self, character: str) -> str:
+        code = ord(character)
+        if not self.unicode:
+            return "?"
+        return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
+
+
+def terminal(
+    color: str = "auto", stream: TextIO | None = None, env: Mapping[str, str] | None = None
+) -> Terminal:
+    """The terminal behind a stream.
+
+    Args:
+        color: `always`, `never`, or `auto`: what the environment and the stream say.
+        stream: standard output by default.
+        env: environment variables; the process's by default.
+    """
     stream = stream or sys.stdout
-    wanted = color == "always"
-    if color == "auto":
-        forced = bool(os.environ.get("FORCE_COLOR"))
-        wanted = not os.environ.get("NO_COLOR") and (forced or stream.isatty())
-    encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
-    return Terminal(wanted, encoding.startswith("utf"))
+    env = os.environ if env is None else env
+    is_window = stream.isatty()
+    colour = color == "always" or (color == "auto" and _wants_colour(env, is_window))
+    encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "").replace("_", "")
+    return Terminal(colour, encoding.startswith("utf"), _columns(env, stream) if is_window else 0)
+
+
+def _wants_colour(env: Mapping[str, str], is_window: bool) -> bool:
+    """no-color.org first, then what forces colour, then bixense.com/clicolors and the stream."""
+    if env.get("NO_COLOR"):
+        return False
+    if any(env.get(name, "").lower() not in _FALSE for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return is_window and env.get("CLICOLOR") != "0" and env.get("TERM") != "dumb"
+
+
+def _columns(env: Mapping[str, str], stream: TextIO) -> int:
+    """Columns of the window; under 60 wrapped text is harder to read than text that is cut."""
+    given = env.get("COLUMNS", "")
+    if given.isdecimal():
+        return max(int(given), 60)
+    try:
+        return max(os.get_terminal_size(stream.fileno()).columns, 60)
+    except (OSError, ValueError):
+        return 80

@@ -1,0 +1,91 @@
+"""What every format of `smemlint check` is made of, and the words that formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Severity, Verdict
+
+if TYPE_CHECKING:
+    from smemlint.engine import Result
+    from smemlint.finding import Finding, Fix, Measurement
+    from smemlint.report.terminal import Terminal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One run of `smemlint check`, ready to be reported.
+
+    Attributes:
+        result: what was found.
+        arch: the target, e.g. `sm_90`.
+        text_of: the text of a file by its path.
+        exit_code: what the program is about to exit with.
+        terminal: what the reader's terminal can show; formats for tools do not ask.
+        root: absolute directory that paths for tools are relative to.
+    """
+
+    result: Result
+    arch: str
+    text_of: Callable[[str], str]
+    exit_code: int
+    terminal: Terminal
+    root: Path
+
+    def relative(self, path: str) -> str:
+        """A path from the root, with forward slashes; absolute where it lies outside."""
+        absolute = Path(path).absolute()
+        resolved = absolute if ".." not in absolute.parts else absolute.resolve()
+        if resolved.is_relative_to(self.root):
+            return resolved.relative_to(self.root).as_posix()
+        return resolved.as_posix()
+
+
+def repository_root(start: Path) -> Path:
+    """The repository that a directory belongs to; outside of any, the directory itself."""
+    start = start.absolute()
+    return next((p for p in (start, *start.parents) if (p / ".git").exists()), start)
+
+
+def said_of_measurement(measurement: Measurement) -> str:
+    """One line on what the hardware said, e.g. `32 wavefronts on NVIDIA H200, sm_90: confirmed`."""
+    if measurement.measured is None:
+        return f"not replayable on {measurement.device}: {measurement.reason}"
+    spread = f" (+/- {measurement.spread:.2g})" if measurement.spread else ""
+    figure = f"{measurement.measured:.4g} wavefronts{spread} on {measurement.device}"
+    if measurement.verdict is Verdict.REFUTED:
+        return f"{figure}: refuted, {measurement.predicted} were predicted"
+    return f"{figure}: {measurement.verdict}"
+
+
+def said_of_fix(fix: Fix) -> str:
+    """One line on a fix and on what it takes to apply it."""
+    if fix.is_safe:
+        return f"{fix.title} (--fix applies it)"
+    why = f": {fix.why_unsafe}" if fix.why_unsafe else ""
+    return f"{fix.title} (--fix --unsafe-fixes applies it{why})"
+
+
+def advice(finding: Finding) -> str:
+    """What to write instead, in one line; empty when nothing was verified."""
+    if finding.fix is not None:
+        return said_of_fix(finding.fix)
+    return finding.help
+
+
+def said_of_run(result: Result) -> str:
+    """The closing line."""
+
+    def plural(count: int, word: str) -> str:
+        return f"{count} {word}" + ("" if count == 1 else "s")
+
+    counts = [(result.count(s), str(s)) for s in reversed(Severity)]
+    found = ", ".join(plural(n, word) for n, word in counts if n) or "no findings"
+    return (
+        f"checked {plural(result.files, 'file')}: "
+        f"{result.decided} shared accesses decided, {result.undecided} not; "
+        f"{found} ({result.suppressed} suppressed)"
+    )
