@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.finding import Finding, Severity
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
-from smemlint.report.run import advice, said_of_measurement
+from smemlint.report.run import advice, labelled_notes, said_of_measurement
 from smemlint.report.strip import bank_strip
 from smemlint.source import lines_of
 
@@ -64,8 +64,7 @@ def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
     strip = bank_strip(finding.access, term) if finding.code == "SML101" else ""
     if strip:
         yield "banks", strip
-    for i, note in enumerate(finding.notes[:_MOST_NOTES]):
-        yield "proof" if i == 0 and finding.access is not None else "note", note
+    yield from labelled_notes(finding)[:_MOST_NOTES]
     if len(finding.notes) > _MOST_NOTES:
         yield "note", f"and {len(finding.notes) - _MOST_NOTES} more"
     if finding.certainty is not None:

@@ -69,6 +69,15 @@ def said_of_fix(fix: Fix) -> str:
     return f"{fix.title} (--fix --unsafe-fixes applies it{why})"
 
 
+def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
+    """The notes, each as `proof` (what the rule saw of an access) or `note` (what was assumed)."""
+    access = finding.access
+    is_proved = access is not None and not set(finding.notes[:1]) & set(access.assumptions)
+    return [
+        ("proof" if i == 0 and is_proved else "note", note) for i, note in enumerate(finding.notes)
+    ]
+
+
 def advice(finding: Finding) -> str:
     """What to write instead, in one line; empty when nothing was verified."""
     if finding.fix is not None:

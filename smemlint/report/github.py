@@ -1,0 +1,53 @@
+"""Workflow commands that GitHub Actions turns into annotations.
+
+Ten of a kind are shown beside the code in a step; the log has them all. The escapes are those of
+`actions/toolkit`, `command.ts`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Severity
+from smemlint.report.run import advice, said_of_measurement
+
+if TYPE_CHECKING:
+    from smemlint.finding import Finding
+    from smemlint.report.run import Run
+
+_COMMANDS = {Severity.NOTE: "notice", Severity.WARNING: "warning", Severity.ERROR: "error"}
+
+
+def render(run: Run) -> str:
+    """One command a finding."""
+    return "\n".join(_annotation(f, run) for f in run.result.findings)
+
+
+def _annotation(finding: Finding, run: Run) -> str:
+    span = finding.span
+    properties = {"file": run.relative(span.path), "line": str(span.line)}
+    if span.end_line == span.line:  # GitHub takes columns for one line only
+        properties |= {"col": str(span.column), "endColumn": str(span.end_column)}
+    properties["endLine"] = str(span.end_line)
+    properties["title"] = f"{finding.code} {finding.name}"
+    shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[finding.severity]} {shown}::{_data(_message(finding))}"
+
+
+def _message(finding: Finding) -> str:
+    lines = [finding.message, *finding.notes]
+    if finding.certainty is not None:
+        lines.append(f"certainty: {finding.certainty}")
+    if finding.measurement is not None:
+        lines.append(f"measured: {said_of_measurement(finding.measurement)}")
+    if advice(finding):
+        lines.append(f"help: {advice(finding)}")
+    return "\n".join(lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

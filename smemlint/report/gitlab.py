@@ -1,0 +1,45 @@
+"""GitLab's Code Quality report, a subset of Code Climate's.
+
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from smemlint.finding import Severity
+from smemlint.fingerprint import fingerprints
+
+if TYPE_CHECKING:
+    from smemlint.finding import Finding
+    from smemlint.report.run import Run
+
+_SEVERITIES = {Severity.NOTE: "info", Severity.WARNING: "major", Severity.ERROR: "critical"}
+
+
+def render(run: Run) -> str:
+    """All findings as one array."""
+    findings = run.result.findings
+    prints = fingerprints(findings, run.text_of)
+    issues = [_issue(f, p, run) for f, p in zip(findings, prints, strict=True)]
+    return json.dumps(issues, indent=1)
+
+
+def _issue(finding: Finding, fingerprint: str, run: Run) -> dict[str, Any]:
+    span, path = finding.span, run.relative(finding.span.path)
+    place = f"{path}\0{fingerprint}"  # fingerprints have no path, and GitLab wants them unique
+    return {
+        "description": f"{finding.code}: {finding.message}",
+        "check_name": finding.name,
+        "fingerprint": hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+        "severity": _SEVERITIES[finding.severity],
+        "location": {
+            "path": path,
+            "positions": {
+                "begin": {"line": span.line, "column": span.column},
+                "end": {"line": span.end_line, "column": span.end_column},
+            },
+        },
+    }

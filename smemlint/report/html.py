@@ -1,0 +1,165 @@
+"""A report to read in a browser: one file, nothing loaded from elsewhere, dark and light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint import __version__
+from smemlint.report.bankmap import HATCH, bank_map, most_words
+from smemlint.report.diff import changes
+from smemlint.report.run import advice, labelled_notes, said_of_measurement, said_of_run
+from smemlint.report.terminal import Terminal
+from smemlint.source import lines_of
+
+if TYPE_CHECKING:
+    from smemlint.facts import Access, Span
+    from smemlint.finding import Finding
+    from smemlint.report.run import Run
+
+_PLAIN = Terminal()
+
+
+def render(run: Run) -> str:
+    """The page."""
+    style = (Path(__file__).parent / "html.css").read_text(encoding="utf-8")
+    title = "smemlint: shared-memory accesses"
+    return "\n".join(
+        (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>",
+            HATCH,
+            f"<header><h1>{title}</h1>",
+            f"<p>{_code(said_of_run(run.result))}</p>",
+            f"<p class='quiet'>smemlint {__version__}, target {escape(run.arch)}</p></header>",
+            *_contents(run.result.findings),
+            *(_article(i, f, run) for i, f in enumerate(run.result.findings)),
+            "</body>\n</html>",
+        )
+    )
+
+
+def _contents(findings: Sequence[Finding]) -> Iterator[str]:
+    """One row a finding, which leads to it."""
+    if not findings:
+        return
+    yield "<table><thead><tr><th>place<th>rule<th>severity<th>what<th>certainty</thead><tbody>"
+    for i, finding in enumerate(findings):
+        place = escape(f"{finding.span.path}:{finding.span.line}")
+        yield (
+            f"<tr><td><a href='#f{i}'>{place}</a><td>{finding.code} {finding.name}"
+            f"<td>{_badge(finding)}<td>{_code(finding.message)}<td>{finding.certainty or ''}"
+        )
+    yield "</tbody></table>"
+
+
+def _article(number: int, finding: Finding, run: Run) -> str:
+    span = finding.span
+    place = escape(f"{span.path}:{span.line}:{span.column}")
+    parts = [
+        f"<article id='f{number}'><h2>{_badge(finding)} {_code(finding.message)}</h2>",
+        f"<p class='quiet'>{place} &middot; {finding.code} {finding.name}</p>",
+        f"<pre>{_excerpt(finding, run)}</pre>",
+        *_maps(finding),
+        f"<dl>{''.join(_facts(finding))}</dl>",
+        *_diff(finding, run),
+        "</article>",
+    ]
+    return "\n".join(parts)
+
+
+def _badge(finding: Finding) -> str:
+    return f"<span class='badge {finding.severity}'>{finding.severity}</span>"
+
+
+def _facts(finding: Finding) -> Iterator[str]:
+    for label, note in labelled_notes(finding):
+        yield _row(label, note)
+    if finding.certainty is not None:
+        yield _row("certainty", str(finding.certainty))
+    if finding.measurement is not None:
+        yield _row("measured", said_of_measurement(finding.measurement))
+    if advice(finding):
+        yield _row("help", advice(finding))
+    yield _row("more", f"`smemlint rule {finding.code}`")
+
+
+def _row(label: str, text: str) -> str:
+    return f"<dt>{label}</dt><dd>{_code(text)}</dd>"
+
+
+def _code(text: str) -> str:
+    """Escaped text; what stands in backticks is code."""
+    pieces = escape(_PLAIN.visible(text)).split("`")
+    if len(pieces) % 2 == 0:
+        return "`".join(pieces)
+    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(pieces))
+
+
+# ---- source
+
+
+def _excerpt(finding: Finding, run: Run) -> str:
+    """The lines of the finding and of the array's declaration, with what they say marked."""
+    lines = lines_of(run.text_of(finding.span.path))
+    marks = [s for s, _ in finding.related if s.path == finding.span.path]
+    shown: list[str] = []
+    previous = 0
+    for span in sorted((finding.span, *marks)):
+        if not 0 < span.line <= len(lines) or span.line <= previous:
+            continue
+        if previous and span.line > previous + 1:
+            shown.append("<span class='quiet'>  ...</span>")
+        shown.append(_line(span, lines[span.line - 1], is_finding=span == finding.span))
+        previous = span.line
+    return "\n".join(shown)
+
+
+def _line(span: Span, text: str, *, is_finding: bool) -> str:
+    end = span.end_column - 1 if span.end_line == span.line else len(text)
+    pieces = text[: span.column - 1], text[span.column - 1 : end], text[end:]
+    before, marked, after = (escape(_PLAIN.visible(p)) for p in pieces)
+    mark = "mark" if is_finding else "u"
+    number = f"<span class='quiet'>{span.line:>4} | </span>"
+    return f"{number}{before}<{mark}>{marked}</{mark}>{after.rstrip()}"
+
+
+def _diff(finding: Finding, run: Run) -> Iterator[str]:
+    if finding.fix is None:
+        return
+    rows = []
+    for path in dict.fromkeys(e.span.path for e in finding.fix.edits):
+        for change in changes(finding.fix.edits, path, run.text_of(path)):
+            for tag, sign, lines in (("del", "-", change.before), ("ins", "+", change.after)):
+                for number, text in enumerate(lines, change.line):
+                    line = escape(_PLAIN.visible(text.rstrip()))
+                    rows.append(f"<{tag}>{number:>4} {sign} {line}</{tag}>")
+    yield "<pre>" + "\n".join(rows) + "</pre>"
+
+
+# ---- banks
+
+
+def _maps(finding: Finding) -> Iterator[str]:
+    """The banks as they are, and beside them as they are with the fix."""
+    after = finding.fix.after if finding.fix is not None else None
+    if finding.code != "SML101" and after is None:
+        return
+    drawn = [(said, a) for said, a in (("now", finding.access), ("with the fix", after)) if a]
+    if any(access.worst is None for _, access in drawn) or not drawn:
+        return
+    highest = max(most_words(a, a.worst) for _, a in drawn if a.worst is not None)
+    yield "<div class='maps'>" + "".join(_figure(s, a, highest) for s, a in drawn) + "</div>"
+
+
+def _figure(said: str, access: Access, highest: int) -> str:
+    worst = access.worst
+    assert worst is not None
+    ideal = max(worst.ideal, worst.profiler_ideal)
+    plural = "s" if worst.wavefronts != 1 else ""
+    figure = f"{said}: {worst.wavefronts} wavefront{plural}, {ideal} at best"
+    drawing = bank_map(access, worst, highest)
+    return f"<figure><figcaption>{figure}</figcaption>{drawing}</figure>"

@@ -1,0 +1,235 @@
+"""SARIF 2.1.0, with what GitHub code scanning asks for besides.
+
+The schema: https://docs.oasis-open.org/sarif/sarif/v2.1.0; GitHub's demands: its documentation,
+"SARIF support for code scanning". Regions are in Unicode code points, from 1, the end exclusive.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from smemlint import __version__
+from smemlint.fingerprint import VERSION, fingerprints
+from smemlint.registry import entries
+from smemlint.report.run import said_of_fix, said_of_measurement
+
+if TYPE_CHECKING:
+    from smemlint.facts import Span
+    from smemlint.finding import Finding, Fix
+    from smemlint.registry import Entry
+    from smemlint.report.run import Run
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+BASE = "%SRCROOT%"
+"""The name that code-scanning services know for the root of the repository."""
+
+
+def render(run: Run) -> str:
+    """The run as one SARIF log; what is suppressed is in it, with its justification."""
+    shown = (*run.result.findings, *run.result.hidden)
+    rules = _rules(shown)
+    index = {rule["id"]: i for i, rule in enumerate(rules)}
+    prints = fingerprints(shown, run.text_of)
+    results = [_result(f, p, index[f.code], run) for f, p in zip(shown, prints, strict=True)]
+    log = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "smemlint",
+                        "version": __version__,
+                        "semanticVersion": __version__,
+                        "rules": rules,
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "originalUriBaseIds": {BASE: {"uri": _directory_uri(run.root)}},
+                "invocations": [
+                    {
+                        "executionSuccessful": not run.result.crashed,
+                        "exitCode": run.exit_code,
+                    }
+                ],
+                "properties": {"arch": run.arch},
+                "results": results,
+            }
+        ],
+    }
+    return json.dumps(log, indent=1)
+
+
+# ---- rules
+
+
+def _rules(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Every rule there is, and notices of the tool itself that were given."""
+    described = {e.rule.code: _rule(e) for e in entries()}
+    for finding in findings:
+        described.setdefault(finding.code, _notice(finding))
+    return [described[code] for code in sorted(described)]
+
+
+def _rule(entry: Entry) -> dict[str, Any]:
+    rule = entry.rule
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": _sentence(rule.summary)},
+        "fullDescription": {"text": _plain(_section(entry.page, "What it does"))},
+        "help": {"text": _plain(entry.page), "markdown": entry.page},
+        "defaultConfiguration": {"level": str(rule.severity)},
+        "properties": {
+            "tags": ["gpu", "shared-memory"],
+            "precision": "very-high",
+            "problem.severity": _github_severity(str(rule.severity)),
+        },
+    }
+
+
+def _notice(finding: Finding) -> dict[str, Any]:
+    text = _sentence(finding.name.replace("-", " "))
+    return {
+        "id": finding.code,
+        "name": finding.name,
+        "shortDescription": {"text": text},
+        "fullDescription": {"text": text},
+        "help": {"text": text},
+        "defaultConfiguration": {"level": str(finding.severity)},
+    }
+
+
+def _github_severity(level: str) -> str:
+    return "recommendation" if level == "note" else level
+
+
+def _section(page: str, title: str) -> str:
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    return found[1].strip() if found is not None else ""
+
+
+def _plain(markdown: str) -> str:
+    """Markdown as plain text: no marks, paragraphs in one line each, code as it is."""
+    pieces = re.split(r"^```\w*\n(.*?)^```\n?", markdown, flags=re.M | re.S)
+    for i in range(0, len(pieces), 2):
+        text = re.sub(r"^#+ (.*)$", r"\1\n", pieces[i], flags=re.M)
+        text = re.sub(r"(?<=\S)\n(?=[^\s\-|#])", " ", text)
+        pieces[i] = re.sub(r"[`*]", "", text)
+    return re.sub(r"\n{3,}", "\n\n", "".join(pieces)).strip()
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+# ---- results
+
+
+def _result(finding: Finding, fingerprint: str, rule: int, run: Run) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": str(finding.severity),
+        "message": {"text": _message(finding)},
+        "locations": [_location(finding.span, run)],
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{fingerprint}:1",
+            f"smemlint/v{VERSION}": fingerprint,
+        },
+    }
+    if finding.related:
+        record["relatedLocations"] = [
+            {"id": i, **_location(span, run), "message": {"text": _sentence(said)}}
+            for i, (span, said) in enumerate(finding.related, 1)
+        ]
+    if finding.fix is not None:
+        record["fixes"] = [_fix(finding.fix, run)]
+    if finding.suppression is not None:
+        suppression = {"kind": finding.suppression.kind, "status": "accepted"}
+        if finding.suppression.reason:
+            suppression["justification"] = finding.suppression.reason
+        record["suppressions"] = [suppression]
+    properties = _properties(finding)
+    if properties:
+        record["properties"] = properties
+    return record
+
+
+def _message(finding: Finding) -> str:
+    parts = [finding.message, *finding.notes]
+    if finding.fix is not None:
+        parts.append(said_of_fix(finding.fix))
+    elif finding.help:
+        parts.append(finding.help)
+    if finding.measurement is not None:
+        parts.append(f"measured: {said_of_measurement(finding.measurement)}")
+    return "\n".join(_sentence(p) for p in parts)
+
+
+def _properties(finding: Finding) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if finding.certainty is not None:
+        found["certainty"] = str(finding.certainty)
+    if finding.access is not None and finding.access.worst is not None:
+        worst = finding.access.worst
+        found["wavefronts"] = worst.wavefronts
+        found["ideal"] = max(worst.ideal, worst.profiler_ideal)
+    if finding.measurement is not None:
+        found["measurement"] = str(finding.measurement.verdict)
+    return found
+
+
+def _fix(fix: Fix, run: Run) -> dict[str, Any]:
+    paths = dict.fromkeys(e.span.path for e in fix.edits)
+    return {
+        "description": {"text": _sentence(fix.title)},
+        "artifactChanges": [
+            {
+                "artifactLocation": _artifact(path, run),
+                "replacements": [
+                    {"deletedRegion": _region(e.span), "insertedContent": {"text": e.text}}
+                    for e in fix.edits
+                    if e.span.path == path
+                ],
+            }
+            for path in paths
+        ],
+    }
+
+
+# ---- places
+
+
+def _location(span: Span, run: Run) -> dict[str, Any]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": _artifact(span.path, run),
+            "region": _region(span),
+        }
+    }
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+
+
+def _artifact(path: str, run: Run) -> dict[str, str]:
+    relative = run.relative(path)
+    if relative.startswith("/"):
+        return {"uri": f"file://{quote(relative)}"}
+    return {"uri": quote(relative), "uriBaseId": BASE}
+
+
+def _directory_uri(path: Path) -> str:
+    return path.as_uri().rstrip("/") + "/"
