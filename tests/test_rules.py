@@ -59,6 +59,35 @@ def test_pages_have_all_sections(found):
     assert found.page.startswith(f"# {found.rule.code} {found.rule.name}\n")
 
 
+def code_blocks(page: str, section: str) -> list[str]:
+    body = re.search(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    assert body is not None
+    return re.findall(r"^```\w+\n(.*?)^```$", body[1], re.M | re.S)
+
+
+def statements(text: str) -> list[str]:
+    """Lines without comments and layout; a line of nothing but dots or a comment says nothing."""
+    bare = (re.sub(r"\s+", "", re.sub(r"(//|#(?!\w)).*", "", line)) for line in text.splitlines())
+    return [line for line in bare if line and set(line) != {"."}]
+
+
+def holds_in_order(whole: list[str], part: list[str]) -> bool:
+    lines = iter(whole)
+    return all(line in lines for line in part)
+
+
+@pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
+def test_the_examples_of_a_page_are_its_kernels(found):
+    """Each line of an example stands, in that order, in a kernel that the tests above check."""
+    for section, pattern in (("Example", "bad*.*"), ("Use instead", "good*.*")):
+        blocks = code_blocks(found.page, section)
+        assert blocks, f"{section} shows no code"
+        kernels = [statements(k.read_text()) for k in sorted(found.folder.glob(pattern))]
+        for block in blocks:
+            assert statements(block)
+            assert any(holds_in_order(kernel, statements(block)) for kernel in kernels), block
+
+
 def test_the_advised_padding_heals_the_bad_kernel(smemlint, tmp_path):
     bad = (entry("SML101").folder / "bad.cu").read_text()
     (tmp_path / "k.cu").write_text(bad.replace("tile[32][32]", "tile[32][33]"))
