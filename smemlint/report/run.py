@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.finding import Severity, Verdict
+from smemlint.finding import Severity
 
 if TYPE_CHECKING:
     from smemlint.engine import Result
@@ -51,14 +51,17 @@ def repository_root(start: Path) -> Path:
 
 
 def said_of_measurement(measurement: Measurement) -> str:
-    """One line on what the hardware said, e.g. `32 wavefronts on NVIDIA H200, sm_90: confirmed`."""
+    """One line on what the hardware said.
+
+    E.g. `predicted 32, measured 32.0 (NVIDIA H200, sm_90): confirmed`.
+    """
     if measurement.measured is None:
         return f"not replayable on {measurement.device}: {measurement.reason}"
-    spread = f" (+/- {measurement.spread:.2g})" if measurement.spread else ""
-    figure = f"{measurement.measured:.4g} wavefronts{spread} on {measurement.device}"
-    if measurement.verdict is Verdict.REFUTED:
-        return f"{figure}: refuted, {measurement.predicted} were predicted"
-    return f"{figure}: {measurement.verdict}"
+    spread = f" +/- {measurement.spread:.2g}" if measurement.spread else ""
+    return (
+        f"predicted {measurement.predicted}, measured {measurement.measured:.1f}{spread} "
+        f"({measurement.device}): {measurement.verdict}"
+    )
 
 
 def said_of_fix(fix: Fix) -> str:

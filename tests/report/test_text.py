@@ -37,7 +37,7 @@ SML101 bank-conflict: 32-way bank conflict reading `tile`
   = proof: warp 0: 32 lanes reach 32 words in 1 bank, 32 wavefronts instead of 1
   = note: block (32, 32, 1) (launch at k.cu:9)
   = certainty: assumed
-  = measured: 32 wavefronts (+/- 0.25) on NVIDIA H200, sm_90: confirmed
+  = measured: predicted 32, measured 32.0 +/- 0.25 (NVIDIA H200, sm_90): confirmed
   = help: pad the rows of `tile` to 33 elements (--fix --unsafe-fixes applies it: 128 bytes more shared memory)
 2 -   __shared__ float tile[32][32];
 2 +   __shared__ float tile[32][33];
@@ -158,11 +158,11 @@ def test_a_fix_shows_the_lines_that_it_changes(edits, expected):
     [
         (
             Measurement(Verdict.CONFIRMED, 32, 32.0, 0.0, "H200"),
-            "32 wavefronts on H200: confirmed",
+            "predicted 32, measured 32.0 (H200): confirmed",
         ),
         (
             Measurement(Verdict.REFUTED, 4, 2.04, 0.1, "H200"),
-            "2.04 wavefronts (+/- 0.1) on H200: refuted, 4 were predicted",
+            "predicted 4, measured 2.0 +/- 0.1 (H200): refuted",
         ),
         (
             Measurement(Verdict.NOT_REPLAYABLE, 4, None, 0.0, "H200", "addresses are symbolic"),

@@ -196,7 +196,10 @@ def test_github_annotations():
         "::not fully analysed: `column`, 1 undecided%0Aline 6: a value read from global memory"
     )
     assert warning.startswith("::warning file=k.cu,line=5,col=22,endColumn=42,endLine=5,")
-    assert "%0Ameasured: 32 wavefronts (+/- 0.25) on NVIDIA H200, sm_90: confirmed%0A" in warning
+    assert (
+        "%0Ameasured: predicted 32, measured 32.0 +/- 0.25 (NVIDIA H200, sm_90): confirmed%0A"
+        in warning
+    )
 
 
 def test_github_escapes_and_leaves_columns_out_over_several_lines():
