@@ -101,15 +101,24 @@ class _Reader:
 
     def _assigns(self, target: c_ast.Node) -> bool:
         root = root_of(target)
-        if root is None:
+        if root is not None:
+            self.names.add(root)
+            return True
+        while isinstance(target, c_ast.ArrayRef | c_ast.StructRef | c_ast.Cast):
+            target = target.expr if isinstance(target, c_ast.Cast) else target.name
+        if not (isinstance(target, c_ast.UnaryOp) and target.op == "*"):
             return False
-        self.names.add(root)
+        self.given += (Given("*", 0, n, False, False) for n in _named(target.expr))
         return True
 
     def _calls(self, node: c_ast.FuncCall, inside_loop: bool) -> bool:
-        if not isinstance(node.name, c_ast.ID) or node.name.name.startswith(_SPECIAL):
+        called = node.name
+        if isinstance(called, c_ast.StructRef) and self._assigns(called.name):  # `this` may change
+            callee = called.field.name
+        elif isinstance(called, c_ast.ID) and not called.name.startswith(_SPECIAL):
+            callee = called.name
+        else:
             return False
-        callee = node.name.name
         if callee == "__in":
             return True
         arguments = list(node.args.exprs) if node.args is not None else []
@@ -126,8 +135,10 @@ class _Reader:
 
 
 def _named(node: c_ast.Node) -> list[str]:
-    """Variables of an expression, those of calls in it left to the calls."""
+    """Variables of an expression, those of calls in it left to the calls, subscripts left out."""
     if isinstance(node, c_ast.FuncCall):
         return []
+    if isinstance(node, c_ast.ArrayRef):
+        return _named(node.name)
     own = [str(node.name)] if isinstance(node, c_ast.ID) else []
     return own + [name for _, child in node.children() for name in _named(child)]

@@ -20,23 +20,33 @@ from smemlint.evaluate.inert import Effects, effects_of
 from smemlint.evaluate.intrinsics import PURE_FUNCTIONS
 from smemlint.evaluate.machine import Loop, Variable
 from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.repeat import at_block, moved, put_in, repeats, step_between
+from smemlint.evaluate.trace import Event, Fence
 from smemlint.evaluate.types import CTYPES
 from smemlint.evaluate.unroll import unrolled
 from smemlint.evaluate.values import (
+    Callable,
     FloatValue,
     Int,
     Pointer,
+    Symbol,
     Unknown,
     Value,
     number,
+    same,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.evaluate.machine import Mask
+    from smemlint.evaluate.memory import Journal
 
 
 _TRIED = 2
 """Iterations that tell what one costs and changes."""
+_REPEATED = 4
+"""Blocks of a loop from which on they are not run one by one."""
 _Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 """Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
 
@@ -59,6 +69,7 @@ class Loops(Generalizing):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._together: dict[int, int] = {}  # loop node -> iterations in one basic block
+        self._rolled: set[int] = set()  # loops of many blocks
         self._changes: dict[int, list[tuple[str, int, int | None]]] = {}
         self._effects: dict[int, Effects | None] = {}
 
@@ -98,10 +109,11 @@ class Loops(Generalizing):
             self._run_inert(parts)
             return
         if self.trace.is_muted:
-            self._run_loop(parts, None, {})
+            self._run_blocks(parts, 1, {}, self._foreseen_trips(parts))
             return
         if id(node) in self._together:
-            self._run_loop(parts, self._together[id(node)], self._carried_now(node))
+            trips = self._foreseen_trips(parts) if id(node) in self._rolled else None
+            self._run_blocks(parts, self._together[id(node)], self._carried_now(node), trips)
             return
         foreseen = self._foreseen_trips(parts)
         tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
@@ -112,6 +124,9 @@ class Loops(Generalizing):
         trips, together = self._run_loop(parts, None, {}, tried, foreseen)
         self._together[id(node)] = together
         was_cut_short = trips == tried
+        is_whole = foreseen is not None and foreseen <= together
+        if was_cut_short and is_whole and _barriers_part(self.trace.items[size:]):
+            self._together[id(node)] = together = 1  # nothing fuses from one iteration to the next
         if trips <= together and not was_cut_short:
             self.store.commit()
             return
@@ -125,9 +140,108 @@ class Loops(Generalizing):
             for key, (o, at, end) in ends.items()
         }
         carried = {key: cell for key, cell in carried.items() if cell[2] is not None}
+        if is_whole:
+            carried = {}
         self._changes[id(node)] = [(o.key, at, by) for o, at, by in carried.values()]
-        is_whole = foreseen is not None and foreseen <= together
-        self._run_loop(parts, together, {} if is_whole else carried)
+        if foreseen is not None and foreseen // together >= _REPEATED:
+            self._rolled.add(id(node))
+        self._run_blocks(parts, together, carried, foreseen)
+
+    def _run_blocks(
+        self, parts: _LoopParts, together: int, carried: _Carried, trips: int | None
+    ) -> None:
+        """Runs a loop; of many blocks of iterations that repeat each other only two and the rest.
+
+        Args:
+            parts: of the loop.
+            together: iterations of a block.
+            carried: see `_run_loop`.
+            trips: how many iterations there are, where the header tells.
+        """
+        blocks = trips // together if trips is not None else 0
+        if trips is None or blocks < _REPEATED:
+            self._run_loop(parts, together, carried)
+            return
+        costs, start = [loop.cost for loop in self.loops], len(self.trace.items)
+        self.store.begin()
+        self._run_loop(parts, together, carried, together)
+        changes = self.store.commit()
+        done = together
+        if self._repeat(parts, together, carried, changes, self.trace.items[start:], blocks):
+            done = together * blocks
+            for loop, cost in zip(self.loops, costs, strict=True):
+                loop.cost = cost + (loop.cost - cost) * blocks
+        if done < trips:
+            self.trace.fence("block")
+            self._run_loop(parts, together, carried, done=done)
+
+    def _repeat(
+        self,
+        parts: _LoopParts,
+        together: int,
+        carried: _Carried,
+        changes: Journal,
+        first: list[Event | Fence],
+        blocks: int,
+    ) -> bool:
+        """Runs one block that stands for all behind the first; False, and undone, if none does."""
+        steps = self._steps(changes)
+        if steps is None:
+            return False
+        self.trace.fence("block")
+        size, events, mask = len(self.trace.items), self.trace.events, self.mask
+        costs = [loop.cost for loop in self.loops]
+        splits, notes = dict(self.split_requests), dict(self.unfollowed)
+        block = Symbol(self.key(parts.node, "block"), "the iteration")
+        begins: list[tuple[Object, int, Value, int]] = []
+        self.store.begin()
+        for obj, at, by in steps:
+            begin = moved(obj.cells[at], block, by)
+            begins.append((obj, at, begin, by))
+            self.store.set_cell(obj, at, begin)
+        self._run_loop(parts, together, carried, together, done=together, is_certain=True)
+        general = self.trace.items[size:]
+        is_one = (
+            self.split_requests == splits
+            and np.array_equal(mask, self.mask)
+            and all(step_between(b, o.cells[at], self.algebra) == by for o, at, b, by in begins)
+            and (self.trace.is_muted or repeats(first, general, block))
+        )
+        for loop, cost in zip(self.loops, costs, strict=True):
+            loop.cost = cost
+        del self.trace.items[size:]
+        self.trace.events, self.mask = events, mask
+        ends = self.store.rollback()
+        known = {(id(o), at) for o, at, _, _ in begins}
+        if not is_one or not all(
+            key in known or _is_settled(o.cells.get(at), end) for key, (o, at, end) in ends.items()
+        ):
+            self.split_requests, self.unfollowed = splits, notes
+            return False
+        last = blocks - 2
+        for obj, at, end in ends.values():
+            value = put_in(end, block, last) if end is not None else None
+            self.store.set_cell(obj, at, value)
+        for item in (
+            *at_block(general, block, 0, 1),
+            Fence("block"),
+            *at_block(general, block, last, last),
+        ):
+            self.trace.put(item)
+        return True
+
+    def _steps(self, changes: Journal) -> list[tuple[Object, int, int]] | None:
+        """What a block adds to each cell that it changes; None where that is not followed."""
+        steps = []
+        for obj, at, old in changes.values():
+            now = obj.cells.get(at)
+            if old is None or now is None or same(old, now) or not _is_followed(old, now):
+                continue
+            by = step_between(old, now, self.algebra)
+            if by is None:
+                return None
+            steps.append((obj, at, by))
+        return steps
 
     def _foreseen_trips(self, parts: _LoopParts) -> int | None:
         """How often a loop runs, from its header alone; None where the body may have a say."""
@@ -233,6 +347,9 @@ class Loops(Generalizing):
         carried: _Carried,
         most: int | None = None,
         foreseen: int | None = None,
+        *,
+        done: int = 0,
+        is_certain: bool = False,
     ) -> tuple[int, int]:
         """Runs a loop once; returns its trips and how many iterations form one basic block.
 
@@ -240,8 +357,10 @@ class Loops(Generalizing):
             parts: of the loop.
             together: that number where it is known.
             carried: what the loop changes, to be marked as variable at the head of each block.
-            most: iterations to run, for a trial.
+            most: iterations to run at the most.
             foreseen: how many there would be.
+            done: iterations that were run before.
+            is_certain: the condition is known to hold for all of them.
         """
         entry = self.mask
         left = self.none_active()
@@ -253,8 +372,8 @@ class Loops(Generalizing):
         is_constant = not self._is_run_time(parts.node, parts.cond)
         try:
             while self.mask.any() and len(starts) != most:
-                if not (parts.first and not starts):
-                    going = self._going(parts, len(starts))
+                if not is_certain and not (parts.first and not starts and not done):
+                    going = self._going(parts, done + len(starts))
                     if going is None:
                         break
                     if going is not self.mask:
@@ -264,7 +383,7 @@ class Loops(Generalizing):
                         if not going.any():
                             break
                 if together is not None and len(starts) % together == 0:
-                    self._mark_carried(carried, parts.node, together, len(starts))
+                    self._mark_carried(carried, parts.node, together, done + len(starts))
                 starts.append(len(self.trace.items))
                 self.iteration(name, parts.step, parts.body, loop)
         finally:
@@ -317,6 +436,22 @@ class Loops(Generalizing):
         init = getattr(node, "init", None)
         named = {n for part in (init, cond) if part is not None for n in self.names_in(part)}
         return bool(named & {"threadIdx", "blockDim", "blockIdx", "gridDim"})
+
+
+def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:
+    """Whether iterations end at a barrier, so that no access of one meets one of the next."""
+    last = iterations[-1] if iterations else None
+    return isinstance(last, Fence) and last.kind == "barrier"
+
+
+def _is_settled(old: Value | None, end: Value | None) -> bool:
+    """Whether a cell that a block writes needs no step: new in it, unchanged, or not followed."""
+    return old is None or end is None or same(old, end) or not _is_followed(old, end)
+
+
+def _is_followed(old: Value, now: Value) -> bool:
+    """Whether either is more than some floating-point or unknown value."""
+    return not all(isinstance(v, FloatValue | Unknown | Callable) for v in (old, now))
 
 
 def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:

@@ -171,4 +171,4 @@ def _counted(parts: Sequence[Event], counted: Event, wide: int, shift: int) -> I
     for part in parts:
         if id(part.node) not in seen:
             seen.add(id(part.node))
-            yield replace(part, width=wide, offset=whole, issued=False)
+            yield replace(part, width=wide, offset=whole, issued=0)

@@ -29,7 +29,7 @@ class Event:
         line_node: the expression whose last line the compiler's line table names, where that is
             not `node`: a vector store is attributed to the value it stores.
         sequence: its place in program order.
-        issued: False where a fused instruction is counted at another access.
+        issued: how many times; 0 where a fused instruction is counted at another access.
     """
 
     node: c_ast.Node
@@ -45,7 +45,7 @@ class Event:
     values: tuple[tuple[str, int], ...] = ()
     line_node: c_ast.Node | None = None
     sequence: int = 0
-    issued: bool = True
+    issued: int = 1
 
 
 @dataclass(slots=True)
@@ -74,6 +74,13 @@ class Trace:
             event.sequence = self.events
             self.items.append(event)
             self.events += 1
+
+    def put(self, item: Event | Fence) -> None:
+        """Records an access or a fence that was made elsewhere."""
+        if isinstance(item, Event):
+            self.add(item)
+        else:
+            self.fence(item.kind)
 
     def fence(self, kind: str) -> None:
         """Records a fence; runs of equal fences count once."""

@@ -13,6 +13,8 @@ _FULL = 405
 """A loop of n iterations of cost c is unrolled whole when n * c + 2 is not above this."""
 _PARTIAL = 200
 """Iterations of a longer loop are put together up to this cost."""
+_PRAGMA = 16384
+"""The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
 _RUN_TIME = 4
 """Iterations put together where the trip count is known only at run time."""
 
@@ -30,11 +32,13 @@ def unrolled(trips: int, cost: int, pragma: str, *, is_constant: bool) -> int:
     asked = re.match(r"\s*(?:unroll|nounroll)\s*\(?\s*(\w*)", pragma)
     if pragma.strip().startswith("nounroll"):
         return 1
-    if asked is not None and is_constant:
-        return int(asked[1]) if asked[1].isdigit() and int(asked[1]) > 0 else trips
-    if asked is not None and asked[1].isdigit():
-        return max(int(asked[1]), 1)
     each = -(-cost // trips) + 1
+    if asked is not None and asked[1].isdigit():
+        return max(int(asked[1]), 1 if not is_constant or int(asked[1]) else trips)
+    if asked is not None and is_constant:
+        return max(
+            f for f in range(1, trips + 1) if trips % f == 0 and f * each <= max(_PRAGMA, each)
+        )
     if is_constant and trips * each + 2 <= _FULL:
         return trips
     if not is_constant:
