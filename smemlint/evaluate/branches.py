@@ -277,7 +277,9 @@ class Branches(Declarations):
 
     def _exec_Break(self, node: c_ast.Break) -> None:
         if self.loops:
-            self.loops[-1].broken = self.loops[-1].broken | self.mask
+            loop = self.loops[-1]
+            loop.broken = loop.broken | self.mask
+            loop.is_left_openly |= self.frame.uncertain > loop.uncertain
         self.mask = self.none_active()
 
     def _exec_Continue(self, node: c_ast.Continue) -> None:

@@ -365,7 +365,7 @@ class Loops(Generalizing):
         entry = self.mask
         left = self.none_active()
         name = _counter(parts.node)
-        loop = Loop(self.none_active(), self.none_active(), name)
+        loop = Loop(self.none_active(), self.none_active(), name, uncertain=self.frame.uncertain)
         self.loops.append(loop)
         assumed = len(self.assumptions)
         starts: list[int] = []
@@ -386,6 +386,9 @@ class Loops(Generalizing):
                     self._mark_carried(carried, parts.node, together, done + len(starts))
                 starts.append(len(self.trace.items))
                 self.iteration(name, parts.step, parts.body, loop)
+                if loop.is_left_openly and _is_endless(parts.cond):
+                    self.generalized(parts.node, None, parts.step, parts.body)
+                    break
         finally:
             self.loops.pop()
             del self.assumptions[assumed:]
@@ -436,6 +439,12 @@ class Loops(Generalizing):
         init = getattr(node, "init", None)
         named = {n for part in (init, cond) if part is not None for n in self.names_in(part)}
         return bool(named & {"threadIdx", "blockDim", "blockIdx", "gridDim"})
+
+
+def _is_endless(cond: c_ast.Node | None) -> bool:
+    """Whether only the body can end the loop: `for (;;)`, `while (true)`."""
+    is_true = isinstance(cond, c_ast.ID) and cond.name == "true"
+    return cond is None or is_true or isinstance(cond, c_ast.Constant)
 
 
 def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:

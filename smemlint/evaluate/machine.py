@@ -81,12 +81,16 @@ class Loop:
         broken, continued: threads that left it, or its iteration.
         counter: name of the loop variable.
         cost: operations of all iterations so far, as the compiler's unroller counts them.
+        uncertain: open conditions around it.
+        is_left_openly: a `break` stands under an open condition.
     """
 
     broken: Mask
     continued: Mask
     counter: str = ""
     cost: int = 0
+    uncertain: int = 0
+    is_left_openly: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
