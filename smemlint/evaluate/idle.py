@@ -21,7 +21,7 @@ _PLAIN = (
     c_ast.InitList, c_ast.Case, c_ast.Default,
 )  # fmt: skip
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch)
-_SPECIAL = ("__lambda", "__init", "__unparsed", "mk ")
+_SPECIAL = ("__lambda", "__init", "__unparsed")
 
 
 @dataclass(frozen=True, slots=True)

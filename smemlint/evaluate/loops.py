@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _TRIED = 2
 """Iterations that tell what one costs and changes."""
+_FORESEEN = 8
+"""Times as many iterations are counted from a header as are run."""
 _REPEATED = 4
 """Blocks of a loop from which on they are not run one by one."""
 _Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
@@ -258,7 +260,7 @@ class Loops(Generalizing):
         self.trace.mute()
         self.store.begin()
         try:
-            while trips < self.max_trips:
+            while trips < _FORESEEN * self.max_trips:
                 value = self.condition(self.evaluate(parts.cond))
                 if not isinstance(value, Int) or value.terms:
                     return None
