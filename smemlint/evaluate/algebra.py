@@ -345,16 +345,20 @@ def _lower(a: Int) -> int:
     """A bound that the value is not below."""
     low = _smallest(a.base)
     for s, c in a.terms:
-        if _smallest(c) < 0 or not s.nonnegative:
+        least = _smallest(c)
+        if not s.nonnegative or (least < 0 and s.most is None):
             return -_INFINITY
+        low += min(least, 0) * (s.most or 0)
     return low
 
 
 def _upper(a: Int) -> int:
     high = _largest(a.base)
     for s, c in a.terms:
-        if _largest(c) > 0 or not s.nonnegative:
+        greatest = _largest(c)
+        if not s.nonnegative or (greatest > 0 and s.most is None):
             return _INFINITY
+        high += max(greatest, 0) * (s.most or 0)
     return high
 
 

@@ -19,10 +19,7 @@ from smemlint.evaluate.ctypes import (
 from smemlint.evaluate.idle import Given, Writes, writes_of
 from smemlint.evaluate.machine import Variable
 from smemlint.evaluate.memory import Space
-from smemlint.evaluate.values import (
-    FloatValue,
-    Pointer,
-)
+from smemlint.evaluate.values import FloatValue, Pointer, Unknown
 
 if TYPE_CHECKING:
     pass
@@ -82,9 +79,12 @@ class DryRuns(Branches):
         if self._is_idle_name(given.name):
             return True
         binding = self.lookup(given.name)
+        if given.callee == "__out" and isinstance(binding, Variable):
+            cells = binding.object.cells.values()  # an output is unknown: so they may stay
+            return bool(cells) and all(isinstance(v, Unknown) for v in cells)
         if given.is_address or not isinstance(binding, Variable):
             return False
-        if not isinstance(binding.type, IntType) or given.callee == "__out":
+        if not isinstance(binding.type, IntType):
             return False
         return not given.is_lvalue or self.takes_by_value(given.callee, given.index)
 

@@ -152,7 +152,7 @@ class Loops(Generalizing):
     def _run_blocks(
         self, parts: _LoopParts, together: int, carried: _Carried, trips: int | None
     ) -> None:
-        """Runs a loop; of many blocks of iterations that repeat each other only two and the rest.
+        """Runs a loop; of many blocks that repeat each other only the first, one more and the last.
 
         Args:
             parts: of the loop.
@@ -160,22 +160,27 @@ class Loops(Generalizing):
             carried: see `_run_loop`.
             trips: how many iterations there are, where the header tells.
         """
-        blocks = trips // together if trips is not None else 0
-        if trips is None or blocks < _REPEATED:
-            self._run_loop(parts, together, carried)
-            return
-        costs, start = [loop.cost for loop in self.loops], len(self.trace.items)
-        self.store.begin()
-        self._run_loop(parts, together, carried, together)
-        changes = self.store.commit()
-        done = together
-        if self._repeat(parts, together, carried, changes, self.trace.items[start:], blocks):
-            done = together * blocks
-            for loop, cost in zip(self.loops, costs, strict=True):
-                loop.cost = cost + (loop.cost - cost) * blocks
-        if done < trips:
+        done = 0
+        for size in (together, 2 * together):
+            blocks = ((trips or 0) - done) // size
+            if blocks < _REPEATED:
+                break
+            if done:
+                self.trace.fence("block")
+            costs, start = [loop.cost for loop in self.loops], len(self.trace.items)
+            self.store.begin()
+            self._run_loop(parts, together, carried, size, done=done)
+            changes = self.store.commit()
+            done += size
+            first = self.trace.items[start:]
+            if self._repeat(parts, together, carried, changes, first, size, done, blocks):
+                done += size * (blocks - 2)
+                for loop, cost in zip(self.loops, costs, strict=True):
+                    loop.cost = cost + (loop.cost - cost) * (blocks - 1)
+                break
+        if done:
             self.trace.fence("block")
-            self._run_loop(parts, together, carried, done=done)
+        self._run_loop(parts, together, carried, done=done)
 
     def _repeat(
         self,
@@ -184,25 +189,40 @@ class Loops(Generalizing):
         carried: _Carried,
         changes: Journal,
         first: list[Event | Fence],
+        size: int,
+        done: int,
         blocks: int,
     ) -> bool:
-        """Runs one block that stands for all behind the first; False, and undone, if none does."""
+        """Runs a block that stands for all between the first and the last.
+
+        False, and everything undone, where it does not stand for them.
+
+        Args:
+            parts: of the loop.
+            together: see `_run_loop`.
+            carried: see `_run_loop`.
+            changes: what the first block changed.
+            first: what it issued.
+            size: iterations of a block.
+            done: iterations that were run.
+            blocks: how many blocks there are.
+        """
         steps = self._steps(changes)
         if steps is None:
             return False
         self.trace.fence("block")
-        size, events, mask = len(self.trace.items), self.trace.events, self.mask
+        start, events, mask = len(self.trace.items), self.trace.events, self.mask
         costs = [loop.cost for loop in self.loops]
         splits, notes = dict(self.split_requests), dict(self.unfollowed)
-        block = Symbol(self.key(parts.node, "block"), "the iteration")
+        block = Symbol(self.key(parts.node, "block"), "the iteration", 1, True, blocks - 3)
         begins: list[tuple[Object, int, Value, int]] = []
         self.store.begin()
         for obj, at, by in steps:
             begin = moved(obj.cells[at], block, by)
             begins.append((obj, at, begin, by))
             self.store.set_cell(obj, at, begin)
-        self._run_loop(parts, together, carried, together, done=together, is_certain=True)
-        general = self.trace.items[size:]
+        self._run_loop(parts, together, carried, size, done=done, is_certain=True)
+        general = self.trace.items[start:]
         is_one = (
             self.split_requests == splits
             and np.array_equal(mask, self.mask)
@@ -211,7 +231,7 @@ class Loops(Generalizing):
         )
         for loop, cost in zip(self.loops, costs, strict=True):
             loop.cost = cost
-        del self.trace.items[size:]
+        del self.trace.items[start:]
         self.trace.events, self.mask = events, mask
         ends = self.store.rollback()
         known = {(id(o), at) for o, at, _, _ in begins}
@@ -220,7 +240,7 @@ class Loops(Generalizing):
         ):
             self.split_requests, self.unfollowed = splits, notes
             return False
-        last = blocks - 2
+        last = blocks - 3
         for obj, at, end in ends.values():
             value = put_in(end, block, last) if end is not None else None
             self.store.set_cell(obj, at, value)
@@ -237,7 +257,7 @@ class Loops(Generalizing):
         steps = []
         for obj, at, old in changes.values():
             now = obj.cells.get(at)
-            if old is None or now is None or same(old, now) or not _is_followed(old, now):
+            if old is None or now is None or same(old, now) or not _is_followed(now):
                 continue
             by = step_between(old, now, self.algebra)
             if by is None:
@@ -375,7 +395,7 @@ class Loops(Generalizing):
         try:
             while self.mask.any() and len(starts) != most:
                 if not is_certain and not (parts.first and not starts and not done):
-                    going = self._going(parts, done + len(starts))
+                    going = self._going(parts, len(starts))
                     if going is None:
                         break
                     if going is not self.mask:
@@ -457,12 +477,12 @@ def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:
 
 def _is_settled(old: Value | None, end: Value | None) -> bool:
     """Whether a cell that a block writes needs no step: new in it, unchanged, or not followed."""
-    return old is None or end is None or same(old, end) or not _is_followed(old, end)
+    return old is None or end is None or same(old, end) or not _is_followed(end)
 
 
-def _is_followed(old: Value, now: Value) -> bool:
-    """Whether either is more than some floating-point or unknown value."""
-    return not all(isinstance(v, FloatValue | Unknown | Callable) for v in (old, now))
+def _is_followed(value: Value) -> bool:
+    """Whether it is more than some floating-point or unknown value."""
+    return not isinstance(value, FloatValue | Unknown | Callable)
 
 
 def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:

@@ -34,12 +34,14 @@ class Symbol:
         name: as the user knows it, for messages.
         multiple: a number that is known to divide it.
         nonnegative: known to be >= 0.
+        most: a number that it is known not to be above; None where there is none.
     """
 
     key: str
     name: str
     multiple: int = 1
     nonnegative: bool = False
+    most: int | None = None
 
 
 class Int:
