@@ -155,6 +155,8 @@ FORMATS = {
     "check": ("full", "concise", "json", "sarif", "github", "gitlab", "junit", "html"),
     "analyze": ("table", "json"),
 }
+FOR_PEOPLE = ("full", "concise", "table")
+"""The formats that people read in a terminal; the others are files for tools."""
 
 
 def option_named(name: str) -> Option | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.commands import CLEAN, FAILED, FOUND
 from smemlint.commands.flags import add_flags
+from smemlint.options import FOR_PEOPLE
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     exit_code = _exit_code(result, settings)
     report = _report(result, arguments, settings, text_of, exit_code)
-    write(report, arguments.output_file)
+    is_for_tools = arguments.output_format not in FOR_PEOPLE
+    write(report, arguments.output_file, is_for_tools=is_for_tools)
     print(said_of_run(result), file=sys.stderr)
     if settings.statistics:
         print(_statistics(result), file=sys.stderr)

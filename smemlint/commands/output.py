@@ -8,20 +8,31 @@ from pathlib import Path
 from smemlint.errors import SmemlintError
 
 
-def write(text: str, output_file: str | None) -> None:
+def write(text: str, output_file: str | None, *, is_for_tools: bool = False) -> None:
     """Writes a report and a line end; nothing to standard output when it is empty.
+
+    Files, and what tools read, are UTF-8; people get what their terminal can show. A character that
+    cannot be written, such as a byte of a path that is no UTF-8, becomes a question mark.
 
     Raises:
         SmemlintError: the file cannot be written.
     """
     if output_file:
         try:
-            Path(output_file).write_text(text + "\n", encoding="utf-8")
+            Path(output_file).write_bytes(_encoded(text, "utf-8"))
         except OSError as error:
             raise SmemlintError(
                 f"cannot be written: {error.strerror}", where=output_file
             ) from error
     elif text:
-        encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        if is_for_tools:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(_encoded(text, "utf-8"))
+        else:
+            encoding = sys.stdout.encoding or "utf-8"
+            sys.stdout.write(_encoded(text, encoding).decode(encoding))
         sys.stdout.flush()
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    return f"{text}\n".encode(encoding, "replace")

@@ -32,7 +32,7 @@ def render(run: Run) -> str:
             "exit_code": run.exit_code,
         },
     }
-    return json.dumps(document, indent=1)
+    return json.dumps(document, indent=1, ensure_ascii=False)
 
 
 def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def render(run: Run) -> str:
     findings = run.result.findings
     prints = fingerprints(findings, run.text_of)
     issues = [_issue(f, p, run) for f, p in zip(findings, prints, strict=True)]
-    return json.dumps(issues, indent=1)
+    return json.dumps(issues, indent=1, ensure_ascii=False)
 
 
 def _issue(finding: Finding, fingerprint: str, run: Run) -> dict[str, Any]:

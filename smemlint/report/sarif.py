@@ -62,7 +62,7 @@ def render(run: Run) -> str:
             }
         ],
     }
-    return json.dumps(log, indent=1)
+    return json.dumps(log, indent=1, ensure_ascii=False)
 
 
 # ---- rules
@@ -226,9 +226,10 @@ def _region(span: Span) -> dict[str, int]:
 
 def _artifact(path: str, run: Run) -> dict[str, str]:
     relative = run.relative(path)
+    quoted = quote(relative, errors="surrogateescape")
     if relative.startswith("/"):
-        return {"uri": f"file://{quote(relative)}"}
-    return {"uri": quote(relative), "uriBaseId": BASE}
+        return {"uri": f"file://{quoted}"}
+    return {"uri": quoted, "uriBaseId": BASE}
 
 
 def _directory_uri(path: Path) -> str:

@@ -269,6 +269,38 @@ def test_every_format_goes_to_a_file_and_leaves_the_summary(name, smemlint, tmp_
 
 
 @pytest.mark.parametrize("name", FORMATS["check"])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_names_that_are_no_text_and_terminals_that_know_no_unicode(name, encoding, tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    kernel = KERNEL.replace("// smemlint: ignore[bank-conflict]", "// \u6f22")
+    for path in (b"\xff k.cu", "\u00e9#%.cu".encode(), b"-x\n.cu"):
+        (tmp_path / os.fsdecode(path)).write_text(kernel, encoding="utf-8")
+    command = [sys.executable, "-m", "smemlint", "check", ".", "--output-format", name]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
+    for extra in ((), ("--output-file", tmp_path / "report")):
+        done = subprocess.run(
+            [*command, *extra], cwd=tmp_path, env=env, capture_output=True, check=False
+        )
+        assert done.returncode == 1, done.stderr
+        report_bytes = done.stdout or (tmp_path / "report").read_bytes()
+        text = report_bytes.decode("utf-8")
+        assert text.count("32-way") >= 3
+        if name in ("json", "sarif", "gitlab"):
+            json.loads(text)
+        if name == "junit":
+            ElementTree.fromstring(text)
+        if name == "sarif":
+            uris = {
+                r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+                for r in json.loads(text)["runs"][0]["results"]
+            }
+            assert uris == {"%FF%20k.cu", "%C3%A9%23%25.cu", "-x%0A.cu"}
+
+
+@pytest.mark.parametrize("name", FORMATS["check"])
 def test_every_format_survives_no_findings_and_odd_ones(name):
     assert isinstance(rendered(name, bare()), str)
     assert "SML998" in rendered(name, bare(ODD, text="a\n\u2028b"))
