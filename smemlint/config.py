@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from smemlint.errors import ConfigError
-from smemlint.options import OPTIONS, Block, option_named, read_block
+from smemlint.config_file import ConfigFile, config_in, parse_toml, read_config
+from smemlint.errors import ConfigError, suggestion
+from smemlint.options import KERNEL_KEYS, OPTIONS, Block, Option, option_named
 
-FILE_NAMES = ("smemlint.toml", ".smemlint.toml", "pyproject.toml")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.facts import Certainty
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +24,24 @@ class KernelSettings:
     Attributes:
         block: its block shape.
         template: values of template parameters, as C++ spells them.
+        swizzle: declared swizzles by array, e.g. `3,4,3 bytes`.
+        assume: what holds for its arguments, e.g. `K % 8 == 0`.
     """
 
     block: Block | None = None
     template: Mapping[str, str] = field(default_factory=dict)
+    swizzle: Mapping[str, str] = field(default_factory=dict)
+    assume: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settled settings of a run; one attribute for every row of the option table."""
+    """The settled settings of a file; one attribute for every row of the option table.
+
+    Attributes:
+        origin: the configuration file, or empty.
+        root: the folder that globs are relative to; empty for the working directory.
+    """
 
     arch: str = "sm_90"
     block_dim: Block | None = None
@@ -38,16 +51,29 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
-    max_ways: float = 1.0
+    extend_ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    max_ways: Mapping[str, float] = field(default_factory=dict)
+    min_certainty: str = "assumed"
+    pedantic: bool = False
     fail_on: str = "warning"
     exit_zero: bool = False
-    pedantic: bool = False
+    strict: bool = False
+    require_reason: bool = False
+    baseline: str = ""
     exclude: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
+    respect_gitignore: bool = True
+    jobs: int = 0
+    time_limit: float = 60.0
+    cache_dir: str = ".smemlint_cache"
+    no_cache: bool = False
     statistics: bool = False
     color: str = "auto"
     kernels: Mapping[str, KernelSettings] = field(default_factory=dict)
     origin: str = ""
+    root: str = ""
 
     @property
     def defines(self) -> Mapping[str, str]:
@@ -64,75 +90,137 @@ class Settings:
         """Where quoted includes are looked for."""
         return self.include_dir
 
+    def most_ways(self, code: str, name: str) -> float:
+        """How many ways a rule accepts without a finding; 1 unless something is set."""
+        table = self.max_ways
+        return next((table[key] for key in (name, code, "*") if key in table), 1.0)
 
-def load_settings(start: Path, overrides: Mapping[str, Any], *, isolated: bool = False) -> Settings:
-    """Settings for a run that begins in `start`.
+    def is_sure_enough(self, certainty: Certainty) -> bool:
+        """Whether rules may report what is known with this certainty."""
+        if self.pedantic or self.min_certainty == "sampled":
+            return True
+        return certainty.is_decided and self.min_certainty in ("assumed", certainty)
+
+
+class Configuration:
+    """The settings of every file of a run: those of its nearest configuration file.
 
     Args:
-        start: a directory; the nearest configuration file at or above it counts, up to the root of
-            the repository.
-        overrides: values from the command line by option name; None where not given.
+        overrides: values of the command line by option name; None where not given.
+        given: `--config` values, each a file or `KEY=VALUE`; a file replaces all that are found.
         isolated: read no file.
 
     Raises:
-        ConfigError: a file or value cannot be used.
+        ConfigError: something on the command line cannot be used.
     """
-    settings = Settings()
-    path = None if isolated else find_config(start)
-    if path is not None:
-        settings = _from_file(settings, path)
-    for name, value in overrides.items():
-        option = option_named(name)
-        if option is None or value is None:
-            continue
-        values = value if isinstance(value, list) else [value]
-        settings = _with(settings, name, values, where=f"--{name}")
-    return settings
+
+    def __init__(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        given: Sequence[str] = (),
+        *,
+        isolated: bool = False,
+    ) -> None:
+        self._overrides = {k: v for k, v in (overrides or {}).items() if v is not None}
+        self._lines = [g for g in given if "=" in g and not Path(g).is_file()]
+        files = [g for g in given if g not in self._lines]
+        if len(files) > 1:
+            raise ConfigError("more than one file", where="--config", hint="give one file")
+        self._file: ConfigFile | None = _named_file(Path(files[0])) if files else None
+        self._searches = not isolated and self._file is None
+        self._folders: dict[Path, Settings] = {}
+        self._base: Settings | None = None
+
+    def for_file(self, path: str) -> Settings:
+        """The settings of a file.
+
+        Raises:
+            ConfigError: its configuration file cannot be used.
+        """
+        return self.for_folder(Path(path).parent)
+
+    def for_folder(self, folder: Path) -> Settings:
+        """The settings of the files in a folder."""
+        if folder not in self._folders:
+            self._folders[folder] = self._for_absolute(folder.resolve())
+        return self._folders[folder]
+
+    def _for_absolute(self, folder: Path) -> Settings:
+        if folder in self._folders:
+            return self._folders[folder]
+        found = config_in(folder) if self._searches else None
+        if found is not None:
+            settings = self._settled(found)
+        elif self._searches and folder.parent != folder and not (folder / ".git").exists():
+            settings = self._for_absolute(folder.parent)
+        else:
+            if self._base is None:
+                self._base = self._settled(self._file)
+            settings = self._base
+        self._folders[folder] = settings
+        return settings
+
+    def _settled(self, file: ConfigFile | None) -> Settings:
+        settings = Settings() if file is None else from_file(Settings(), file)
+        for line in self._lines:
+            text = parse_toml(_quoted(line), f"--config {line}")
+            given = ConfigFile(Path(f"--config {line}"), text, "")
+            settings = replace(
+                from_file(settings, given), origin=settings.origin, root=settings.root
+            )
+        for name, value in self._overrides.items():
+            option = option_named(name)
+            if option is not None:
+                values = value if isinstance(value, list) else [value]
+                settings = _with(settings, option, values, where=f"--{name}")
+        return settings
 
 
-def find_config(start: Path) -> Path | None:
-    """The nearest configuration file at or above a directory, inside the repository."""
-    for folder in (start.resolve(), *start.resolve().parents):
-        for name in FILE_NAMES:
-            path = folder / name
-            if path.is_file() and (name != "pyproject.toml" or _table(path) is not None):
-                return path
-        if (folder / ".git").exists():
-            return None
-    return None
+def from_file(settings: Settings, file: ConfigFile) -> Settings:
+    """The settings with those of a file laid over them.
 
-
-def _table(path: Path) -> dict[str, Any] | None:
-    """The settings of a file; None when a pyproject.toml has none."""
-    import tomllib
-
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", where=str(path)) from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"is not TOML: {error}", where=str(path)) from error
-    if path.name != "pyproject.toml":
-        return data
-    table = data.get("tool", {}).get("smemlint")
-    return table if isinstance(table, dict) else None
-
-
-def _from_file(settings: Settings, path: Path) -> Settings:
-    for key, value in (_table(path) or {}).items():
+    Raises:
+        ConfigError: a key is unknown or its value cannot be used; says the line.
+    """
+    root = _shown_folder(file.path.parent)
+    for key, value in file.table.items():
         if key == "kernels":
-            settings = replace(settings, kernels=_kernels(value, path))
+            settings = replace(settings, kernels=_kernels(value, file))
             continue
         option = option_named(key)
         if option is None or not option.key:
-            raise _unknown(key, path)
-        settings = _with(settings, key, [value], where=_where(path, key))
-    return replace(settings, origin=str(path))
+            known = [o.name for o in OPTIONS if o.key] + ["kernels"]
+            raise ConfigError(
+                f"unknown key `{key}`", where=file.where(key), hint=suggestion(key, known, "keys")
+            )
+        settings = _with(settings, option, [value], where=file.where(key))
+        if option.is_path:
+            held = getattr(settings, option.attribute)
+            joined: Any = _joined(root, held) if isinstance(held, str) else None
+            joined = tuple(_joined(root, h) for h in held) if joined is None else joined
+            settings = replace(settings, **{option.attribute: joined})
+    return replace(settings, origin=str(file.path), root=root)
 
 
-def _with(settings: Settings, name: str, values: list[Any], where: str) -> Settings:
-    option = option_named(name)
-    assert option is not None
+def _named_file(path: Path) -> ConfigFile:
+    found = read_config(path)
+    if found is None:
+        raise ConfigError("has no table [tool.smemlint]", where=str(path))
+    return found
+
+
+def _quoted(line: str) -> str:
+    """`KEY=VALUE` as TOML; a value that is no TOML is taken as a string."""
+    key, _, value = line.partition("=")
+    try:
+        parse_toml(f"{key} = {value}", "")
+    except ConfigError:
+        text = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'{key} = "{text}"'
+    return f"{key} = {value}"
+
+
+def _with(settings: Settings, option: Option, values: Sequence[Any], where: str) -> Settings:
     result: Any = None
     for value in values:
         try:
@@ -148,42 +236,34 @@ def _with(settings: Settings, name: str, values: list[Any], where: str) -> Setti
     return replace(settings, **{option.attribute: result})
 
 
-def _kernels(value: Any, path: Path) -> dict[str, KernelSettings]:
-    where = _where(path, "kernels")
+def _kernels(value: Any, file: ConfigFile) -> dict[str, KernelSettings]:
     if not isinstance(value, dict):
-        raise ConfigError("`kernels` is not a table", where=where)
+        raise ConfigError("`kernels` is not a table", where=file.where("kernels"))
     found = {}
     for name, table in value.items():
         if not isinstance(table, dict):
-            raise ConfigError(f"`kernels.{name}` is not a table", where=where)
-        unknown = set(table) - {"block", "template"}
-        if unknown:
-            raise ConfigError(
-                f"`kernels.{name}` has no key `{min(unknown)}`: block, template", where=where
-            )
-        try:
-            block = read_block(table["block"]) if "block" in table else None
-        except ValueError as error:
-            raise ConfigError(str(error), where=where) from error
-        template = {str(k): str(v) for k, v in dict(table.get("template", {})).items()}
-        found[name] = KernelSettings(block, template)
+            raise ConfigError(f"`kernels.{name}` is no table", where=file.where("kernels", name))
+        read = {}
+        for key, held in table.items():
+            where = file.where("kernels", name, key)
+            if key not in KERNEL_KEYS:
+                hint = suggestion(key, KERNEL_KEYS, "keys of a kernel")
+                raise ConfigError(f"unknown key `{key}` of a kernel", where=where, hint=hint)
+            try:
+                read[key] = KERNEL_KEYS[key][0](held)
+            except ValueError as error:
+                raise ConfigError(str(error), where=where) from error
+        found[name] = KernelSettings(**read)
     return found
 
 
-def _unknown(key: str, path: Path) -> ConfigError:
-    import difflib
+def _shown_folder(folder: Path) -> str:
+    """A folder from the working directory where it lies below it; empty for itself."""
+    absolute = folder.resolve()
+    here = Path.cwd()
+    shown = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
+    return "" if shown == Path() else shown.as_posix()
 
-    known = [o.name for o in OPTIONS if o.key] + ["kernels"]
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
-    hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(known)}"
-    return ConfigError(f"unknown key `{key}`", where=_where(path, key), hint=hint)
 
-
-def _where(path: Path, key: str) -> str:
-    """`path:line` of a key."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip().removeprefix("[").lstrip('"').startswith(key):
-            return f"{path}:{number}"
-        if line.strip().startswith("[") and f".{key}" in line:
-            return f"{path}:{number}"
-    return str(path)
+def _joined(root: str, path: str) -> str:
+    return path if not root or not path or Path(path).is_absolute() else f"{root}/{path}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class SmemlintError(Exception):
     """An error to print without a traceback; the exit code is 2.
@@ -29,3 +31,12 @@ class ConfigError(SmemlintError):
 
 class SourceError(SmemlintError):
     """A named file that cannot be read."""
+
+
+def suggestion(word: str, known: Iterable[str], kind: str) -> str:
+    """A hint for a word that is not known: the nearest one, or all there are."""
+    import difflib
+
+    words = list(known)
+    near = difflib.get_close_matches(word, words, n=1, cutoff=0.4)
+    return f"did you mean `{near[0]}`?" if near else f"{kind}: {', '.join(words)}"

@@ -1,6 +1,6 @@
 """Every setting once: the command line, the configuration files and the help come from this table.
 
-An option is one row. `kind` says how its text is read, `commands` where it is a flag, `key` whether
+An option is one row: `read` says how its text is read, `commands` where it is a flag, `key` whether
 configuration files may set it.
 """
 
@@ -28,6 +28,7 @@ class Option:
         key: configuration files may set it.
         commands: sub-commands that have the flag.
         choices: the values there are.
+        is_path: in a file, relative to the folder of the file.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Option:
     key: bool = True
     commands: tuple[str, ...] = ("check", "analyze")
     choices: tuple[str, ...] = ()
+    is_path: bool = False
 
     @property
     def attribute(self) -> str:
@@ -86,6 +88,13 @@ def read_list(value: Any) -> tuple[str, ...]:
     return tuple(i.strip() for i in items if i.strip())
 
 
+def read_texts(value: Any) -> dict[str, str]:
+    """A table of strings."""
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise ValueError(f"{value!r} is not a table of strings")
+    return {str(k): v for k, v in value.items()}
+
+
 def read_defines(value: Any) -> dict[str, str]:
     """`NAME`, `NAME=VALUE`, or a table."""
     if isinstance(value, dict):
@@ -121,35 +130,111 @@ def read_arch(value: Any) -> str:
     return architecture(str(value)).name
 
 
+def read_seconds(value: Any) -> float:
+    """A positive number of seconds."""
+    return _number(value, "number of seconds", least=0.001)
+
+
+def read_jobs(value: Any) -> int:
+    """A number of processes; 0 for one a processor."""
+    if isinstance(value, bool) or not str(value).isdigit():
+        raise ValueError(f"{value!r} is no number of processes: write 4, or 0 for all processors")
+    return int(value)
+
+
+def read_ways(value: Any) -> dict[str, float]:
+    """`2`, `bank-conflict=2`, or a table of rules; `*` stands for all rules."""
+    if isinstance(value, str) and "=" in value:
+        rule, _, number = value.partition("=")
+        value = {rule.strip(): number}
+    table = value if isinstance(value, dict) else {"*": value}
+    return {str(rule): _number(ways, "number of ways", least=1) for rule, ways in table.items()}
+
+
+def read_lists(value: Any) -> dict[str, tuple[str, ...]]:
+    """`GLOB:RULE`, or a table from globs to lists of rules."""
+    if isinstance(value, str):
+        pattern, colon, rule = value.rpartition(":")
+        if not colon or not pattern:
+            raise ValueError(f"{value!r} names no rule: write GLOB:RULE, e.g. 'tests/*:SML101'")
+        value = {pattern: rule}
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r} is not a table from globs to rules")
+    return {str(pattern): read_list(rules) for pattern, rules in value.items()}
+
+
+def _number(value: Any, what: str, least: float) -> float:
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not least <= number < float("inf"):
+        raise ValueError(f"{value!r} is no {what}: at least {least:g}")
+    return number
+
+
 LEVELS = ("note", "warning", "error")
+CERTAINTIES = ("proved", "assumed", "sampled")
 
 OPTIONS: tuple[Option, ...] = (
     Option("arch", "sm_90", read_arch, "target architecture", "ARCH"),
     Option("block-dim", None, read_block, "block shape of every kernel, e.g. 32,8", "X,Y,Z"),
     Option("define", {}, read_defines, "define a macro", "NAME[=VALUE]", "D", repeated=True),
     Option("undefine", (), read_list, "a macro that is not defined", "NAME", "U", True),
-    Option("include-dir", (), read_list, "where quoted includes are found", "DIR", "I", True),
+    Option("include-dir", (), read_list, "where quoted includes are found", "DIR", "I", True,
+           is_path=True),
     Option("select", (), read_list, "rules to run: codes, prefixes or names", "RULES",
            repeated=True, commands=("check",)),
     Option("ignore", (), read_list, "rules not to run", "RULES", repeated=True,
            commands=("check",)),
     Option("extend-select", (), read_list, "rules to run besides the selected", "RULES",
            repeated=True, commands=("check",)),
-    Option("max-ways", 1.0, float, "report conflicts only above this many ways", "N",
+    Option("extend-ignore", (), read_list, "rules not to run, besides the ignored", "RULES",
+           repeated=True, commands=("check",)),
+    Option("per-file-ignores", {}, read_lists, "rules not to report in some files", "GLOB:RULE",
+           repeated=True, commands=("check",)),
+    Option("max-ways", {"*": 1.0}, read_ways, "report conflicts only above this many ways",
+           "[RULE=]N", repeated=True, commands=("check",)),
+    Option("min-certainty", "assumed", one_of(*CERTAINTIES), "report only what is this sure",
+           "LEVEL", commands=("check",), choices=CERTAINTIES),
+    Option("pedantic", False, read_bool, "the same as --min-certainty sampled",
            commands=("check",)),
     Option("fail-on", "warning", one_of(*LEVELS, "never"), "least severity that fails the run",
            "LEVEL", commands=("check",), choices=(*LEVELS, "never")),
     Option("exit-zero", False, read_bool, "exit 0 in spite of findings", key=False,
            commands=("check",)),
-    Option("pedantic", False, read_bool, "also report what is only sampled", commands=("check",)),
+    Option("strict", False, read_bool, "code that was not analysed fails the run, too",
+           commands=("check",)),
+    Option("require-reason", False, read_bool, "an ignore pragma without a reason is reported",
+           commands=("check",)),
+    Option("baseline", "", read_text, "findings to leave out: see --write-baseline", "FILE",
+           commands=("check",), is_path=True),
     Option("exclude", (), read_list, "paths not to look at", "GLOBS", repeated=True),
+    Option("extend-exclude", (), read_list, "paths not to look at, besides the excluded", "GLOBS",
+           repeated=True),
     Option("force-exclude", False, read_bool, "exclude files that are named, too"),
+    Option("respect-gitignore", True, read_bool, "pass over what .gitignore files name"),
+    Option("jobs", 0, read_jobs, "processes; 0 is one a processor", "N", "j", key=False),
+    Option("time-limit", 60.0, read_seconds, "seconds for one file and what it includes",
+           "SECONDS"),
+    Option("cache-dir", ".smemlint_cache", read_text, "where results are kept between runs", "DIR",
+           commands=("check",), is_path=True),
+    Option("no-cache", False, read_bool, "keep and use no results of other runs",
+           commands=("check",), key=False),
     Option("statistics", False, read_bool, "count the findings by rule", key=False,
            commands=("check",)),
     Option("color", "auto", one_of("auto", "always", "never"), "colour the output", "WHEN",
            key=False, choices=("auto", "always", "never")),
 )  # fmt: skip
 """The table. `output-format` differs by command and is added by the command line."""
+
+KERNEL_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "block": (read_block, "its block shape"),
+    "template": (read_defines, "values of template parameters, as C++ spells them"),
+    "swizzle": (read_texts, 'declared swizzles by array, e.g. { tile = "3,4,3 bytes" }'),
+    "assume": (read_list, 'what holds for its arguments, e.g. ["K % 8 == 0"]'),
+}
+"""What `[tool.smemlint.kernels.NAME]` may hold."""
 
 FORMATS = {
     "check": ("full", "concise", "json", "sarif", "github", "gitlab", "junit", "html"),

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.errors import ConfigError
+from smemlint.errors import ConfigError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,12 +76,8 @@ def entry(name: str) -> Entry:
     for found in entries():
         if name.lower() in (found.rule.code.lower(), found.rule.name):
             return found
-    import difflib
-
     known = [n for e in entries() for n in (e.rule.code, e.rule.name)]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f"did you mean `{near[0]}`?" if near else f"rules: {', '.join(known)}"
-    raise ConfigError(f"unknown rule `{name}`", hint=hint)
+    raise ConfigError(f"unknown rule `{name}`", hint=suggestion(name, known, "rules"))
 
 
 def selected(

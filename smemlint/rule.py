@@ -30,10 +30,10 @@ class Rule:
         """Findings on all facts of a run."""
         for kernel in facts.kernels:
             for access in kernel.accesses:
-                if access.certainty.is_decided or settings.pedantic:
+                if settings.is_sure_enough(access.certainty):
                     yield from self.check_access(access, kernel, settings)
         for layout in facts.layouts:
-            if layout.certainty.is_decided or settings.pedantic:
+            if settings.is_sure_enough(layout.certainty):
                 yield from self.check_layout(layout, settings)
 
     def check_access(

@@ -34,7 +34,8 @@ class Source:
         if self.given is not None:
             return self.given
         try:
-            data = Path(self.path).read_bytes()
+            with Path(self.path).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
         except OSError as error:
             self.problem = f"cannot be read: {error.strerror or error}"
             return ""

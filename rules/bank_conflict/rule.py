@@ -39,7 +39,7 @@ class BankConflict(Rule):
         if access.array is None or access.kind not in _VERBS:
             return
         found = _worst(access)
-        if found is None or found[0] <= settings.max_ways:
+        if found is None or found[0] <= settings.most_ways(self.code, self.name):
             return
         ways, pattern, spent, ideal = found
         verb = _VERBS[access.kind]

@@ -25,9 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.commands.output import write
     from smemlint.engine import analyze
 
-    settings, sources, done = prepare(arguments)
-    if done:
+    inputs = prepare(arguments)
+    if inputs.is_done:
         return CLEAN
+    settings, sources = inputs.settings, inputs.sources
     facts, crashed = analyze(sources, settings)
     if arguments.output_format == "json":
         from smemlint.report.analysis_json import analysis_json

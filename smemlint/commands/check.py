@@ -33,9 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.engine import check
     from smemlint.report.run import said_of_run
 
-    settings, sources, done = prepare(arguments)
-    if done:
+    inputs = prepare(arguments)
+    if inputs.is_done:
         return CLEAN
+    settings, sources = inputs.settings, inputs.sources
     result = check(sources, settings)
     texts = {s.path: s for s in sources}
 

@@ -20,6 +20,8 @@ def add_flags(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--output-file", metavar="FILE", help="write the report there")
     command.add_argument("--stdin-filename", default="stdin.cu", metavar="PATH",
                          help="what to call standard input")  # fmt: skip
+    command.add_argument("--config", action="append", default=[], metavar="FILE|KEY=VALUE",
+                         help="a configuration file to use, or one setting")  # fmt: skip
     command.add_argument("--isolated", action="store_true", help="read no configuration file")
     command.add_argument("--show-settings", action="store_true", help="print the settings and stop")
     command.add_argument("--show-files", action="store_true", help="print the files and stop")
@@ -35,6 +37,10 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         extra: dict[str, Any] = {"dest": option.attribute, "default": None, "help": option.help}
         if not option.metavar and option.default is False:
             extra.update(action="store_const", const=True)
+        elif not option.metavar:
+            extra.update(action="store_const", const=False)
+            flags[-1] = f"--no-{option.name}"
+            extra["help"] = f"do not: {option.help}"
         elif option.repeated:
             extra.update(action="append", metavar=option.metavar)
         else:

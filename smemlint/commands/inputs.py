@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.config import Settings, load_settings
+from smemlint.config import Configuration, Settings
 from smemlint.errors import SourceError
 from smemlint.options import OPTIONS
 
@@ -17,36 +18,66 @@ if TYPE_CHECKING:
     from smemlint.source import Source
 
 
-def prepare(arguments: argparse.Namespace) -> tuple[Settings, list[Source], bool]:
-    """Settings and sources, and whether `--show-…` already said all that was asked for."""
-    from smemlint.files import find_sources
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """What a command works on.
+
+    Attributes:
+        settings: of the run: those of the first path.
+        configuration: those of every file.
+        sources: the files.
+        is_done: `--show-…` already said all that was asked for.
+    """
+
+    settings: Settings
+    configuration: Configuration
+    sources: list[Source]
+    is_done: bool = False
+
+
+def prepare(arguments: argparse.Namespace) -> Inputs:
+    """Settles the settings and finds the sources.
+
+    Raises:
+        SmemlintError: a setting cannot be used, or a named file cannot be read.
+    """
     from smemlint.source import Source
 
     overrides = {o.name: getattr(arguments, o.attribute, None) for o in OPTIONS}
-    first = Path(arguments.paths[0]) if arguments.paths else Path()
-    start = first if first.is_dir() else first.parent
-    settings = load_settings(start, overrides, isolated=arguments.isolated)
+    configuration = Configuration(overrides, arguments.config, isolated=arguments.isolated)
+    reads_stdin = arguments.paths == ["-"]
+    first = Path(arguments.stdin_filename if reads_stdin else arguments.paths[0])
+    folder = first if first.is_dir() else first.parent
+    settings = configuration.for_folder(folder)
     if arguments.show_settings:
-        for option in OPTIONS:
-            print(f"{option.name} = {getattr(settings, option.attribute)!r}")
-        print(f"origin = {settings.origin!r}")
-        return settings, [], True
-    if arguments.paths == ["-"]:
-        sources = [
-            Source(arguments.stdin_filename, sys.stdin.buffer.read().decode("utf-8", "replace"))
-        ]
+        _show(settings)
+        return Inputs(settings, configuration, [], is_done=True)
+    if reads_stdin:
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+        sources = [Source(arguments.stdin_filename, text)]
     else:
-        sources = find_sources(
-            arguments.paths, settings.exclude, force_exclude=settings.force_exclude
-        )
+        from smemlint.files import find_sources
+
+        sources = find_sources(arguments.paths, configuration)
         _require_readable(arguments.paths, sources)
     if arguments.show_files:
         for source in sources:
             print(source.path)
-        return settings, sources, True
+        return Inputs(settings, configuration, sources, is_done=True)
     if not sources:
         print("smemlint: warning: no files to check", file=sys.stderr)
-    return settings, sources, False
+    return Inputs(settings, configuration, sources)
+
+
+def _show(settings: Settings) -> None:
+    from smemlint.commands.config import shown
+
+    for option in OPTIONS:
+        print(f"{option.name} = {shown(getattr(settings, option.attribute))}")
+    for name, kernel in settings.kernels.items():
+        held = {key: getattr(kernel, key) for key in kernel.__slots__ if getattr(kernel, key)}
+        print(f"kernels.{name} = {shown(held)}")
+    print(f"# from {settings.origin or 'no configuration file'}")
 
 
 def _require_readable(paths: Sequence[str], sources: Sequence[Source]) -> None:

@@ -1,0 +1,73 @@
+"""`smemlint config`: the settings there are, as a list or as a JSON Schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from smemlint.commands import CLEAN
+
+if TYPE_CHECKING:
+    import argparse
+
+    from smemlint.options import Option
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command to the sub-parsers of the command line."""
+    said = "list the settings that configuration files may hold"
+    command = commands.add_parser("config", help=said, description=said)
+    command.add_argument("name", nargs="?", metavar="SETTING", help="explain this one")
+    command.add_argument("--schema", action="store_true", help="print the JSON Schema")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the schema, one setting, or all."""
+    from smemlint.errors import ConfigError, suggestion
+    from smemlint.options import KERNEL_KEYS, OPTIONS, option_named
+
+    if arguments.schema:
+        import json
+
+        from smemlint.config_schema import schema
+
+        print(json.dumps(schema(), indent=2))
+        return CLEAN
+    keys = [o for o in OPTIONS if o.key]
+    if arguments.name is not None:
+        option = option_named(arguments.name)
+        if option not in keys or option is None:
+            hint = suggestion(arguments.name, [o.name for o in keys], "settings")
+            raise ConfigError(f"unknown setting `{arguments.name}`", hint=hint)
+        print(_said(option))
+        return CLEAN
+    for option in keys:
+        print(f"{option.name:18} {option.help}")
+    for key, (_, help) in KERNEL_KEYS.items():
+        print(f"{'kernels.NAME.' + key:18} {help}")
+    return CLEAN
+
+
+def _said(option: Option) -> str:
+    flag = f"--{option.name}" + (f" {option.metavar}" if option.metavar else "")
+    lines = [option.help, f"default: {shown(option.default)}", f"on the command line: {flag}"]
+    if option.choices:
+        lines.append(f"one of: {', '.join(option.choices)}")
+    return "\n".join(lines)
+
+
+def shown(value: Any) -> str:
+    """A value as TOML spells it, near enough to copy."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "not set"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {shown(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(shown(v) for v in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "a").replace("-", "a").isalnum() else f'"{key}"'

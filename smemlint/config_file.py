@@ -1,0 +1,125 @@
+"""Configuration files: where they lie, what they hold, and on which line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smemlint.errors import ConfigError
+
+FILE_NAMES = ("smemlint.toml", ".smemlint.toml", "pyproject.toml")
+"""In this order in one folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """One file's settings, before anything is known of their meaning.
+
+    Attributes:
+        path: where it lies.
+        table: its keys and values.
+        text: the whole file.
+        prefix: the table of the file that the settings are, e.g. ("tool", "smemlint").
+    """
+
+    path: Path
+    table: Mapping[str, Any]
+    text: str
+    prefix: tuple[str, ...] = ()
+
+    def where(self, *keys: str) -> str:
+        """`path:line` of a key, given from the outermost; the path alone where it is not found."""
+        line = _line_of(self.text, (*self.prefix, *keys))
+        return f"{self.path}:{line}" if line else str(self.path)
+
+
+def read_config(path: Path) -> ConfigFile | None:
+    """A file's settings; None when a pyproject.toml has none.
+
+    Raises:
+        ConfigError: it cannot be read, or is not TOML.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"cannot be read: {reason}", where=str(path)) from error
+    is_shared = path.name == "pyproject.toml"
+    if is_shared and "smemlint" not in text:
+        return None
+    data = parse_toml(text, str(path))
+    if not is_shared:
+        return ConfigFile(path, data, text)
+    tool = data.get("tool")
+    table = tool.get("smemlint") if isinstance(tool, dict) else None
+    if table is None:
+        return None
+    found = ConfigFile(path, table, text, ("tool", "smemlint"))
+    if not isinstance(table, dict):
+        raise ConfigError("`tool.smemlint` is not a table", where=found.where())
+    return found
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """TOML as a dict.
+
+    Raises:
+        ConfigError: it is not TOML; `where` and the line say of what.
+    """
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"is not TOML: {error}", where=where) from error
+
+
+def find_config(start: Path) -> ConfigFile | None:
+    """The nearest configuration file at or above a folder, inside its repository."""
+    start = start.absolute()
+    for folder in (start, *start.parents):
+        found = config_in(folder)
+        if found is not None or (folder / ".git").exists():
+            return found
+    return None
+
+
+def config_in(folder: Path) -> ConfigFile | None:
+    """The configuration file of one folder."""
+    for name in FILE_NAMES:
+        path = folder / name
+        if path.is_file():
+            found = read_config(path)
+            if found is not None:
+                return found
+    return None
+
+
+def _line_of(text: str, keys: Sequence[str]) -> int:
+    """The line that sets a key or opens its table, or the nearest one around it; 0 for none.
+
+    Every line is read as `a.b = ..` below the last `[table]`; a key inside a value that spans lines
+    is found at the value's first line.
+    """
+    table: tuple[str, ...] = ()
+    best, most = 0, 0
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if line.startswith("["):
+            table = path = _dotted(line.strip("[").partition("]")[0])
+        elif "=" in line and not line.startswith("#"):
+            path = (*table, *_dotted(line.partition("=")[0]))
+        else:
+            continue
+        common = 0
+        while common < min(len(path), len(keys)) and path[common] == keys[common]:
+            common += 1
+        if common > most and common == min(len(path), len(keys)):
+            best, most = number, common
+    return best
+
+
+def _dotted(text: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in text.split("."))

@@ -1,0 +1,93 @@
+"""Which rules report in which file: `select` and `ignore` by code, prefix or name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.errors import ConfigError, suggestion
+from smemlint.files import matches
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+
+OWN_NOTICES = (("SML902", "unused-ignore"),)
+"""Notices without a rule of their own in the registry."""
+
+
+def known_rules() -> list[tuple[str, str]]:
+    """Code and name of everything that can be selected or ignored."""
+    from smemlint.registry import entries
+
+    found = [(e.rule.code, e.rule.name) for e in entries()]
+    return sorted({*found, *OWN_NOTICES})
+
+
+def is_known(word: str) -> bool:
+    """Whether a word is a code, a prefix of codes, a name, or `ALL`."""
+    return any(specificity(word, *rule) for rule in known_rules())
+
+
+def nearest_rule(word: str) -> str:
+    """A hint for a word that names no rule."""
+    return suggestion(word, [n for rule in known_rules() for n in rule], "rules")
+
+
+def specificity(word: str, code: str, name: str) -> int:
+    """How closely a word names a rule: 0 not at all, 1 for `ALL`, the code and the name most."""
+    upper = word.upper()
+    if upper == "ALL":
+        return 1
+    if word == name or upper == code:
+        return len("SML000") + 1
+    return len(upper) if upper.startswith("S") and code.startswith(upper) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one file's settings let through."""
+
+    settings: Settings
+
+    def reports(self, code: str, name: str, path: str) -> bool:
+        """Whether findings of a rule are shown in a file.
+
+        The word that names the rule most closely decides; of equals, `ignore` does.
+        """
+        s = self.settings
+        wanted = _closest((*s.select, *s.extend_select), code, name) if s.select else 1
+        if not wanted or _closest((*s.ignore, *s.extend_ignore), code, name) >= wanted:
+            wanted = _closest(s.extend_select, code, name)
+            if not wanted or _closest((*s.ignore, *s.extend_ignore), code, name) >= wanted:
+                return False
+        return not any(
+            _closest(words, code, name)
+            for pattern, words in s.per_file_ignores.items()
+            if matches(path, (pattern,), s.root)
+        )
+
+
+def require_known_rules(settings: Settings) -> None:
+    """Looks at every rule that settings name.
+
+    Raises:
+        ConfigError: one does not exist.
+    """
+    named: list[tuple[str, Iterable[str]]] = [
+        ("select", settings.select),
+        ("ignore", settings.ignore),
+        ("extend-select", settings.extend_select),
+        ("extend-ignore", settings.extend_ignore),
+        ("max-ways", (w for w in settings.max_ways if w != "*")),
+        *(("per-file-ignores", words) for words in settings.per_file_ignores.values()),
+    ]
+    for option, words in named:
+        for word in words:
+            if not is_known(word):
+                where = f"{settings.origin or 'command line'}: {option}"
+                raise ConfigError(f"unknown rule `{word}`", where=where, hint=nearest_rule(word))
+
+
+def _closest(words: Iterable[str], code: str, name: str) -> int:
+    return max((specificity(word, code, name) for word in words), default=0)
