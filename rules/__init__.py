@@ -6,4 +6,6 @@ TABLE = (
     "misaligned_vector",
     "out_of_bounds",
     "not_analysed",
+    "unused_ignore",
+    "malformed_pragma",
 )

@@ -1,23 +1,43 @@
 """Pragmas in comments: `// smemlint: ignore[bank-conflict] why`, `launch(block=(32, 8))`.
 
-One parser serves every pragma in both comment styles; it never looks inside string literals.
+One parser serves every pragma in both comment styles; it never looks inside string literals of C,
+and inside those of Python for C comments only, since kernels are written there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-KNOWN = ("ignore", "launch")
+from smemlint.facts import Span
+
+KNOWN = ("ignore", "ignore-begin", "ignore-end", "ignore-file", "launch", "swizzle", "assume")
+IGNORES = ("ignore", "ignore-begin", "ignore-end", "ignore-file")
 MARK = "smemlint:"
+
+_C = (
+    r"//(?P<line>(?:\\\r?\n|[^\n])*)|/\*(?P<block>.*?)(?:\*/|\Z)"
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
+)
+_PYTHON = (
+    r"\#(?P<line>[^\n]*)|(?P<block>(?!))"
+    r"|(?P<string>\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)|'{3}(?:[^\\]|\\.)*?(?:'{3}|\Z)"
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+)
 
 
 class CommentStyle(Enum):
     """How a language writes comments and strings."""
 
-    C = r"""//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
-    PYTHON = r"""\#(?P<line>[^\n]*)|(?P<block>(?!))|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
+    C = _C
+    PYTHON = _PYTHON
+
+    @staticmethod
+    def of(path: str) -> CommentStyle:
+        """The style of a file."""
+        return CommentStyle.PYTHON if path.endswith((".py", ".pyi")) else CommentStyle.C
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +50,10 @@ class Pragma:
         values: keyword ones, as spelled.
         reason: the text behind it.
         line, column: where the comment begins, from 1.
-        stands_alone: nothing but blanks precedes the comment on its line.
+        end_line, end_column: where it ends, exclusive.
+        stands_alone: nothing but blanks precedes the comment on its line, and nothing follows it.
+        target: the line that it speaks of: its own, or that of the code which follows one that
+            stands alone; 0 when nothing follows.
         problem: what is wrong with it; empty when nothing is.
     """
 
@@ -42,6 +65,13 @@ class Pragma:
     reason: str = ""
     stands_alone: bool = False
     problem: str = ""
+    end_line: int = 0
+    end_column: int = 0
+    target: int = 0
+
+    def span(self, path: str) -> Span:
+        """The range of the comment."""
+        return Span(path, self.line, self.column, self.end_line, self.end_column)
 
 
 _PRAGMA = re.compile(r"\s*smemlint:\s*(?P<name>[A-Za-z-]*)\s*(?P<rest>.*)", re.S)
@@ -52,26 +82,91 @@ def pragmas_in(text: str, style: CommentStyle = CommentStyle.C) -> tuple[Pragma,
     """All pragmas of a text, in order; malformed ones carry their problem."""
     if MARK not in text:
         return ()
-    found = []
-    for match in re.finditer(style.value, text, re.S):
-        body = match.group("line") or match.group("block")
-        if body is None or MARK not in body:
+    return tuple(_found(text, 0, len(text), style))
+
+
+def _found(text: str, start: int, end: int, style: CommentStyle) -> Iterator[Pragma]:
+    comments: list[tuple[int, int]] = []
+    found: list[tuple[int, int, str]] = []
+    for match in re.compile(style.value, re.S).finditer(text, start, end):
+        if style is CommentStyle.PYTHON and match["string"] is not None:
+            if MARK in match["string"]:
+                yield from _found(text, *_inside(match), CommentStyle.C)
             continue
+        body = match["line"] if match["line"] is not None else match["block"]
+        if body is None:
+            continue
+        last = match.end()
+        if style is CommentStyle.C and start > 0:  # in a Python string `\n` ends a comment, too
+            cut = text.find("\\n", match.start(), last) if match["line"] is not None else -1
+            last = cut if cut >= 0 else last
+            body = body[: last - match.start("line")] if cut >= 0 else body
+        comments.append((match.start(), last))
+        if MARK in body:
+            found.append((match.start(), last, body))
+    for begin, last, body in found:
         pragma = _PRAGMA.match(body)
-        if pragma is None:
-            continue
-        start = match.start()
-        line = text.count("\n", 0, start) + 1
-        begin = text.rfind("\n", 0, start) + 1
-        alone = not text[begin:start].strip()
-        found.append(_read(pragma["name"], pragma["rest"].strip(), line, start - begin + 1, alone))
-    return tuple(found)
+        if pragma is not None:
+            yield _placed(text, begin, last, end, pragma["name"], pragma["rest"].strip(), comments)
 
 
-def _read(name: str, rest: str, line: int, column: int, alone: bool) -> Pragma:
+def _inside(string: re.Match[str]) -> tuple[int, int]:
+    quotes = 3 if string["string"][:3] in ('"""', "'''") else 1
+    return string.start("string") + quotes, max(string.end("string") - quotes, string.start())
+
+
+def _placed(
+    text: str,
+    begin: int,
+    last: int,
+    end: int,
+    name: str,
+    rest: str,
+    comments: list[tuple[int, int]],
+) -> Pragma:
+    line = text.count("\n", 0, begin) + 1
+    line_start = text.rfind("\n", 0, begin) + 1
+    while last > begin and text[last - 1] in "\r\n":
+        last -= 1
+    end_start = text.rfind("\n", 0, last) + 1
+    newline = text.find("\n", last)
+    behind = text[last : newline if newline >= 0 else len(text)]
+    is_alone = not text[line_start:begin].strip() and not behind.strip()
+    following = _code_behind(text, last, end, comments) if is_alone else begin
+    return _read(
+        Pragma(
+            name,
+            line,
+            begin - line_start + 1,
+            stands_alone=is_alone,
+            end_line=text.count("\n", 0, last) + 1,
+            end_column=last - end_start + 1,
+            target=0 if following < 0 else text.count("\n", 0, following) + 1,
+        ),
+        rest,
+    )
+
+
+def _code_behind(text: str, at: int, end: int, comments: list[tuple[int, int]]) -> int:
+    """Where the code begins that follows a comment and the comments behind it; -1 for none."""
+    ends = dict(comments)
+    while at < end:
+        if text[at].isspace():
+            at += 1
+        elif at in ends:
+            at = ends[at]
+        else:
+            return at
+    return -1
+
+
+def _read(pragma: Pragma, rest: str) -> Pragma:
+    from dataclasses import replace
+
+    name = pragma.name
     if name not in KNOWN:
         said = f"unknown pragma `{name}`: one of {', '.join(KNOWN)}"
-        return Pragma(name, line, column, stands_alone=alone, problem=said)
+        return replace(pragma, problem=said)
     inner, reason, problem = "", rest, ""
     if rest[:1] in ("(", "["):
         end = _closing(rest)
@@ -83,15 +178,19 @@ def _read(name: str, rest: str, line: int, column: int, alone: bool) -> Pragma:
     values: dict[str, str] = {}
     for part in _split(inner):
         key, equals, value = part.partition("=")
-        if equals and key.strip().isidentifier():
+        if equals and key.strip().isidentifier() and not value.startswith("="):
             values[key.strip()] = value.strip()
         else:
             arguments.append(part)
-    if name == "ignore" and not arguments and not problem:
-        problem = "`ignore` names no rule: write ignore[bank-conflict]"
+    if name in IGNORES and name != "ignore-end" and not arguments and not problem:
+        problem = f"`{name}` names no rule: write {name}[bank-conflict]"
     if name == "launch" and "block" not in values and not arguments and not problem:
         problem = "`launch` names no block: write launch(block=(32, 8))"
-    return Pragma(name, line, column, tuple(arguments), values, reason, alone, problem)
+    if name == "assume" and not arguments and not problem:
+        problem = "`assume` says nothing: write assume(K % 8 == 0)"
+    return replace(
+        pragma, arguments=tuple(arguments), values=values, reason=reason, problem=problem
+    )
 
 
 def _closing(text: str) -> int:

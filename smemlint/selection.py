@@ -12,21 +12,22 @@ from smemlint.files import matches
 if TYPE_CHECKING:
     from smemlint.config import Settings
 
-OWN_NOTICES = (("SML902", "unused-ignore"),)
-"""Notices without a rule of their own in the registry."""
-
 
 def known_rules() -> list[tuple[str, str]]:
     """Code and name of everything that can be selected or ignored."""
     from smemlint.registry import entries
 
-    found = [(e.rule.code, e.rule.name) for e in entries()]
-    return sorted({*found, *OWN_NOTICES})
+    return [(e.rule.code, e.rule.name) for e in entries()]
 
 
 def is_known(word: str) -> bool:
     """Whether a word is a code, a prefix of codes, a name, or `ALL`."""
     return any(specificity(word, *rule) for rule in known_rules())
+
+
+def rule_of(word: str) -> tuple[str, str] | None:
+    """Code and name of the one rule that a word names, as pragmas do."""
+    return next((rule for rule in known_rules() if word in rule), None)
 
 
 def nearest_rule(word: str) -> str:

@@ -1,15 +1,28 @@
-"""Suppressions: `// smemlint: ignore[bank-conflict] reason` on the line or the one before."""
+"""Suppressions: which findings pragmas cover, and which pragmas cover nothing.
+
+`ignore[..]` speaks of its line, or standing alone of the code that follows; `ignore-begin[..]` and
+`ignore-end[..]` of the lines between them; `ignore-file[..]` of the file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
-from smemlint.finding import Finding, Severity, Suppression
-from smemlint.pragmas import Pragma, pragmas_in
+from smemlint.finding import Edit, Finding, Fix, Severity, Suppression
+from smemlint.pragmas import IGNORES, CommentStyle, Pragma, pragmas_in
+from smemlint.source import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 UNUSED = ("SML902", "unused-ignore")
+MALFORMED = ("SML903", "malformed-pragma")
+
+Reports = Callable[[str, str, str], bool]
+"""(code, name, path) -> whether findings of a rule are shown in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,48 +38,153 @@ class Kept:
     hidden: tuple[Finding, ...] = field(default=())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ignore:
+    """An ignore pragma and the lines that it speaks of, both inclusive."""
+
+    pragma: Pragma
+    first: int
+    last: int
+
+    def covers(self, finding: Finding, word: str) -> bool:
+        """Whether a word of it hides a finding."""
+        span = finding.span
+        end = max(span.line, span.end_line)
+        return word in (finding.code, finding.name) and span.line <= self.last and end >= self.first
+
+
 def suppress(
-    findings: Sequence[Finding], paths: Iterable[str], text_of: Callable[[str], str]
+    findings: Sequence[Finding],
+    paths: Iterable[str],
+    text_of: Callable[[str], str],
+    *,
+    require_reason: Callable[[str], bool] = lambda path: False,
+    reports: Reports = lambda code, name, path: True,
 ) -> Kept:
-    """Drops what an `ignore` pragma covers; says which pragmas cover nothing.
+    """Drops what ignore pragmas cover; says which cover nothing or cannot be read.
 
     Args:
         findings: of all files.
         paths: of the files whose pragmas are looked at.
         text_of: the text of a file.
+        require_reason: whether a file's pragmas must give one.
+        reports: rules that it denies cannot make a pragma useful, nor is one unused for them.
     """
     shown: list[Finding] = []
     hidden: list[Finding] = []
-    used: set[tuple[str, int]] = set()
-    table = {path: pragmas_in(text_of(path)) for path in dict.fromkeys(paths)}
+    used: set[tuple[int, str]] = set()
+    files = {path: _File(path, text_of(path)) for path in dict.fromkeys(paths)}
     for finding in findings:
-        covering = [p for p in table.get(finding.span.path, ()) if _covers(p, finding)]
+        file = files.get(finding.span.path)
+        covering = file.covering(finding) if file is not None else []
         if covering:
-            suppression = Suppression("inSource", covering[0].reason)
+            suppression = Suppression("inSource", covering[0][0].pragma.reason)
             hidden.append(replace(finding, suppression=suppression))
-            used.update((finding.span.path, p.line) for p in covering)
+            used.update((id(ignore), word) for ignore, word in covering)
         else:
             shown.append(finding)
-    for path, pragmas in table.items():
-        for pragma in pragmas:
-            shown += _complaint(path, pragma, (path, pragma.line) in used)
+    for path, file in files.items():
+        shown += file.complaints(used, reports, needs_reason=require_reason(path))
     return Kept(tuple(shown), tuple(hidden))
 
 
-def _covers(pragma: Pragma, finding: Finding) -> bool:
-    if pragma.name != "ignore" or pragma.problem:
-        return False
-    line = pragma.line + 1 if pragma.stands_alone else pragma.line
-    if not finding.span.line <= line <= max(finding.span.line, finding.span.end_line):
-        return False
-    return any(word in (finding.code, finding.name) for word in pragma.arguments)
+class _File:
+    """The pragmas of one file."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = lines_of(text)
+        self.pragmas = pragmas_in(text, CommentStyle.of(path))
+        self.unpaired: list[tuple[Pragma, str]] = []
+        self.ignores = list(self._ignores())
+
+    def _ignores(self) -> Iterator[Ignore]:
+        """The ignores with their lines; what has no partner is noted in `unpaired`."""
+        last = len(self.lines)
+        opened: list[Pragma] = []
+        for pragma in self.pragmas:
+            if pragma.problem:
+                continue
+            if pragma.name == "ignore" and pragma.target:
+                yield Ignore(pragma, pragma.target, pragma.target)
+            elif pragma.name == "ignore":
+                yield Ignore(pragma, last + 1, last + 1)
+            elif pragma.name == "ignore-file":
+                yield Ignore(pragma, 1, last)
+            elif pragma.name == "ignore-begin":
+                opened.append(pragma)
+            elif pragma.name == "ignore-end":
+                begun = _last_begun(opened, pragma)
+                if begun is None:
+                    self.unpaired.append((pragma, "`ignore-end` ends nothing"))
+                    continue
+                opened.remove(begun)
+                yield Ignore(begun, begun.line, pragma.line)
+        for pragma in opened:
+            self.unpaired.append((pragma, "`ignore-begin` without an `ignore-end`: ignored"))
+
+    def covering(self, finding: Finding) -> list[tuple[Ignore, str]]:
+        """The ignores that hide a finding, each with the word that does."""
+        return [(i, w) for i in self.ignores for w in i.pragma.arguments if i.covers(finding, w)]
+
+    def complaints(
+        self, used: set[tuple[int, str]], reports: Reports, *, needs_reason: bool
+    ) -> Iterator[Finding]:
+        """Notes on what is wrong with the pragmas of the file."""
+        from smemlint.selection import nearest_rule, rule_of
+
+        for pragma in self.pragmas:
+            if pragma.problem:
+                yield self._note(MALFORMED, pragma, pragma.problem)
+            elif pragma.name in IGNORES:
+                for word in (w for w in pragma.arguments if rule_of(w) is None):
+                    said = f"`{word}` is no rule: {nearest_rule(word)}"
+                    yield self._note(MALFORMED, pragma, said)
+                if needs_reason and not pragma.reason and pragma.name != "ignore-end":
+                    yield self._note(MALFORMED, pragma, f"`{pragma.name}` gives no reason")
+        for pragma, said in self.unpaired:
+            yield self._note(MALFORMED, pragma, said)
+        for ignore in self.ignores:
+            words = ignore.pragma.arguments
+            unused = [
+                w
+                for w in words
+                if (id(ignore), w) not in used
+                and (rule := rule_of(w)) is not None
+                and reports(*rule, self.path)
+            ]
+            if unused:
+                said = f"`{ignore.pragma.name}[{', '.join(unused)}]` suppresses nothing"
+                yield self._note(UNUSED, ignore.pragma, said, self._without(ignore.pragma, unused))
+
+    def _note(
+        self, rule: tuple[str, str], pragma: Pragma, message: str, fix: Fix | None = None
+    ) -> Finding:
+        return Finding(*rule, Severity.NOTE, message, pragma.span(self.path), fix=fix)
+
+    def _without(self, pragma: Pragma, unused: Sequence[str]) -> Fix | None:
+        """The edit that takes words out of a pragma, or the pragma out of the file."""
+        if pragma.name != "ignore" and pragma.name != "ignore-file":
+            return None  # the partner of a block would have to go, too
+        left = [w for w in pragma.arguments if w not in unused]
+        row = self.lines[pragma.line - 1]
+        if left:
+            at, end = row.find("[", pragma.column - 1), row.find("]", pragma.column - 1)
+            if not 0 <= at < end:
+                return None
+            span = Span(self.path, pragma.line, at + 2, pragma.line, end + 1)
+            return Fix("remove what suppresses nothing", (Edit(span, ", ".join(left)),), True)
+        if pragma.stands_alone and pragma.end_line < len(self.lines):
+            span = Span(self.path, pragma.line, 1, pragma.end_line + 1, 1)
+        else:
+            start = len(row[: pragma.column - 1].rstrip())
+            span = Span(self.path, pragma.line, start + 1, pragma.end_line, pragma.end_column)
+        return Fix("remove the pragma", (Edit(span, ""),), is_safe=True)
 
 
-def _complaint(path: str, pragma: Pragma, is_used: bool) -> list[Finding]:
-    message = pragma.problem
-    if not message and pragma.name == "ignore" and not is_used:
-        message = f"`ignore[{', '.join(pragma.arguments)}]` suppresses nothing"
-    if not message:
-        return []
-    span = Span(path, pragma.line, pragma.column, pragma.line, pragma.column + 2)
-    return [Finding(*UNUSED, Severity.NOTE, message, span)]
+def _last_begun(opened: Sequence[Pragma], end: Pragma) -> Pragma | None:
+    """What an `ignore-end` ends: the last one begun with the same rules, or at all."""
+    for begun in reversed(opened):
+        if not end.arguments or set(end.arguments) == set(begun.arguments):
+            return begun
+    return None
