@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from smemlint.config import Settings
+    from smemlint.config import Configuration, Settings
+    from smemlint.facts import AccessKind
     from smemlint.source import Source
 
 _MARKS = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
+
+Site = tuple[Span, "AccessKind", bool]
+"""An access site, and whether it has a figure or verdict."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,10 +26,11 @@ class Result:
 
     Attributes:
         findings: in order of place.
-        hidden: findings that a pragma covers, each with its `suppression`.
-        facts: everything, for reports.
+        hidden: findings that a pragma or the baseline covers, each with its `suppression`.
+        facts: everything known, where it was asked for; empty where findings came from the cache.
         files: how many files were looked at.
         crashed: an internal error took something out of the analysis.
+        sites: access sites of all kernel instances, some more than once.
     """
 
     findings: tuple[Finding, ...]
@@ -33,6 +38,7 @@ class Result:
     facts: Facts
     files: int
     crashed: bool = False
+    sites: tuple[Site, ...] = field(default=(), repr=False)
 
     def count(self, severity: Severity) -> int:
         """Findings of a severity."""
@@ -46,21 +52,18 @@ class Result:
     @property
     def decided(self) -> int:
         """Access sites with a figure or verdict, instances taken together."""
-        return self._sites()[0]
+        return sum(self._verdicts().values())
 
     @property
     def undecided(self) -> int:
         """Access sites without."""
-        return self._sites()[1]
+        return sum(not decided for decided in self._verdicts().values())
 
-    def _sites(self) -> tuple[int, int]:
-        sites: dict[object, bool] = {}
-        for kernel in self.facts.kernels:
-            for access in kernel.accesses:
-                key = (access.span, access.kind)
-                sites[key] = sites.get(key, True) and access.certainty.is_decided
-        decided = sum(sites.values())
-        return decided, len(sites) - decided
+    def _verdicts(self) -> dict[object, bool]:
+        verdicts: dict[object, bool] = {}
+        for span, kind, is_decided in self.sites:
+            verdicts[span, kind] = verdicts.get((span, kind), True) and is_decided
+        return verdicts
 
 
 def analyze(sources: Sequence[Source], settings: Settings) -> tuple[Facts, bool]:
@@ -68,34 +71,109 @@ def analyze(sources: Sequence[Source], settings: Settings) -> tuple[Facts, bool]
 
     Nothing is imported for sources without shared memory.
     """
-    if not any(mark in source.text for source in sources for mark in _MARKS):
-        return Facts(not_analysed=tuple(_problems(sources))), False
+    if not may_use_shared(sources):
+        return Facts(not_analysed=tuple(problems(sources))), False
     from smemlint.evaluate.project import evaluate_project
 
     crashes: list[NotAnalysed] = []
     facts = evaluate_project(sources, settings, crashes.append)
-    notes = (*_problems(sources), *facts.not_analysed, *crashes)
+    notes = (*problems(sources), *facts.not_analysed, *crashes)
     return replace(facts, not_analysed=notes), bool(crashes)
 
 
-def check(sources: Sequence[Source], settings: Settings) -> Result:
-    """Runs the selected rules on the sources."""
-    from smemlint.registry import selected
+def check(
+    sources: Sequence[Source], settings: Settings, configuration: Configuration | None = None
+) -> Result:
+    """Runs the rules on the sources, in this process and without a cache.
+
+    Args:
+        sources: the files of the run.
+        settings: what the sources are evaluated under.
+        configuration: the settings that each file's findings are judged by; without it, `settings`.
+    """
+    settings_of = (lambda path: settings) if configuration is None else configuration.for_file
+    facts, crashed = analyze(sources, settings)
+    found = judged(facts, settings_of)
+    texts = {s.path: s for s in sources}
+    marked = [s.path for s in sources if "smemlint:" in s.text]
+    shown, hidden = concluded(found, marked, lambda path: texts[path].text, settings_of)
+    return Result(shown, hidden, facts, len(sources), crashed, sites_of(facts))
+
+
+def may_use_shared(sources: Sequence[Source]) -> bool:
+    """Whether a word in some source can stand for shared memory; reads all until one does."""
+    return any(mark in source.text for source in sources for mark in _MARKS)
+
+
+def sites_of(facts: Facts) -> tuple[Site, ...]:
+    """The access sites of all kernel instances."""
+    return tuple(
+        (access.span, access.kind, access.certainty.is_decided)
+        for kernel in facts.kernels
+        for access in kernel.accesses
+    )
+
+
+def judged(facts: Facts, settings_of: Callable[[str], Settings]) -> list[Finding]:
+    """What all rules, selected or not, say of the facts: each file judged by its settings."""
+    if not (facts.kernels or facts.not_analysed or facts.layouts):
+        return []
+    from smemlint.registry import entries
+
+    spans = [k.instance.span for k in facts.kernels]
+    spans += [n.span for n in facts.not_analysed] + [u.span for u in facts.layouts]
+    by_identity = {id(settings): settings for settings in (settings_of(s.path) for s in spans)}
+    found: list[Finding] = []
+    for settings in by_identity.values():
+
+        def is_its(span: Span, settings: Settings = settings) -> bool:
+            return settings_of(span.path) is settings
+
+        share = Facts(
+            tuple(k for k in facts.kernels if is_its(k.instance.span)),
+            tuple(n for n in facts.not_analysed if is_its(n.span)),
+            tuple(u for u in facts.layouts if is_its(u.span)),
+        )
+        found += [f for e in entries() for f in e.rule.check(share, settings)]
+    return found
+
+
+def concluded(
+    findings: Sequence[Finding],
+    marked: Sequence[str],
+    text_of: Callable[[str], str],
+    settings_of: Callable[[str], Settings],
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """The findings that are shown and those that are suppressed, in order of place.
+
+    Args:
+        findings: of all rules and kernel instances.
+        marked: paths of the files that hold pragmas.
+        text_of: the text of one of them.
+        settings_of: the settings of a file: which rules it selects.
+    """
+    if not findings and not marked:
+        return (), ()
+    from smemlint.selection import Selection
     from smemlint.suppress import suppress
 
-    facts, crashed = analyze(sources, settings)
-    found: list[Finding] = []
-    if facts.kernels or facts.not_analysed or settings.select or settings.ignore:
-        rules = selected(settings.select, settings.ignore, settings.extend_select)
-        found = [f for rule in rules for f in rule.check(facts, settings)]
-    texts = {s.path: s for s in sources}
-    paths = [s.path for s in sources if "smemlint:" in s.text]
-    kept = suppress(_merged(found), paths, lambda path: texts[path].text)
-    order = sorted(kept.findings, key=lambda f: (f.span, f.code))
-    return Result(tuple(order), kept.hidden, facts, len(sources), crashed)
+    def reports(code: str, name: str, path: str) -> bool:
+        return Selection(settings_of(path)).reports(code, name, path)
+
+    wanted = [f for f in findings if reports(f.code, f.name, f.span.path)]
+    kept = suppress(
+        merged(wanted),
+        marked,
+        text_of,
+        require_reason=lambda path: settings_of(path).require_reason,
+        reports=reports,
+    )
+    shown = (f for f in kept.findings if reports(f.code, f.name, f.span.path))
+    return tuple(sorted(shown, key=lambda f: (f.span, f.code))), kept.hidden
 
 
-def _problems(sources: Sequence[Source]) -> list[NotAnalysed]:
+def problems(sources: Sequence[Source]) -> list[NotAnalysed]:
+    """Files that could not be read as they are; a binary one is no news."""
     found = []
     for source in sources:
         source.text  # noqa: B018 - reading finds the problem
@@ -104,14 +182,14 @@ def _problems(sources: Sequence[Source]) -> list[NotAnalysed]:
     return found
 
 
-def _merged(findings: Sequence[Finding]) -> list[Finding]:
+def merged(findings: Sequence[Finding]) -> list[Finding]:
     """One finding a rule and place: the heaviest kernel instance, the others counted."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         array = finding.access.array if finding.access is not None else None
         what = array.name if array is not None else finding.message
         groups.setdefault((finding.code, finding.span, what), []).append(finding)
-    merged = []
+    kept = []
     for group in groups.values():
         heaviest = max(group, key=lambda f: f.weight)
         others = len(group) - 1
@@ -119,5 +197,5 @@ def _merged(findings: Sequence[Finding]) -> list[Finding]:
             title = heaviest.access.instance.title
             more = f"in `{title}`, the worst of {len(group)} findings here (instances or kinds)"
             heaviest = replace(heaviest, notes=(*heaviest.notes, more))
-        merged.append(heaviest)
-    return merged
+        kept.append(heaviest)
+    return kept

@@ -57,11 +57,9 @@ class Selection:
         The word that names the rule most closely decides; of equals, `ignore` does.
         """
         s = self.settings
-        wanted = _closest((*s.select, *s.extend_select), code, name) if s.select else 1
-        if not wanted or _closest((*s.ignore, *s.extend_ignore), code, name) >= wanted:
-            wanted = _closest(s.extend_select, code, name)
-            if not wanted or _closest((*s.ignore, *s.extend_ignore), code, name) >= wanted:
-                return False
+        wanted = _closest((*(s.select or ("ALL",)), *s.extend_select), code, name)
+        if _closest((*s.ignore, *s.extend_ignore), code, name) >= wanted:
+            return False
         return not any(
             _closest(words, code, name)
             for pattern, words in s.per_file_ignores.items()

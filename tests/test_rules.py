@@ -99,7 +99,7 @@ def test_rules_are_selected_by_code_prefix_and_name():
     def codes(*args):
         return [r.code for r in selected(*args)]
 
-    assert codes((), ()) == ["SML101", "SML102", "SML301", "SML401", "SML901"]
+    assert codes((), ()) == ["SML101", "SML102", "SML301", "SML401", "SML901", "SML902", "SML903"]
     assert codes(("SML1",), ()) == ["SML101", "SML102"]
     assert codes(("bank-conflict",), (), ("SML4",)) == ["SML101", "SML401"]
     assert codes((), ("SML9", "SML102")) == ["SML101", "SML301", "SML401"]

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if inputs.is_done:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
-    result = check(sources, settings)
+    result = check(sources, settings, inputs.configuration)
     texts = {s.path: s for s in sources}
 
     def text_of(path: str) -> str:

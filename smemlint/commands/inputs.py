@@ -49,6 +49,10 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
     first = Path(arguments.stdin_filename if reads_stdin else arguments.paths[0])
     folder = first if first.is_dir() else first.parent
     settings = configuration.for_folder(folder)
+    if any((settings.select, settings.ignore, settings.extend_select, settings.extend_ignore)):
+        from smemlint.selection import require_known_rules
+
+        require_known_rules(settings)
     if arguments.show_settings:
         _show(settings)
         return Inputs(settings, configuration, [], is_done=True)
