@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,6 +15,8 @@ from xml.etree import ElementTree
 import pytest
 from samples import KERNEL, report, result_of, run_of, sample
 
+from smemlint.cli import main
+from smemlint.commands.output import write
 from smemlint.engine import Result
 from smemlint.facts import Facts, Span
 from smemlint.finding import Edit, Finding, Fix, Severity
@@ -257,47 +262,48 @@ def test_junit_is_xml_whatever_the_text():
 
 
 @pytest.mark.parametrize("name", FORMATS["check"])
-def test_every_format_goes_to_a_file_and_leaves_the_summary(name, smemlint, tmp_path):
+def test_every_format_goes_to_a_file_and_leaves_the_summary(
+    name, tmp_path, monkeypatch, capfdbinary
+):
     (tmp_path / "k.cu").write_text(KERNEL)
-    to_stdout = smemlint("check", "k.cu", "--output-format", name)
-    code, out, err = smemlint("check", "k.cu", "--output-format", name, "--output-file", "report")
-    assert (code, out) == (1, "") and to_stdout[0] == 1
-    assert err == (
-        "checked 1 file: 3 shared accesses decided, 1 not; 1 warning, 1 note (1 suppressed)\n"
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "k.cu", "--output-format", name]) == 1
+    shown = capfdbinary.readouterr().out
+    assert main(["check", "k.cu", "--output-format", name, "--output-file", "report"]) == 1
+    out, err = capfdbinary.readouterr()
+    assert out == b"" and err == (
+        b"checked 1 file: 3 shared accesses decided, 1 not; 1 warning, 1 note (1 suppressed)\n"
     )
-    assert (tmp_path / "report").read_text() == to_stdout[1]
+    assert shown and (tmp_path / "report").read_bytes() == shown
 
 
 @pytest.mark.parametrize("name", FORMATS["check"])
-@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_names_that_are_no_text_and_terminals_that_know_no_unicode(name, encoding, tmp_path):
-    import os
-    import subprocess
-    import sys
-
+def test_names_that_are_no_text_reach_terminals_that_know_no_unicode(name, tmp_path):
     kernel = KERNEL.replace("// smemlint: ignore[bank-conflict]", "// \u6f22")
     for path in (b"\xff k.cu", "\u00e9#%.cu".encode(), b"-x\n.cu"):
         (tmp_path / os.fsdecode(path)).write_text(kernel, encoding="utf-8")
-    command = [sys.executable, "-m", "smemlint", "check", ".", "--output-format", name]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
-    for extra in ((), ("--output-file", tmp_path / "report")):
-        done = subprocess.run(
-            [*command, *extra], cwd=tmp_path, env=env, capture_output=True, check=False
-        )
-        assert done.returncode == 1, done.stderr
-        report_bytes = done.stdout or (tmp_path / "report").read_bytes()
-        text = report_bytes.decode("utf-8")
-        assert text.count("32-way") >= 3
-        if name in ("json", "sarif", "gitlab"):
-            json.loads(text)
-        if name == "junit":
-            ElementTree.fromstring(text)
-        if name == "sarif":
-            uris = {
-                r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-                for r in json.loads(text)["runs"][0]["results"]
-            }
-            assert uris == {"%FF%20k.cu", "%C3%A9%23%25.cu", "-x%0A.cu"}
+    done = subprocess.run(
+        [sys.executable, "-m", "smemlint", "check", ".", "--output-format", name],
+        cwd=tmp_path, capture_output=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    text = done.stdout.decode("utf-8")
+    assert text.count("32-way") >= 3
+    if name in ("json", "sarif", "gitlab"):
+        json.loads(text)
+    if name == "junit":
+        ElementTree.fromstring(text)
+    if name == "sarif":
+        (run,) = json.loads(text)["runs"]
+        places = [r["locations"][0]["physicalLocation"] for r in run["results"]]
+        uris = {p["artifactLocation"]["uri"] for p in places}
+        assert uris == {"%FF%20k.cu", "%C3%A9%23%25.cu", "-x%0A.cu"}
+
+
+def test_a_file_of_a_report_is_utf8_whatever_its_text(tmp_path):
+    write("\udcff \u6f22", str(tmp_path / "report"))
+    assert (tmp_path / "report").read_bytes() == "? \u6f22\n".encode()
 
 
 @pytest.mark.parametrize("name", FORMATS["check"])
