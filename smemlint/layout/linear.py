@@ -54,6 +54,22 @@ class LinearMap:
         """The map with only some bits of its image."""
         return LinearMap(tuple(column & mask for column in self.columns))
 
+    def inverse(self) -> LinearMap | None:
+        """The inverse of a map onto as many bits as it takes; None where it has none."""
+        size = len(self.columns)
+        rows = [(column, 1 << bit) for bit, column in enumerate(self.columns)]
+        for bit in range(size):
+            found = next((r for r in range(bit, size) if rows[r][0] >> bit & 1), None)
+            if found is None:
+                return None
+            rows[bit], rows[found] = rows[found], rows[bit]
+            image, vector = rows[bit]
+            rows = [
+                (i ^ image, v ^ vector) if r != bit and i >> bit & 1 else (i, v)
+                for r, (i, v) in enumerate(rows)
+            ]
+        return LinearMap(tuple(vector for _, vector in rows))
+
     @property
     def rank(self) -> int:
         """The dimension of the image."""
