@@ -11,6 +11,7 @@ from smemlint.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
+    from smemlint.evaluate.project import Part
     from smemlint.facts import AccessKind
     from smemlint.source import Source
 
@@ -66,8 +67,10 @@ class Result:
         return verdicts
 
 
-def analyze(sources: Sequence[Source], settings: Settings) -> tuple[Facts, bool]:
-    """The facts of the sources, and whether an internal error cost some of them.
+def analyze(
+    sources: Sequence[Source], settings: Settings, part: Part | None = None
+) -> tuple[Facts, bool]:
+    """The facts of the sources or a part of them, and whether an internal error cost some.
 
     Nothing is imported for sources without shared memory.
     """
@@ -76,13 +79,17 @@ def analyze(sources: Sequence[Source], settings: Settings) -> tuple[Facts, bool]
     from smemlint.evaluate.project import evaluate_project
 
     crashes: list[NotAnalysed] = []
-    facts = evaluate_project(sources, settings, crashes.append)
+    facts = evaluate_project(sources, settings, crashes.append, part)
     notes = (*problems(sources), *facts.not_analysed, *crashes)
     return replace(facts, not_analysed=notes), bool(crashes)
 
 
 def check(
-    sources: Sequence[Source], settings: Settings, configuration: Configuration | None = None
+    sources: Sequence[Source],
+    settings: Settings,
+    configuration: Configuration | None = None,
+    *,
+    steps_of_a_file: int | None = None,
 ) -> Result:
     """Runs the rules on the sources, in this process and without a cache.
 
@@ -90,10 +97,17 @@ def check(
         sources: the files of the run.
         settings: what the sources are evaluated under.
         configuration: the settings that each file's findings are judged by; without it, `settings`.
+        steps_of_a_file: see `smemlint.fix.offer.with_fixes`; its default where None.
     """
     settings_of = (lambda path: settings) if configuration is None else configuration.for_file
     facts, crashed = analyze(sources, settings)
     found = judged(facts, settings_of)
+    if any(f.access is not None for f in found):
+        from smemlint.fix.offer import STEPS_OF_A_FILE, Run, with_fixes
+
+        run = Run(tuple(sources), settings, settings_of)
+        most = STEPS_OF_A_FILE if steps_of_a_file is None else steps_of_a_file
+        found = with_fixes(found, facts, run, steps_of_a_file=most)
     texts = {s.path: s for s in sources}
     marked = [s.path for s in sources if "smemlint:" in s.text]
     shown, hidden = concluded(found, marked, lambda path: texts[path].text, settings_of)

@@ -87,6 +87,10 @@ class SharedArray:
     alignment: int
     is_dynamic: bool = False
 
+    def is_declared_as(self, other: SharedArray | None) -> bool:
+        """Whether both are one declaration, of which template values may make many arrays."""
+        return other is not None and (self.span, self.name) == (other.span, other.name)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WarpPattern:

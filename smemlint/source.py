@@ -11,31 +11,37 @@ MAX_BYTES = 8 << 20
 """Larger files are not analysed, which is said."""
 
 
+_REPLACEMENTS = dict.fromkeys(range(0xDC80, 0xDD00), 0xFFFD)
+
+
 @dataclass(eq=False)
 class Source:
     """A file of the run.
 
     Attributes:
         path: as given, with forward slashes.
-        given: the text, for standard input; None to read the file.
+        given: its text or bytes, of standard input or with edits; None to read the file.
         problem: why it cannot be analysed; empty when it can.
     """
 
     path: str
-    given: str | None = None
+    given: str | bytes | None = None
     problem: str = ""
 
     @cached_property
     def text(self) -> str:
         """The text; empty when the file cannot be read, with `problem` set.
 
-        Invalid UTF-8 is replaced character by character, so that lines and columns stay.
+        Every byte that is not UTF-8 is replaced by one character, so that edits find their place.
         """
-        if self.given is not None:
+        if isinstance(self.given, str):
             return self.given
         try:
-            with Path(self.path).open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
+            if self.given is None:
+                with Path(self.path).open("rb") as file:
+                    data = file.read(MAX_BYTES + 1)
+            else:
+                data = self.given
         except OSError as error:
             self.problem = f"cannot be read: {error.strerror or error}"
             return ""
@@ -49,7 +55,7 @@ class Source:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
-            return data.decode("utf-8-sig", errors="replace")
+            return data.decode("utf-8-sig", "surrogateescape").translate(_REPLACEMENTS)
 
 
 def lines_of(text: str) -> list[str]:

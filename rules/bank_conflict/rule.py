@@ -9,8 +9,6 @@ from smemlint.facts import AccessKind
 from smemlint.hardware import bank_words, wavefronts
 from smemlint.rule import Rule
 
-from .padding import padded_pitch
-
 if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.facts import Access, KernelFacts, WarpPattern
@@ -49,7 +47,6 @@ class BankConflict(Rule):
             access.span,
             access=access,
             notes=(_proof(pattern, spent, ideal, access),),
-            help=padded_pitch(access, kernel),
             weight=ways,
         )
 

@@ -57,8 +57,7 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         _show(settings)
         return Inputs(settings, configuration, [], is_done=True)
     if reads_stdin:
-        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
-        sources = [Source(arguments.stdin_filename, text)]
+        sources = [Source(arguments.stdin_filename, sys.stdin.buffer.read())]
     else:
         from smemlint.files import find_sources
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,10 +35,24 @@ _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What to evaluate of a run.
+
+    Attributes:
+        path: a file; only units that hold it are read.
+        kernels: names of the kernels.
+    """
+
+    path: str
+    kernels: frozenset[str]
+
+
 def evaluate_project(
     sources: Sequence[Source],
     settings: Settings,
     crashed: Callable[[NotAnalysed], None] | None = None,
+    part: Part | None = None,
 ) -> Facts:
     """The facts of all kernels in `sources` that touch shared memory.
 
@@ -49,8 +63,9 @@ def evaluate_project(
         sources: the files of the run.
         settings: see `smemlint.config.Settings`.
         crashed: told of every kernel that an internal error cost; without it, errors are raised.
+        part: what to evaluate; everything by default.
     """
-    return Project(sources, settings, crashed).facts()
+    return Project(sources, settings, crashed, part).facts()
 
 
 class Project:
@@ -61,8 +76,10 @@ class Project:
         sources: Sequence[Source],
         settings: Settings,
         crashed: Callable[[NotAnalysed], None] | None = None,
+        part: Part | None = None,
     ) -> None:
         self.settings = settings
+        self._part = part
         self._crashed = crashed
         self.sources = {posixpath.normpath(s.path): s for s in sources}
         self._units: dict[str, Unit] = {}
@@ -145,7 +162,10 @@ class Project:
 
     def roots(self) -> list[str]:
         """Roots of the units to evaluate: for every file with shared memory, its includers."""
-        shared = [p for p in self.sources if _SHARED.search(self.read(p) or "")]
+        if self._part is not None:
+            shared = [posixpath.normpath(self._part.path)]
+        else:
+            shared = [p for p in self.sources if _SHARED.search(self.read(p) or "")]
         if not shared:
             return []
         includers: dict[str, list[str]] = {}
@@ -245,6 +265,8 @@ class Project:
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
         """Whether the kernel lies in a file of the run and may touch shared memory."""
         if posixpath.normpath(function.span.path) not in self.sources:
+            return False
+        if self._part is not None and function.name not in self._part.kernels:
             return False
         return touches_shared(function, unit)
 

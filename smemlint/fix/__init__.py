@@ -1,0 +1,1 @@
+"""What to write instead: repairs found on facts, written as edits, offered once evaluated."""

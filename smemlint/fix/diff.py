@@ -1,0 +1,29 @@
+"""What a session changes, as a unified diff that `patch -p0` applies."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.fix.session import Session
+
+
+def diff(session: Session) -> bytes:
+    """The changes of all files, by path; foreign bytes are shown as they are."""
+    found = b""
+    for path in sorted(session.after):
+        before, after = _lines(session.before[path]), _lines(session.after[path])
+        for line in unified_diff(before, after, path, path):
+            found += line.encode("utf-8", "surrogateescape")
+            if not line.endswith("\n"):
+                found += b"\n\\ No newline at end of file\n"
+    return found
+
+
+def _lines(data: bytes) -> list[str]:
+    """Lines with their ends; only a line feed ends one, as `patch` counts them."""
+    text = data.decode("utf-8", "surrogateescape")
+    return [line + "\n" for line in text.split("\n")[:-1]] + list(filter(None, [text.split("\n")[-1]]))

@@ -1,0 +1,199 @@
+"""Runs the analysis on edited sources and compares what it says before and after.
+
+A fix is offered only where that shows that findings are gone, that none is new or worse, that
+nothing is less well known, and that every access still reaches the element that it means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.engine import analyze
+from smemlint.evaluate.project import Part
+from smemlint.facts import Facts
+from smemlint.fix.relayout import Usage
+from smemlint.registry import selected
+from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smemlint.config import Settings
+    from smemlint.facts import Access, KernelFacts, Span, WarpPattern
+    from smemlint.finding import Finding
+    from smemlint.fix.relayout import Padding
+
+BANK_CONFLICT = "SML101"
+STATIC_BYTES = 48 << 10
+"""Shared memory that a kernel may declare statically, on every architecture."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """One declaration before and after an edit.
+
+    Attributes:
+        pairs: every access of the kernels concerned, before and after.
+        conflicts: those that a rule objects to afterwards, by identity.
+    """
+
+    pairs: tuple[tuple[Access, Access], ...]
+    conflicts: frozenset[int]
+
+    def healed(self, finding: Finding) -> Access | None:
+        """The finding's access as it is afterwards, where no instance of it conflicts any more."""
+        array = finding.access.array if finding.access is not None else None
+        after = [
+            (old, new)
+            for old, new in self.pairs
+            if old.span == finding.span and array is not None and array.is_declared_as(old.array)
+        ]
+        if any(id(new) in self.conflicts for _, new in after):
+            return None
+        return next((new for old, new in after if old is finding.access), None)
+
+    def conflicting_sites(self, declaration: Span) -> frozenset[Span]:
+        """Places that still conflict on the array declared there."""
+        return frozenset(
+            old.span
+            for old, new in self.pairs
+            if id(new) in self.conflicts and old.array and old.array.span == declaration
+        )
+
+    def wavefronts(self, declaration: Span) -> tuple[float, float]:
+        """What the accesses of the array take in all instances together, before and after."""
+        used = [p for p in self.pairs if p[0].array and p[0].array.span == declaration]
+        return _total([old for old, _ in used]), _total([new for _, new in used])
+
+
+def concerned(facts: Facts, declaration: Span) -> tuple[KernelFacts, ...]:
+    """The kernel instances that have the array declared there."""
+    return tuple(k for k in facts.kernels if any(a.span == declaration for a in k.arrays))
+
+
+def compare(
+    kernels: Sequence[KernelFacts],
+    declaration: Span,
+    padding: Padding,
+    text: str,
+    sources: Sequence[Source],
+    settings: Settings,
+    *,
+    is_typed: bool,
+) -> Comparison | None:
+    """Evaluates the kernels with an array padded; None where that is worse in any way.
+
+    Args:
+        kernels: all that have the array.
+        declaration: of the array.
+        padding: what the edit does to it.
+        text: of the array's file, edited.
+        sources: of the run.
+        settings: of the run.
+        is_typed: no access counts on the old layout, whatever its address.
+    """
+    edited = [Source(s.path, text) if s.path == declaration.path else s for s in sources]
+    part = Part(declaration.path, frozenset(k.instance.kernel for k in kernels))
+    facts, crashed = analyze(edited, settings, part)
+    after = {_key(k): k for k in facts.kernels}
+    if crashed or not after.keys() >= {_key(k) for k in kernels}:
+        return None
+    pairs: list[tuple[Access, Access]] = []
+    for kernel in kernels:
+        other = after[_key(kernel)]
+        if not _is_as_well_known(kernel, other) or _static_bytes(other) > STATIC_BYTES:
+            return None
+        pairs += zip(kernel.accesses, other.accesses, strict=True)
+    if not all(_is_right(old, new, declaration, padding, is_typed=is_typed) for old, new in pairs):
+        return None
+    conflicts = _objections(kernels, [after[_key(k)] for k in kernels], settings)
+    return None if conflicts is None else Comparison(tuple(pairs), conflicts)
+
+
+def _key(kernel: KernelFacts) -> Hashable:
+    instance = kernel.instance
+    return instance.span.path, instance.kernel, instance.template, instance.block
+
+
+def _is_as_well_known(old: KernelFacts, new: KernelFacts) -> bool:
+    """Whether the same accesses were found, each decided that was, and nothing more is missing."""
+    missing = Counter((n.span.line, n.reason) for n in new.not_analysed)
+    missing -= Counter((n.span.line, n.reason) for n in old.not_analysed)
+    return (
+        not missing
+        and [_site(a) for a in old.accesses] == [_site(a) for a in new.accesses]
+        and all(
+            b.certainty.is_decided >= a.certainty.is_decided
+            for a, b in zip(old.accesses, new.accesses, strict=True)
+        )
+    )
+
+
+def _site(access: Access) -> Hashable:
+    name = access.array.name if access.array is not None else ""
+    return access.span.path, access.span.line, access.kind, access.expression, name
+
+
+def _static_bytes(kernel: KernelFacts) -> int:
+    return sum(a.bytes or 0 for a in kernel.arrays if not a.is_dynamic)
+
+
+def _is_right(
+    old: Access, new: Access, declaration: Span, padding: Padding, *, is_typed: bool
+) -> bool:
+    """Whether an access reaches after the edit the elements that it reached before.
+
+    Accesses whose addresses are all known are compared; of the others the type has to tell.
+    """
+    if old.array is None or new.array is None or old.array.span != declaration:
+        return True
+    if new.array.dims != padding.dims(old.array):
+        return False
+    known = Usage((old, new)).is_complete
+    if not known or old.width_bytes != new.width_bytes:  # else the compiler fuses other accesses
+        return is_typed
+    meant = {
+        _lanes(p, padding.moved(p.addresses - old.array.base, old.array)) for p in old.patterns
+    }
+    return meant == {_lanes(p, p.addresses - new.array.base) for p in new.patterns}
+
+
+def _lanes(pattern: WarpPattern, offsets: NDArray[np.int64]) -> Hashable:
+    return pattern.width, pattern.active.tobytes(), offsets[pattern.active].tobytes()
+
+
+def _objections(
+    before: Sequence[KernelFacts], after: Sequence[KernelFacts], settings: Settings
+) -> frozenset[int] | None:
+    """Accesses with a bank conflict afterwards, by identity; None where a finding is new or worse.
+
+    All rules are asked, also those that the user does not want to see.
+    """
+    known, found = (_by_place(kernels, settings) for kernels in (before, after))
+    for place, finding in found.items():
+        if place not in known or finding.weight > known[place].weight:
+            return None
+    return frozenset(id(f.access) for f in found.values() if f.code == BANK_CONFLICT)
+
+
+def _by_place(kernels: Sequence[KernelFacts], settings: Settings) -> dict[Hashable, Finding]:
+    """Findings by what they are about, as numbers: columns move with an edit in front of them."""
+    numbers = {
+        id(access): (k, a)
+        for k, kernel in enumerate(kernels)
+        for a, access in enumerate(kernel.accesses)
+    }
+    return {
+        (f.code, numbers[id(f.access)] if f.access is not None else (f.span.line, f.message)): f
+        for rule in selected((), ())
+        for f in rule.check(Facts(tuple(kernels)), settings)
+    }
+
+
+def _total(accesses: Sequence[Access]) -> float:
+    return sum(a.wavefronts.mean * a.instructions for a in accesses if a.wavefronts is not None)

@@ -1,0 +1,74 @@
+"""How a text names an array: does all of it follow when a row of the array gets longer?
+
+The type of `tile[i][j]` follows the declaration. A pointer into the array, or the bare name, may
+meet code that counts on the old pitch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Span
+from smemlint.fix.declaration import subscripts
+from smemlint.frontend.cuda.tokens import LineMap, lex
+
+if TYPE_CHECKING:
+    from smemlint.fix.declaration import Declarator
+    from smemlint.frontend.cuda.tokens import Token
+
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\\\r\n]|\\(?:\r\n|[\s\S]))*", re.M)
+_MEMBER = frozenset((".", "->", "::"))
+
+
+def addressed_elements(found: Declarator, path: str) -> tuple[Span, ...] | None:
+    """Where the address of an element is taken; None where the array is used in another way.
+
+    Looked at is the rest of the block that declares the array, and every macro of the file. Another
+    way is the name with fewer subscripts than the array has extents, other than in `sizeof(name)`;
+    so is a declaration outside of any block, which the whole program may name.
+    """
+    block = _rest_of_block(lex(found.text[found.end :]))
+    if block is None:
+        return None
+    lines = LineMap(found.text)
+    spans: list[Span] = []
+    for at in _elements(block, found.name, len(found.extents)):
+        if at is None:
+            return None
+        if block[at - 1].text == "&":
+            start = found.end + block[at].start
+            spans.append(Span(path, *lines(start), *lines(start + len(found.name))))
+    for definition in _DEFINITION.finditer(found.text):
+        body = lex(definition[0])
+        for at in _elements(body, found.name, len(found.extents)):
+            if at is None or body[at - 1].text == "&":
+                return None
+    return tuple(spans)
+
+
+def _rest_of_block(tokens: Sequence[Token]) -> Sequence[Token] | None:
+    """The tokens up to the brace that closes the block around the first; None without one."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        depth += (token.text == "{") - (token.text == "}")
+        if depth < 0:
+            return tokens[:at]
+    return None
+
+
+def _elements(tokens: Sequence[Token], name: str, rank: int) -> list[int | None]:
+    """Positions of the name with all its subscripts; None for a use in another way."""
+    found: list[int | None] = []
+    for at, token in enumerate(tokens):
+        if token.text != name or token.kind != "identifier":
+            continue
+        before = [t.text for t in tokens[max(at - 2, 0) : at]]
+        if before[-1:] and before[-1] in _MEMBER:
+            continue
+        if len(subscripts(tokens, at + 1)) >= rank:
+            found.append(at)
+        elif before != ["sizeof", "("]:
+            found.append(None)
+    return found

@@ -1,0 +1,151 @@
+"""Bank conflicts get the fix, or the advice, that facts suggest and evaluation confirms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from smemlint.fix.declaration import declarator
+from smemlint.fix.edits import applied
+from smemlint.fix.evaluation import BANK_CONFLICT, compare, concerned
+from smemlint.fix.mentions import addressed_elements
+from smemlint.fix.relayout import Usage, best_padding, best_swizzle
+from smemlint.fix.words import padding_fix, swizzle_advice, trade_off
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.config import Settings
+    from smemlint.facts import Facts, SharedArray, Span
+    from smemlint.finding import Edit, Finding
+    from smemlint.fix.evaluation import Comparison
+    from smemlint.source import Source
+
+STEPS_OF_A_FILE = 1_500
+"""Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """The best padding of an array, evaluated.
+
+    Attributes:
+        edit: of its declaration.
+        spelled: the declarator with the edit.
+        added_bytes: by how much the array grows; the most over all instances.
+        comparison: what it does.
+    """
+
+    edit: Edit
+    spelled: str
+    added_bytes: int
+    comparison: Comparison
+
+
+def with_fixes(
+    findings: Sequence[Finding],
+    facts: Facts,
+    sources: Sequence[Source],
+    settings: Settings,
+    *,
+    steps_of_a_file: int = STEPS_OF_A_FILE,
+) -> list[Finding]:
+    """The findings, bank conflicts with what repairs their array where that was shown.
+
+    Args:
+        findings: of a run, those that are shown.
+        facts: that they were found on.
+        sources: of the run.
+        settings: of the run.
+        steps_of_a_file: statements that evaluating the fixes of one file may take; an array whose
+            kernels take more than what is left of them gets no fix.
+    """
+    repairs: dict[tuple[Span, str], _Repair] = {}
+    left: dict[str, int] = {}
+    advised = []
+    for finding in findings:
+        array = finding.access.array if finding.access is not None else None
+        if finding.code != BANK_CONFLICT or array is None:
+            advised.append(finding)
+            continue
+        key = (array.span, array.name)
+        if key not in repairs:
+            budget = left.setdefault(array.span.path, steps_of_a_file)
+            repairs[key] = _Repair(array, facts, sources, settings, budget)
+            left[array.span.path] -= repairs[key].steps
+        advised.append(repairs[key].advised(finding))
+    return advised
+
+
+class _Repair:
+    """What can be done about the conflicts of one array.
+
+    Attributes:
+        steps: statements that finding out took.
+    """
+
+    def __init__(
+        self,
+        array: SharedArray,
+        facts: Facts,
+        sources: Sequence[Source],
+        settings: Settings,
+        most_steps: int,
+    ) -> None:
+        self._array = array
+        self._usage = Usage.of(facts, array)
+        self._is_too_long = False
+        self.steps = 0
+        self._padded = self._evaluated(facts, sources, settings, most_steps)
+
+    def advised(self, finding: Finding) -> Finding:
+        """The finding with its fix, or with words where no edit heals it."""
+        padded = self._padded
+        after = padded.comparison.healed(finding) if padded is not None else None
+        if padded is not None and after is not None:
+            fix = padding_fix(self._array, self._usage, padded, after)
+            return replace(finding, help=fix.title, fix=fix)
+        said = self._swizzle
+        if not said and padded is not None:
+            said = trade_off(self._array, padded)
+        if not said and self._is_too_long:
+            said = "evaluating a padding takes long: --diff --unsafe-fixes does it"
+        return replace(finding, help=said)
+
+    @cached_property
+    def _swizzle(self) -> str:
+        if not self._usage.is_decided:
+            return ""
+        swizzle = best_swizzle(self._usage)
+        return swizzle_advice(self._array, self._usage, swizzle) if swizzle is not None else ""
+
+    def _evaluated(
+        self, facts: Facts, sources: Sequence[Source], settings: Settings, most_steps: int
+    ) -> Padded | None:
+        """The best padding; None where none is better, or evaluation does not show that it is."""
+        array, usage = self._array, self._usage
+        source = next((s for s in sources if s.path == array.span.path), None)
+        found = declarator(source.text, array) if source is not None else None
+        padding = best_padding(usage) if found is not None and usage.is_decided else None
+        if source is None or found is None or padding is None:
+            return None
+        addresses = addressed_elements(found, source.path)
+        if addresses is None or not usage.reaches(addresses):
+            return None
+        kernels = concerned(facts, array.span)
+        steps = sum(k.steps for k in kernels)
+        if steps > most_steps:
+            self._is_too_long = True
+            return None
+        self.steps = steps
+        edit = found.grown(padding.axis, padding.extra, source.path)
+        text = applied(source.text, [edit])
+        comparison = compare(
+            kernels, array.span, padding, text, sources, settings, is_typed=not addresses
+        )
+        if comparison is None:
+            return None
+        arrays = {a.array for a in usage.accesses if a.array is not None}
+        added = max(padding.added_bytes(a) for a in arrays)
+        return Padded(edit, found.spelled(padding.axis, padding.extra), added, comparison)
