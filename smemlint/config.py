@@ -61,6 +61,9 @@ class Settings:
     strict: bool = False
     require_reason: bool = False
     baseline: str = ""
+    fix: bool = False
+    unsafe_fixes: bool = False
+    diff: bool = False
     exclude: tuple[str, ...] = ()
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False

@@ -103,7 +103,8 @@ def check(
     facts, crashed = analyze(sources, settings)
     found = judged(facts, settings_of)
     if any(f.access is not None for f in found):
-        from smemlint.fix.offer import STEPS_OF_A_FILE, Run, with_fixes
+        from smemlint.fix.evaluation import Run
+        from smemlint.fix.offer import STEPS_OF_A_FILE, with_fixes
 
         run = Run(tuple(sources), settings, settings_of)
         most = STEPS_OF_A_FILE if steps_of_a_file is None else steps_of_a_file

@@ -51,7 +51,10 @@ def test_concise_output_is_one_line_a_finding(smemlint, tmp_path):
     (tmp_path / "bad.cu").write_text(BAD)
     _, out, err = smemlint("check", "bad.cu", "--output-format", "concise")
     assert out == ("bad.cu:3:3: SML101 warning: 32-way bank conflict writing `s` [assumed]\n")
-    assert err == ("checked 1 file: 2 shared accesses decided, 0 not; 1 warning (0 suppressed)\n")
+    assert err == (
+        "checked 1 file: 2 shared accesses decided, 0 not; 1 warning (0 suppressed); "
+        "1 fixable with --fix --unsafe-fixes\n"
+    )
 
 
 def test_analyze_json_is_the_contract(smemlint, tmp_path):

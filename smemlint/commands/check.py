@@ -27,17 +27,29 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks, reports, and returns the exit code."""
+    """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.commands.inputs import prepare
     from smemlint.commands.output import write
     from smemlint.engine import check
-    from smemlint.report.run import said_of_run
+    from smemlint.report.run import plural, said_of_fixes, said_of_run
 
     inputs = prepare(arguments)
     if inputs.is_done:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
-    result = check(sources, settings, inputs.configuration)
+    is_stdin, closing = False, []
+    if settings.fix or settings.diff:
+        from smemlint.commands import fixes
+
+        session = fixes.applied(inputs)
+        if settings.diff:
+            return fixes.show(session, settings)
+        is_stdin = arguments.paths == ["-"]
+        fixes.write(session, is_stdin=is_stdin)
+        result, sources = session.result, list(session.sources)
+        closing.append(f"{plural(session.fixed, 'finding')} fixed")
+    else:
+        result = check(sources, settings, inputs.configuration)
     texts = {s.path: s for s in sources}
 
     def text_of(path: str) -> str:
@@ -47,8 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     exit_code = _exit_code(result, settings)
     report = _report(result, arguments, settings, text_of, exit_code)
     is_for_tools = arguments.output_format not in FOR_PEOPLE
-    write(report, arguments.output_file, is_for_tools=is_for_tools)
-    print(said_of_run(result), file=sys.stderr)
+    stream = sys.stderr if is_stdin else sys.stdout
+    write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
+    left = said_of_fixes(result, is_fixing=settings.fix)
+    print("; ".join([said_of_run(result), *closing, *filter(None, [left])]), file=sys.stderr)
     if settings.statistics:
         print(_statistics(result), file=sys.stderr)
     return exit_code

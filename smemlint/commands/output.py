@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TextIO
 
 from smemlint.errors import SmemlintError
 
 
-def write(text: str, output_file: str | None, *, is_for_tools: bool = False) -> None:
-    """Writes a report and a line end; nothing to standard output when it is empty.
+def write(
+    text: str,
+    output_file: str | None,
+    stream: TextIO | None = None,
+    *,
+    is_for_tools: bool = False,
+) -> None:
+    """Writes a report and a line end to a file or a stream; nothing to a stream when it is empty.
 
     Files, and what tools read, are UTF-8; people get what their terminal can show. A character that
     cannot be written, such as a byte of a path that is no UTF-8, becomes a question mark.
@@ -25,13 +32,14 @@ def write(text: str, output_file: str | None, *, is_for_tools: bool = False) -> 
                 f"cannot be written: {error.strerror}", where=output_file
             ) from error
     elif text:
+        out = stream or sys.stdout
         if is_for_tools:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(_encoded(text, "utf-8"))
+            out.flush()
+            out.buffer.write(_encoded(text, "utf-8"))
         else:
-            encoding = sys.stdout.encoding or "utf-8"
-            sys.stdout.write(_encoded(text, encoding).decode(encoding))
-        sys.stdout.flush()
+            encoding = out.encoding or "utf-8"
+            out.write(_encoded(text, encoding).decode(encoding))
+        out.flush()
 
 
 def _encoded(text: str, encoding: str) -> bytes:

@@ -6,8 +6,6 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from smemlint.fix.session import Session
 
 
@@ -26,4 +24,5 @@ def diff(session: Session) -> bytes:
 def _lines(data: bytes) -> list[str]:
     """Lines with their ends; only a line feed ends one, as `patch` counts them."""
     text = data.decode("utf-8", "surrogateescape")
-    return [line + "\n" for line in text.split("\n")[:-1]] + list(filter(None, [text.split("\n")[-1]]))
+    *whole, rest = text.split("\n")
+    return [line + "\n" for line in whole] + ([rest] if rest else [])

@@ -10,15 +10,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.engine import analyze
+from smemlint.engine import analyze, judged
 from smemlint.evaluate.project import Part
 from smemlint.facts import Facts
 from smemlint.fix.relayout import Usage
-from smemlint.registry import selected
 from smemlint.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -31,6 +30,21 @@ if TYPE_CHECKING:
 BANK_CONFLICT = "SML101"
 STATIC_BYTES = 48 << 10
 """Shared memory that a kernel may declare statically, on every architecture."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """What findings were found in.
+
+    Attributes:
+        sources: all files.
+        settings: what they are evaluated under.
+        settings_of: the settings that a file's findings are judged by.
+    """
+
+    sources: tuple[Source, ...]
+    settings: Settings
+    settings_of: Callable[[str], Settings]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +95,7 @@ def compare(
     declaration: Span,
     padding: Padding,
     text: str,
-    sources: Sequence[Source],
-    settings: Settings,
+    run: Run,
     *,
     is_typed: bool,
 ) -> Comparison | None:
@@ -93,13 +106,12 @@ def compare(
         declaration: of the array.
         padding: what the edit does to it.
         text: of the array's file, edited.
-        sources: of the run.
-        settings: of the run.
+        run: that they were found in.
         is_typed: no access counts on the old layout, whatever its address.
     """
-    edited = [Source(s.path, text) if s.path == declaration.path else s for s in sources]
+    edited = [Source(s.path, text) if s.path == declaration.path else s for s in run.sources]
     part = Part(declaration.path, frozenset(k.instance.kernel for k in kernels))
-    facts, crashed = analyze(edited, settings, part)
+    facts, crashed = analyze(edited, run.settings, part)
     after = {_key(k): k for k in facts.kernels}
     if crashed or not after.keys() >= {_key(k) for k in kernels}:
         return None
@@ -111,7 +123,7 @@ def compare(
         pairs += zip(kernel.accesses, other.accesses, strict=True)
     if not all(_is_right(old, new, declaration, padding, is_typed=is_typed) for old, new in pairs):
         return None
-    conflicts = _objections(kernels, [after[_key(k)] for k in kernels], settings)
+    conflicts = _objections(kernels, [after[_key(k)] for k in kernels], run)
     return None if conflicts is None else Comparison(tuple(pairs), conflicts)
 
 
@@ -168,20 +180,20 @@ def _lanes(pattern: WarpPattern, offsets: NDArray[np.int64]) -> Hashable:
 
 
 def _objections(
-    before: Sequence[KernelFacts], after: Sequence[KernelFacts], settings: Settings
+    before: Sequence[KernelFacts], after: Sequence[KernelFacts], run: Run
 ) -> frozenset[int] | None:
     """Accesses with a bank conflict afterwards, by identity; None where a finding is new or worse.
 
     All rules are asked, also those that the user does not want to see.
     """
-    known, found = (_by_place(kernels, settings) for kernels in (before, after))
+    known, found = (_by_place(kernels, run) for kernels in (before, after))
     for place, finding in found.items():
         if place not in known or finding.weight > known[place].weight:
             return None
     return frozenset(id(f.access) for f in found.values() if f.code == BANK_CONFLICT)
 
 
-def _by_place(kernels: Sequence[KernelFacts], settings: Settings) -> dict[Hashable, Finding]:
+def _by_place(kernels: Sequence[KernelFacts], run: Run) -> dict[Hashable, Finding]:
     """Findings by what they are about, as numbers: columns move with an edit in front of them."""
     numbers = {
         id(access): (k, a)
@@ -190,8 +202,7 @@ def _by_place(kernels: Sequence[KernelFacts], settings: Settings) -> dict[Hashab
     }
     return {
         (f.code, numbers[id(f.access)] if f.access is not None else (f.span.line, f.message)): f
-        for rule in selected((), ())
-        for f in rule.check(Facts(tuple(kernels)), settings)
+        for f in judged(Facts(tuple(kernels)), run.settings_of)
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.fix.declaration import declarator
 from smemlint.fix.edits import applied
-from smemlint.fix.evaluation import BANK_CONFLICT, compare, concerned
+from smemlint.fix.evaluation import BANK_CONFLICT, Run, compare, concerned
 from smemlint.fix.mentions import addressed_elements
 from smemlint.fix.relayout import Usage, best_padding, best_swizzle
 from smemlint.fix.words import padding_fix, swizzle_advice, trade_off
@@ -16,11 +16,9 @@ from smemlint.fix.words import padding_fix, swizzle_advice, trade_off
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.config import Settings
     from smemlint.facts import Facts, SharedArray, Span
     from smemlint.finding import Edit, Finding
     from smemlint.fix.evaluation import Comparison
-    from smemlint.source import Source
 
 STEPS_OF_A_FILE = 1_500
 """Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
@@ -46,18 +44,16 @@ class Padded:
 def with_fixes(
     findings: Sequence[Finding],
     facts: Facts,
-    sources: Sequence[Source],
-    settings: Settings,
+    run: Run,
     *,
     steps_of_a_file: int = STEPS_OF_A_FILE,
 ) -> list[Finding]:
     """The findings, bank conflicts with what repairs their array where that was shown.
 
     Args:
-        findings: of a run, those that are shown.
+        findings: of a run.
         facts: that they were found on.
-        sources: of the run.
-        settings: of the run.
+        run: its sources and settings.
         steps_of_a_file: statements that evaluating the fixes of one file may take; an array whose
             kernels take more than what is left of them gets no fix.
     """
@@ -72,7 +68,7 @@ def with_fixes(
         key = (array.span, array.name)
         if key not in repairs:
             budget = left.setdefault(array.span.path, steps_of_a_file)
-            repairs[key] = _Repair(array, facts, sources, settings, budget)
+            repairs[key] = _Repair(array, facts, run, budget)
             left[array.span.path] -= repairs[key].steps
         advised.append(repairs[key].advised(finding))
     return advised
@@ -85,19 +81,12 @@ class _Repair:
         steps: statements that finding out took.
     """
 
-    def __init__(
-        self,
-        array: SharedArray,
-        facts: Facts,
-        sources: Sequence[Source],
-        settings: Settings,
-        most_steps: int,
-    ) -> None:
+    def __init__(self, array: SharedArray, facts: Facts, run: Run, most_steps: int) -> None:
         self._array = array
         self._usage = Usage.of(facts, array)
         self._is_too_long = False
         self.steps = 0
-        self._padded = self._evaluated(facts, sources, settings, most_steps)
+        self._padded = self._evaluated(facts, run, most_steps)
 
     def advised(self, finding: Finding) -> Finding:
         """The finding with its fix, or with words where no edit heals it."""
@@ -120,12 +109,10 @@ class _Repair:
         swizzle = best_swizzle(self._usage)
         return swizzle_advice(self._array, self._usage, swizzle) if swizzle is not None else ""
 
-    def _evaluated(
-        self, facts: Facts, sources: Sequence[Source], settings: Settings, most_steps: int
-    ) -> Padded | None:
+    def _evaluated(self, facts: Facts, run: Run, most_steps: int) -> Padded | None:
         """The best padding; None where none is better, or evaluation does not show that it is."""
         array, usage = self._array, self._usage
-        source = next((s for s in sources if s.path == array.span.path), None)
+        source = next((s for s in run.sources if s.path == array.span.path), None)
         found = declarator(source.text, array) if source is not None else None
         padding = best_padding(usage) if found is not None and usage.is_decided else None
         if source is None or found is None or padding is None:
@@ -141,9 +128,7 @@ class _Repair:
         self.steps = steps
         edit = found.grown(padding.axis, padding.extra, source.path)
         text = applied(source.text, [edit])
-        comparison = compare(
-            kernels, array.span, padding, text, sources, settings, is_typed=not addresses
-        )
+        comparison = compare(kernels, array.span, padding, text, run, is_typed=not addresses)
         if comparison is None:
             return None
         arrays = {a.array for a in usage.accesses if a.array is not None}

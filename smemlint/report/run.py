@@ -88,12 +88,13 @@ def advice(finding: Finding) -> str:
     return finding.help
 
 
+def plural(count: int, word: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} {word}" + ("" if count == 1 else "s")
+
+
 def said_of_run(result: Result) -> str:
     """The closing line."""
-
-    def plural(count: int, word: str) -> str:
-        return f"{count} {word}" + ("" if count == 1 else "s")
-
     counts = [(result.count(s), str(s)) for s in reversed(Severity)]
     found = ", ".join(plural(n, word) for n, word in counts if n) or "no findings"
     return (
@@ -101,3 +102,15 @@ def said_of_run(result: Result) -> str:
         f"{result.decided} shared accesses decided, {result.undecided} not; "
         f"{found} ({result.suppressed} suppressed)"
     )
+
+
+def said_of_fixes(result: Result, *, is_fixing: bool) -> str:
+    """How many findings have fixes that were not applied; empty when none has."""
+    fixes = [f.fix for f in result.findings if f.fix is not None]
+    safe = sum(f.is_safe for f in fixes)
+    unsafe = len(fixes) - safe
+    said = [f"{safe} fixable with --fix"] if safe else []
+    if unsafe:
+        more = " more" if safe or is_fixing else " fixable"
+        said.append(f"{unsafe}{more} with " + ("" if is_fixing else "--fix ") + "--unsafe-fixes")
+    return ", ".join(said)

@@ -1,0 +1,53 @@
+"""`smemlint check --fix` and `--diff`: fixes applied to files, to standard output, or shown."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from smemlint.commands import CLEAN, FAILED, FOUND
+from smemlint.engine import check
+from smemlint.fix.session import THOROUGH, Session, repaired, written
+
+if TYPE_CHECKING:
+    from smemlint.commands.inputs import Inputs
+    from smemlint.config import Settings
+
+
+def applied(inputs: Inputs) -> Session:
+    """The sources with the fixes that the settings ask for; nothing is written."""
+    look = partial(
+        check,
+        settings=inputs.settings,
+        configuration=inputs.configuration,
+        steps_of_a_file=THOROUGH,
+    )
+    return repaired(inputs.sources, look, with_unsafe=inputs.settings.unsafe_fixes)
+
+
+def write(session: Session, *, is_stdin: bool) -> None:
+    """Writes the files that changed; standard input goes to standard output, changed or not."""
+    if not is_stdin:
+        written(session)
+        return
+    source = session.sources[0]
+    data = source.given if isinstance(source.given, bytes) else source.text.encode()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def show(session: Session, settings: Settings) -> int:
+    """Prints the changes as a diff; returns the exit code, which tells whether there are any."""
+    from smemlint.fix.diff import diff
+    from smemlint.report.run import plural, said_of_fixes
+
+    sys.stdout.buffer.write(diff(session))
+    sys.stdout.buffer.flush()
+    files = plural(len(session.after), "file")
+    more = said_of_fixes(session.result, is_fixing=True)
+    said = f"would fix {plural(session.fixed, 'finding')} in {files}"
+    print(f"{said}; {more}" if more else said, file=sys.stderr)
+    if session.result.crashed:
+        return FAILED
+    return FOUND if session.after and not settings.exit_zero else CLEAN
