@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from smemlint.options import option_named
 from smemlint.registry import entries, entry, selected
 
 SECTIONS = (
@@ -86,6 +87,29 @@ def test_the_examples_of_a_page_are_its_kernels(found):
         for block in blocks:
             assert statements(block)
             assert any(holds_in_order(kernel, statements(block)) for kernel in kernels), block
+
+
+@pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
+def test_the_options_of_a_page_exist(found):
+    body = found.page.split("## Options\n")[1].split("\n## ")[0]
+    named = re.findall(r"^- `([a-z-]+)`", body, re.M)
+    assert all(option_named(name) is not None for name in named)
+    assert re.search(r"^- .", found.page.split("## References\n")[1], re.M)
+
+
+def test_a_rule_is_explained_and_all_are_listed(smemlint):
+    page = entry("SML101").page
+    for name in ("SML101", "sml101", "bank-conflict"):
+        assert smemlint("rule", name) == (0, page.rstrip() + "\n", "")
+    _, text, _ = smemlint("rule", "--all")
+    assert [line.split()[0] for line in text.splitlines()] == [e.rule.code for e in ENTRIES]
+    _, table, _ = smemlint("rule", "--all", "--output-format", "markdown")
+    assert table.splitlines()[2] == (
+        "| [SML101](rules/bank_conflict/README.md) | bank-conflict | warning "
+        "| lanes of one warp reach different words of one bank |"
+    )
+    _, out, _ = smemlint("rule", "--all", "--output-format", "json")
+    assert [r["page"] for r in json.loads(out)["rules"]] == [e.page for e in ENTRIES]
 
 
 def test_the_advised_padding_heals_the_bad_kernel(smemlint, tmp_path):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from smemlint.report.run import Run
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+HOME = "https://github.com/smemlint/smemlint"
 BASE = "%SRCROOT%"
 """The name that code-scanning services know for the root of the repository."""
 
@@ -46,6 +47,7 @@ def render(run: Run) -> str:
                         "name": "smemlint",
                         "version": __version__,
                         "semanticVersion": __version__,
+                        "informationUri": HOME,
                         "rules": rules,
                     }
                 },
