@@ -28,25 +28,26 @@ def render(run: Run) -> str:
 
 def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str:
     """One finding as a frame."""
-    span, style = finding.span, _STYLES[finding.severity]
-    marks = [Mark(span, "", "^", style)]
-    marks += [Mark(s, said, "-", "blue") for s, said in finding.related if s.path == span.path]
+    style = _STYLES[finding.severity]
+    marks = [Mark(finding.span, "", "^", style)]
+    marks += [Mark(span, said, "-", "blue") for span, said in finding.related]
     changed = _changes(finding, text_of)
     numbers = [m.span.end_line for m in marks] + [c.line + len(c.before) for c in changed]
     width = len(str(max(numbers)))
     gap, bar = " " * width, term.paint("|", "blue")
     head = term.paint(f"{finding.code} {finding.name}", "bold", style)
-    place = term.visible(f"{span.path}:{span.line}:{span.column}")
-    lines = [
-        f"{head}: {term.paint(term.visible(finding.message), 'bold')}",
-        f"{gap}{term.paint('-->', 'blue')} {place}",
-        f"{gap} {bar}",
-        *frame(marks, lines_of(text_of(span.path)), width, term),
-        f"{gap} {bar}",
-    ]
+    lines = [f"{head}: {term.paint(term.visible(finding.message), 'bold')}"]
+    for path in dict.fromkeys(m.span.path for m in marks):
+        inside = [m for m in marks if m.span.path == path]
+        first = inside[0].span
+        arrow = term.paint("-->" if path == finding.span.path else ":::", "blue")
+        lines.append(f"{gap}{arrow} {term.visible(f'{path}:{first.line}:{first.column}')}")
+        lines.append(f"{gap} {bar}")
+        lines += frame(inside, lines_of(text_of(path)), width, term)
+        lines.append(f"{gap} {bar}")
     for label, text in _footer(finding, term):
         lines += _row(label, text, gap, term)
-    lines += _diff(changed, span.path, width, term)
+    lines += _diff(changed, finding.span.path, width, term)
     if finding.access is not None:
         lines += _row("more", f"smemlint rule {finding.code}", gap, term)
     return "\n".join(lines)

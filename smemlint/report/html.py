@@ -78,6 +78,9 @@ def _badge(finding: Finding) -> str:
 def _facts(finding: Finding) -> Iterator[str]:
     for label, note in labelled_notes(finding):
         yield _row(label, note)
+    for span, said in finding.related:
+        if span.path != finding.span.path:
+            yield _row("see", f"{said}: {span.path}:{span.line}:{span.column}")
     if finding.certainty is not None:
         yield _row("certainty", str(finding.certainty))
     if finding.measurement is not None:

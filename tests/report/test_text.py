@@ -127,6 +127,29 @@ def test_several_lines_are_each_underlined_and_form_feeds_are_no_lines():
     ]
 
 
+def test_a_declaration_in_another_file_has_a_frame_of_its_own():
+    header = "#pragma once\nstruct Tile { float data[32][32]; };\n"
+    kernel = '#include "tile.cuh"\n' + "__global__ void k(float *o, Tile *t) { o[0] = s[9]; }\n"
+    start = kernel.splitlines()[1].index("s[9]") + 1
+    finding = Finding(
+        "SML999", "sample", Severity.NOTE, "a sample", Span("k.cu", 2, start, 2, start + 4),
+        related=((Span("tile.cuh", 2, 21, 2, 33), "`data` is declared here"),),
+    )  # fmt: skip
+    shown = full(finding, {"k.cu": kernel, "tile.cuh": header}.__getitem__, Terminal())
+    assert shown.splitlines()[1:] == [
+        " --> k.cu:2:47",
+        "  |",
+        "2 | __global__ void k(float *o, Tile *t) { o[0] = s[9]; }",
+        "  |                                               ^^^^",
+        "  |",
+        " ::: tile.cuh:2:21",
+        "  |",
+        "2 | struct Tile { float data[32][32]; };",
+        "  |                     ------------ `data` is declared here",
+        "  |",
+    ]
+
+
 def test_a_place_outside_the_text_is_still_reported():
     assert framed("", Span("gone.cu", 7, 1, 7, 2)) == []
 
