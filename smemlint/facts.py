@@ -162,6 +162,7 @@ class Access:
         reason: why the certainty is not `proved` or `assumed`.
         patterns: the distinct warp patterns, costliest first (at most 64 are kept).
         note: for atomics, which form was modelled, e.g. `atom.add.u32`.
+        layout: the swizzle that the addresses went through; None without one.
     """
 
     span: Span
@@ -181,6 +182,7 @@ class Access:
     expression: str = ""
     line: int = 0
     conditions: tuple[str, ...] = ()
+    layout: LayoutUse | None = None
 
     @property
     def ways(self) -> float:
@@ -211,13 +213,19 @@ class NotAnalysed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelFacts:
-    """Everything known of one kernel instance; `steps` is how many statements were run for it."""
+    """Everything known of one kernel instance.
+
+    Attributes:
+        steps: how many statements were run for it.
+        layouts: swizzled layouts of its shared memory; also in `Facts.layouts`.
+    """
 
     instance: Instance
     arrays: tuple[SharedArray, ...] = ()
     accesses: tuple[Access, ...] = ()
     not_analysed: tuple[NotAnalysed, ...] = ()
     steps: int = 0
+    layouts: tuple[LayoutUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +234,7 @@ class LayoutUse:
 
     Attributes:
         span: of the swizzle or layout expression.
-        family: `cute`, `cute-dsl`, `triton-swizzled`, `triton-padded`, `nvmma`.
+        family: `cute`, `cute-dsl`, `declared`, `triton-swizzled`, `triton-padded`, `nvmma`.
         spelled: as the source writes it.
         kernel: the function it stands in; empty at file level.
         swizzle: (B, M, S) of a CuTe swizzle; None for the other families.
@@ -240,6 +248,11 @@ class LayoutUse:
         alignment: bytes that the base is guaranteed to be a multiple of; None when unknown.
         array: the shared array that it addresses, where known.
         certainty, assumptions: as for an access.
+        is_bound: it addresses shared memory as it stands: no atom that may still be tiled, no
+            layout of registers or global memory. What depends on the whole extent is judged
+            only then.
+        base: byte of `array` where offset 0 lies; None when unknown.
+        address: byte of the block's shared memory where offset 0 lies; None when unknown.
     """
 
     span: Span
@@ -258,6 +271,9 @@ class LayoutUse:
     array: SharedArray | None = None
     certainty: Certainty = Certainty.PROVED
     assumptions: tuple[str, ...] = ()
+    is_bound: bool = False
+    base: int | None = None
+    address: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

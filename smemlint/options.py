@@ -234,10 +234,20 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """The table. `output-format` differs by command and is added by the command line."""
 
+def read_swizzles(value: Any) -> dict[str, str]:
+    """`{ tile = "3,4,3 bytes" }`."""
+    from smemlint.layout.declared import declared_in
+
+    found = read_texts(value)
+    for text in found.values():
+        declared_in(text)
+    return found
+
+
 KERNEL_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "block": (read_block, "its block shape"),
     "template": (read_defines, "values of template parameters, as C++ spells them"),
-    "swizzle": (read_texts, 'declared swizzles by array, e.g. { tile = "3,4,3 bytes" }'),
+    "swizzle": (read_swizzles, 'declared swizzles by array, e.g. { tile = "3,4,3 bytes" }'),
     "assume": (read_list, 'what holds for its arguments, e.g. ["K % 8 == 0"]'),
 }
 """What `[tool.smemlint.kernels.NAME]` may hold."""

@@ -188,9 +188,21 @@ def _read(pragma: Pragma, rest: str) -> Pragma:
         problem = "`launch` names no block: write launch(block=(32, 8))"
     if name == "assume" and not arguments and not problem:
         problem = "`assume` says nothing: write assume(K % 8 == 0)"
+    if name == "swizzle" and not problem:
+        problem = _swizzle_problem(arguments, reason)
     return replace(
         pragma, arguments=tuple(arguments), values=values, reason=reason, problem=problem
     )
+
+
+def _swizzle_problem(arguments: list[str], reason: str) -> str:
+    from smemlint.layout.declared import read_declared
+
+    try:
+        read_declared(arguments, reason.split(" ", 1)[0])
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _closing(text: str) -> int:

@@ -32,6 +32,7 @@ from smemlint.evaluate.ctypes import (
 from smemlint.evaluate.forms import atom, chosen, form_of, operated, sum_of
 from smemlint.evaluate.machine import Lazy, Place, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.swizzled import declared_use, swizzled
 from smemlint.evaluate.trace import Event
 from smemlint.evaluate.types import CTYPES, Types, type_of
 from smemlint.evaluate.values import (
@@ -52,6 +53,8 @@ from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
     from smemlint.evaluate.machine import Binding, Mask
+    from smemlint.facts import LayoutUse, SharedArray
+    from smemlint.layout.declared import DeclaredSwizzle
 
 
 _SUFFIX = re.compile(r"[uUlLzZ]+$")
@@ -462,6 +465,15 @@ class Expressions(Types):
         **extra: object,
     ) -> None:
         """Adds one event to the trace."""
+        layout = None
+        assumptions = (*self.unit.conditions(node), *self.assumptions)
+        if obj is not None and obj.shared is not None:
+            declared = self.declared(obj.shared)
+            if declared is not None:
+                layout = self._declared_layout(obj.shared, declared)
+                assumptions = (*assumptions, *layout.assumptions)
+                if isinstance(offset, Int):
+                    offset = _in_bytes(offset, declared, obj.shared)
         if isinstance(offset, Unknown) and offset.split is not None:
             symbol, modulus = offset.split
             self.split_requests[symbol.key] = max(modulus, self.split_requests.get(symbol.key, 1))
@@ -473,11 +485,17 @@ class Expressions(Types):
                 width,
                 offset,
                 self.mask,
-                assumptions=(*self.unit.conditions(node), *self.assumptions),
+                assumptions=assumptions,
                 values=tuple(self.loop_values),
-                **extra,  # type: ignore[arg-type]
+                **{"layout": layout, **extra},  # type: ignore[arg-type]
             )
         )
+
+    def _declared_layout(self, array: SharedArray, declared: DeclaredSwizzle) -> LayoutUse:
+        key = f"declared {array.name} {array.span}"
+        if key not in self.layouts:
+            self.layouts[key] = declared_use(array, declared, self.frames[0].name)
+        return self.layouts[key]
 
     # ---- operators
 
@@ -959,6 +977,14 @@ def _character(text: str) -> int:
     body = text[text.index("'") + 1 : -1]
     escapes = {"\\n": 10, "\\t": 9, "\\0": 0, "\\\\": 92, "\\'": 39, "\\r": 13}
     return escapes.get(body, ord(body[0]) if body else 0)
+
+
+def _in_bytes(offset: Int, declared: DeclaredSwizzle, array: SharedArray) -> Int | Unknown:
+    """The byte offset that a declared swizzle makes of one."""
+    try:
+        return swizzled(offset, declared.in_bytes(array.element_bytes))
+    except ValueError as error:
+        return Unknown(f"{declared} of `{array.name}`: {error}")
 
 
 __all__ = ["Expressions", "np"]

@@ -244,7 +244,9 @@ class Instances:
         where = f" ({origin})" if origin else ""
         shape = ", ".join(map(str, block))
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
-        return Task(function, instance, scope, (f"block ({shape}){where}", *said), arguments)
+        declared = partial(self._project.declared_swizzle, function.name)
+        assumed = (f"block ({shape}){where}", *said)
+        return Task(function, instance, scope, assumed, arguments, declared)
 
 
 def _place(launch: Launch) -> str:

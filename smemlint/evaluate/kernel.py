@@ -15,6 +15,7 @@ from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Va
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.merge import array_bases, merged
 from smemlint.evaluate.sites import Sites
+from smemlint.evaluate.swizzled import placed
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.types import scope_of
 from smemlint.evaluate.values import Int, Pointer, Symbol, Unknown, Value, offset_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from smemlint.evaluate.machine import Binding
     from smemlint.frontend.cuda.unit import Function, Unit
+    from smemlint.layout.declared import DeclaredSwizzle
 
 MAX_EVENTS = 200_000
 MAX_WORLDS = 64
@@ -41,6 +43,7 @@ class Task:
         assumptions: what the instance takes for granted, in words.
         arguments: numbers that the launch passes, by parameter; used only where an access is
             not decided without them.
+        declared: the swizzle that the user declares for a shared array.
     """
 
     function: Function
@@ -48,6 +51,7 @@ class Task:
     scope: Scope
     assumptions: tuple[str, ...]
     arguments: Callable[[], Mapping[str, Value]]
+    declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
 
 
 def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
@@ -98,7 +102,28 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     if first.failure:
         notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
         return KernelFacts(task.instance, tuple(arrays.values()), (), tuple(notes), steps)
-    return KernelFacts(task.instance, tuple(arrays.values()), sites.facts(), tuple(notes), steps)
+    placing = _array_places(first.machine)
+    layouts = {id(use): placed(use, placing) for use in first.machine.layouts.values()}
+    accesses = tuple(
+        replace(a, layout=layouts.get(id(a.layout), a.layout)) if a.layout is not None else a
+        for a in sites.facts()
+    )
+    return KernelFacts(
+        task.instance,
+        tuple(arrays.values()),
+        accesses,
+        tuple(notes),
+        steps,
+        tuple(layouts.values()),
+    )
+
+
+def _array_places(machine: Interpreter) -> dict[str, int]:
+    """Where static arrays lie, and under the empty name where dynamic shared memory begins."""
+    objects = {id(obj): obj for obj in machine.arrays.values()}
+    bases = array_bases(objects.values())
+    ends = [at + objects[key].type.size for key, at in bases.items()]
+    return {"": max(ends, default=0), **{objects[key].name: at for key, at in bases.items()}}
 
 
 class _Run:
@@ -114,6 +139,7 @@ class _Run:
     ) -> None:
         self.trace = Trace(MAX_EVENTS)
         self.machine = Interpreter(unit, geometry, self.trace, splits=splits)
+        self.machine.declared = task.declared
         self.failure = ""
         try:
             _run(self.machine, task, arguments)

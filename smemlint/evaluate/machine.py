@@ -13,14 +13,15 @@ from smemlint.evaluate.memory import Object, Space, Store
 from smemlint.evaluate.values import Int, Pointer, Unknown, Value, offset_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from pycparser import c_ast
 
     from smemlint.evaluate.trace import Trace
-    from smemlint.facts import Span
+    from smemlint.facts import LayoutUse, SharedArray, Span
     from smemlint.frontend.cuda.unit import Function, Unit
+    from smemlint.layout.declared import DeclaredSwizzle
 
     Mask: TypeAlias = NDArray[np.bool_]
 
@@ -161,6 +162,9 @@ class Machine:
         self.frames: list[Frame] = []
         self.loops: list[Loop] = []
         self.assumptions: list[str] = []
+        self.declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
+        self.layouts: dict[str, LayoutUse] = {}
+        """Swizzled layouts of shared memory, by what names them."""
         self.loop_values: list[tuple[str, int]] = []
         self.arrays: dict[str, Object] = {}
         self.bases: dict[str, Object] = {}

@@ -13,6 +13,7 @@ from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.kernel import evaluate_kernel
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
+from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
 from smemlint.pragmas import MARK, Pragma, pragmas_in
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
-    from smemlint.facts import Access
+    from smemlint.facts import Access, SharedArray
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source
 
@@ -86,6 +87,8 @@ class Project:
         self._texts: dict[str, str | None] = {}
         self._includes: dict[str, tuple[str, ...]] = {}
         self._seen: set[tuple[Span, object, object]] = set()
+        self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
+        self._swizzles_at: set[tuple[str, int]] = set()
 
     # ---- files
 
@@ -143,6 +146,37 @@ class Project:
             if p.name == "launch" and not p.problem and before < p.line <= function.span.line
         ]
         return found[-1] if found else None
+
+    def declared_swizzle(self, kernel: str, array: SharedArray) -> DeclaredSwizzle | None:
+        """The swizzle that the configuration, or a pragma at its declaration, gives an array."""
+        own = self.settings.kernels.get(kernel)
+        if own is not None and array.name in own.swizzle:
+            return declared_in(own.swizzle[array.name])
+        path = posixpath.normpath(array.span.path)
+        for line, declared in self._swizzle_pragmas(path).items():
+            if array.span.line <= line <= array.span.end_line:
+                self._swizzles_at.add((path, line))
+                return declared
+        return None
+
+    def _swizzle_pragmas(self, path: str) -> dict[int, DeclaredSwizzle]:
+        """Declared swizzles by the line that they speak of."""
+        if path not in self._declared:
+            text = self.read(path) or ""
+            found = (p for p in pragmas_in(text) if p.name == "swizzle" and not p.problem)
+            self._declared[path] = {
+                p.target: read_declared(p.arguments, p.reason.split(" ", 1)[0])
+                for p in found
+            }
+        return self._declared[path]
+
+    def _idle_swizzles(self) -> Iterator[NotAnalysed]:
+        """Pragmas that stand at no shared array that was accessed."""
+        said = "this `swizzle` stands at no shared array that a kernel was seen to access"
+        for path in self.sources:
+            for line in self._swizzle_pragmas(path):
+                if (path, line) not in self._swizzles_at:
+                    yield NotAnalysed(Span(path, line, 1, line, 1), "", said)
 
     def unit_of(self, path: str) -> Unit:
         """A unit that holds a file."""
@@ -216,7 +250,9 @@ class Project:
                 found, missing = self._evaluate_unit(self.unit(root))
                 kernels += found
                 notes += missing
-        return Facts(tuple(kernels), tuple(dict.fromkeys(notes)))
+        notes += self._idle_swizzles()
+        layouts = tuple(use for kernel in kernels for use in kernel.layouts)
+        return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), layouts)
 
     def _evaluate_unit(self, unit: Unit) -> tuple[list[KernelFacts], list[NotAnalysed]]:
         kernels: list[KernelFacts] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from smemlint.facts import Instance
+    from smemlint.facts import Instance, LayoutUse
     from smemlint.frontend.cuda.unit import Unit
 
 MAX_PATTERNS = 64
@@ -51,6 +51,7 @@ class _Site:
     line: int
     groups: dict[tuple[int, bytes, bytes], _Group] = field(default_factory=dict)
     undecided: Unknown | None = None
+    layout: LayoutUse | None = None
     assumptions: dict[str, None] = field(default_factory=dict)
     issued: int = 0
 
@@ -108,6 +109,7 @@ class Sites:
 
     def _add_event(self, event: Event) -> None:
         site = self._site(event)
+        site.layout = site.layout or event.layout
         for text in event.assumptions:
             site.assumptions.setdefault(text)
         site.issued += _warps(event.mask) * event.issued
@@ -173,6 +175,7 @@ class Sites:
             expression=site.expression,
             line=site.line,
             conditions=tuple(site.assumptions),
+            layout=site.layout,
         )
 
     def _patterns(self, site: _Site) -> list[WarpPattern] | Unknown:

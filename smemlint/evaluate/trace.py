@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from smemlint.evaluate.memory import Object
     from smemlint.evaluate.values import Int, Unknown
+    from smemlint.facts import LayoutUse
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +30,7 @@ class Event:
         line_node: the expression whose last line the compiler's line table names, where that is
             not `node`: a vector store is attributed to the value it stores.
         sequence: its place in program order.
+        layout: the swizzle that the offset went through.
         issued: how many times; 0 where a fused instruction is counted at another access.
     """
 
@@ -46,6 +48,7 @@ class Event:
     line_node: c_ast.Node | None = None
     sequence: int = 0
     issued: int = 1
+    layout: LayoutUse | None = None
 
 
 @dataclass(slots=True)

@@ -1,0 +1,46 @@
+"""SML201: CuTe rejects the parameters of a swizzle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Severity
+from smemlint.layout.swizzle import Swizzle
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import LayoutUse
+    from smemlint.finding import Finding
+
+_CONSEQUENCES = {
+    "cute": "the template does not compile once it is instantiated",
+    "cute-dsl": "CuTe's Python makes the identity of it, without a word",
+}
+
+
+class InvalidSwizzle(Rule):
+    """Checks the conditions that CuTe's class template asserts."""
+
+    code = "SML201"
+    name = "invalid-swizzle"
+    summary = "CuTe rejects these swizzle parameters"
+    severity = Severity.ERROR
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """One finding with the first clause that is violated."""
+        if layout.swizzle is None or layout.family not in _CONSEQUENCES:
+            return
+        reason = Swizzle.why_invalid(*layout.swizzle)
+        if reason is None:
+            return
+        b, m, s = layout.swizzle
+        yield self.finding(
+            f"`Swizzle<{b},{m},{s}>` is no swizzle: {reason}",
+            layout.span,
+            notes=(_CONSEQUENCES[layout.family], *layout.assumptions),
+        )
+
+
+RULE = InvalidSwizzle()

@@ -1,0 +1,65 @@
+"""Swizzles that the user declares for a shared array, in a pragma or in the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smemlint.layout.swizzle import Swizzle
+
+UNITS = ("bytes", "elements")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredSwizzle:
+    """A swizzle of every offset in an array.
+
+    Attributes:
+        swizzle: what it does.
+        units: `bytes` or `elements`, what it counts in.
+    """
+
+    swizzle: Swizzle
+    units: str
+
+    def __str__(self) -> str:
+        s = self.swizzle
+        return f"swizzle({s.bits}, {s.base}, {s.shift}) {self.units}"
+
+    def in_bytes(self, element_bytes: int) -> Swizzle:
+        """The same on byte offsets.
+
+        Raises:
+            ValueError: it counts in elements whose size is no power of two.
+        """
+        return self.swizzle if self.units == "bytes" else self.swizzle.in_bytes(element_bytes)
+
+
+def read_declared(parameters: Sequence[object], units: object) -> DeclaredSwizzle:
+    """The declaration of three numbers and their unit, as spelled.
+
+    Raises:
+        ValueError: what is wrong and what to write.
+    """
+    try:
+        b, m, s = (int(str(p), 10) for p in parameters)
+    except ValueError:
+        raise ValueError("`swizzle` takes three numbers: write swizzle(3, 4, 3) bytes") from None
+    reason = Swizzle.why_invalid(b, m, s)
+    if reason is not None:
+        raise ValueError(f"swizzle({b}, {m}, {s}) is no swizzle: {reason}")
+    if units not in UNITS:
+        raise ValueError(
+            f"swizzle({b}, {m}, {s}) counts in what? write `bytes` or `elements` behind it"
+        )
+    return DeclaredSwizzle(Swizzle(b, m, s), str(units))
+
+
+def declared_in(text: str) -> DeclaredSwizzle:
+    """The declaration that a configuration spells as `3,4,3 bytes`.
+
+    Raises:
+        ValueError: what is wrong and what to write.
+    """
+    numbers, _, units = text.strip().partition(" ")
+    return read_declared(numbers.split(","), units.strip())
