@@ -234,6 +234,7 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """The table. `output-format` differs by command and is added by the command line."""
 
+
 def read_swizzles(value: Any) -> dict[str, str]:
     """`{ tile = "3,4,3 bytes" }`."""
     from smemlint.layout.declared import declared_in

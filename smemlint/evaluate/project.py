@@ -165,8 +165,7 @@ class Project:
             text = self.read(path) or ""
             found = (p for p in pragmas_in(text) if p.name == "swizzle" and not p.problem)
             self._declared[path] = {
-                p.target: read_declared(p.arguments, p.reason.split(" ", 1)[0])
-                for p in found
+                p.target: read_declared(p.arguments, p.reason.split(" ", 1)[0]) for p in found
             }
         return self._declared[path]
 
