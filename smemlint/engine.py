@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from smemlint.facts import AccessKind
     from smemlint.source import Source
 
-_MARKS = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
+_MARKS = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared", "Swizzle<")
 
 Site = tuple[Span, "AccessKind", bool]
 """An access site, and whether it has a figure or verdict."""

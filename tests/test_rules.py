@@ -123,7 +123,9 @@ def test_rules_are_selected_by_code_prefix_and_name():
     def codes(*args):
         return [r.code for r in selected(*args)]
 
-    assert codes((), ()) == ["SML101", "SML102", "SML301", "SML401", "SML901", "SML902", "SML903"]
+    everything = [e.rule.code for e in ENTRIES]
+    assert codes((), ()) == everything == sorted(everything)
     assert codes(("SML1",), ()) == ["SML101", "SML102"]
     assert codes(("bank-conflict",), (), ("SML4",)) == ["SML101", "SML401"]
-    assert codes((), ("SML9", "SML102")) == ["SML101", "SML301", "SML401"]
+    kept = [c for c in everything if not c.startswith("SML9") and c != "SML102"]
+    assert codes((), ("SML9", "SML102")) == kept

@@ -11,6 +11,8 @@ from smemlint.facts import AccessKind
 from smemlint.finding import Severity
 from smemlint.rule import Rule
 
+from ..layouts import byte_swizzle
+
 if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.facts import Access, KernelFacts
@@ -33,6 +35,9 @@ class MisalignedVector(Rule):
         """One finding for a misaligned access that no alignment test guards."""
         if access.array is None or access.width_bytes < 2 or _is_guarded(access):
             return
+        swizzle = byte_swizzle(access.layout) if access.layout is not None else None
+        if swizzle is not None and swizzle.group < access.width_bytes:
+            return  # SML302 says why
         for pattern in access.patterns:
             lanes = pattern.active.copy()
             if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):

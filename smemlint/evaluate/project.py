@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.kernel import evaluate_kernel
+from smemlint.evaluate.written_swizzles import MENTION, written_swizzles
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
-    from smemlint.facts import Access, SharedArray
+    from smemlint.facts import Access, LayoutUse, SharedArray
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source
 
@@ -250,8 +251,21 @@ class Project:
                 kernels += found
                 notes += missing
         notes += self._idle_swizzles()
-        layouts = tuple(use for kernel in kernels for use in kernel.layouts)
-        return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), layouts)
+        layouts = [use for kernel in kernels for use in kernel.layouts]
+        layouts += self._written_swizzles()
+        return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
+
+    def _written_swizzles(self) -> Iterator[LayoutUse]:
+        """What the files of the run write down, each place once."""
+        seen: set[Span] = set()
+        for path in self.sources:
+            if not MENTION.search(self.read(path) or ""):
+                continue
+            with self._guarded(path):
+                for use in written_swizzles(self.unit(path)):
+                    if use.span not in seen and posixpath.normpath(use.span.path) in self.sources:
+                        seen.add(use.span)
+                        yield use
 
     def _evaluate_unit(self, unit: Unit) -> tuple[list[KernelFacts], list[NotAnalysed]]:
         kernels: list[KernelFacts] = []

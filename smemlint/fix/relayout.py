@@ -79,9 +79,10 @@ class Usage:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the figures of all accesses are known and none is an atomic."""
+        """Whether all figures are known, and none is of an atomic or went through a swizzle."""
         return bool(self.accesses) and all(
             a.certainty.is_decided
+            and a.layout is None
             and (a.kind is AccessKind.ASYNC_COPY or a.kind in _PRICED)
             and (a.kind not in _PRICED or all(p.ideal for p in a.patterns))
             for a in self.accesses

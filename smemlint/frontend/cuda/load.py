@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from smemlint.frontend.cuda.pieces import FunctionTokens, KnownNames
 from smemlint.frontend.cuda.preprocess import LoadOptions, Preprocessed, preprocess
 from smemlint.frontend.cuda.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
+from smemlint.frontend.cuda.template_ids import TemplateId, assigned_once, template_ids
 from smemlint.frontend.cuda.tokens import Token, lex
 from smemlint.frontend.cuda.unit import Dropped, ParsedFunction, TemplateParameter
 
@@ -284,6 +285,19 @@ class CudaUnit:
     def token_span(self, token: Token) -> Span:
         """The source range of a token."""
         return self._source.files[token.file].span(token.start, token.end)
+
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """The template-ids of a name, in order."""
+        return template_ids(self._source.tokens, name)
+
+    @cached_property
+    def assigned_once(self) -> frozenset[str]:
+        """Names that are given one value in the whole unit."""
+        return assigned_once(self._source.tokens)
+
+    def mentions(self, word: str) -> bool:
+        """Whether the text of some file has the word."""
+        return any(word in file.text for file in self._source.files.values())
 
     def span(self, node: c_ast.Node) -> Span:
         """Exact source range of a node; the call site of a macro for what a macro made."""

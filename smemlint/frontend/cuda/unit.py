@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pycparser import c_ast
 
     from smemlint.facts import Span
+    from smemlint.frontend.cuda.template_ids import TemplateId
+    from smemlint.frontend.cuda.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,23 @@ class Unit(Protocol):
 
     def functions_named(self, name: str) -> Sequence[Function]:
         """Definitions with this last component."""
+        ...
+
+    @property
+    def assigned_once(self) -> frozenset[str]:
+        """Names that are given one value in the whole unit."""
+        ...
+
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """The template-ids of a name, in order."""
+        ...
+
+    def mentions(self, word: str) -> bool:
+        """Whether the text of some file has the word."""
+        ...
+
+    def token_span(self, token: Token) -> Span:
+        """The source range of a token."""
         ...
 
     def span(self, node: c_ast.Node) -> Span:

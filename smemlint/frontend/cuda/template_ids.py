@@ -1,0 +1,57 @@
+"""Where a template's name stands with arguments, e.g. every `Swizzle<3, 4, 3>` of a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from smemlint.frontend.cuda.tokens import Token, angle_end, spelling_of, split_commas
+
+_DECLARING = frozenset(("struct", "class", "union", "enum"))
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateId:
+    """A template-id.
+
+    Attributes:
+        first, last: its tokens, qualification left out.
+        qualifier: the name in front of `::`; empty without one.
+        arguments: spelled.
+    """
+
+    first: Token
+    last: Token
+    qualifier: str
+    arguments: tuple[str, ...]
+
+    @property
+    def spelled(self) -> str:
+        """`Swizzle<3,4,3>`."""
+        return f"{self.first.text}<{','.join(self.arguments)}>"
+
+
+def template_ids(tokens: Sequence[Token], name: str) -> Iterator[TemplateId]:
+    """The template-ids of a name, those that a record's head declares left out."""
+    for i, token in enumerate(tokens):
+        if token.text != name or i + 1 >= len(tokens) or tokens[i + 1].text != "<":
+            continue
+        before = tokens[i - 1].text if i else ""
+        if before in _DECLARING:
+            continue
+        end = angle_end(tokens, i + 1)
+        if end < 0:
+            continue
+        qualifier = tokens[i - 2].text if before == "::" and i > 1 else ""
+        parts = split_commas(tokens[i + 2 : end])
+        yield TemplateId(token, tokens[end], qualifier, tuple(spelling_of(p) for p in parts if p))
+
+
+def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
+    """Names that stand in front of exactly one `=`, so that they have one value."""
+    seen: dict[str, int] = {}
+    for token, following in pairwise(tokens):
+        if token.kind == "identifier" and following.text == "=":
+            seen[token.text] = seen.get(token.text, 0) + 1
+    return frozenset(name for name, count in seen.items() if count == 1)
