@@ -27,6 +27,7 @@ MAX_SPLIT = 64
 """Residues of one unknown that are enumerated at the most."""
 
 _INFINITY = 1 << 62
+_SMALL = 1 << 31
 
 
 class Algebra:
@@ -61,12 +62,16 @@ class Algebra:
     def add(self, a: Int, b: Int, sign: int = 1) -> Int:
         """`a + sign * b`."""
         type = common(a.type, b.type)
+        if _is_plain(a) and _is_plain(b):
+            return _narrowed(a.base + sign * b.base, type)  # type: ignore[arg-type]
         form = sum_of(form_of(a), form_of(b), sign)
         return _with_form(_wrapped(_sum(a, b, sign, type)), form)
 
     def multiply(self, a: Int, b: Int) -> Int | Unknown:
         """`a * b`; exact where one side has no unknown."""
         type = common(a.type, b.type)
+        if _is_plain(a) and _is_plain(b):
+            return _narrowed(a.base * b.base, type)  # type: ignore[arg-type]
         if a.terms and b.terms:
             return self._fresh("*", a, b, type)
         if b.terms or (form_of(b).terms and not a.terms):
@@ -234,6 +239,18 @@ _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
 }
 
 
+def _is_plain(a: Int) -> bool:
+    """Whether it is one number that the compiler knows too: most are."""
+    return not a.terms and a.form is None and isinstance(a.base, int)
+
+
+def _narrowed(number: int, type: IntType) -> Int:
+    """A plain number, wrapped where the type is narrower."""
+    if -_SMALL <= number < _SMALL and (type.signed or number >= 0):
+        return Int(number, type)
+    return _wrapped(Int(number, type))
+
+
 def _with_form(value: Int, form: Form | None) -> Int:
     return Int(value.base, value.type, value.terms, form)
 
@@ -300,18 +317,17 @@ def _wrapped(value: Int, narrowing: bool = False) -> Int:
     if not type.signed:
         if isinstance(value.base, int):
             return Int(value.base & ((1 << type.bits) - 1), type)
-        if value.base.min() < 0 or value.base.max() >> type.bits:
+        if (value.base >> type.bits).any():  # too large, or negative
             return Int(settled(value.base & ((1 << type.bits) - 1)), type)
         return value
     half = 1 << (type.bits - 1)
-    if narrowing or (isinstance(value.base, int) and not -half <= value.base < half):
-        return Int(settled(((value.base + half) & (2 * half - 1)) - half), type)
-    if narrowing or (
-        not isinstance(value.base, int)
-        and not (-half <= value.base.min() and value.base.max() < half)
-    ):
-        return Int(settled(((value.base + half) & (2 * half - 1)) - half), type)
-    return value
+    if isinstance(value.base, int):
+        fits = -half <= value.base < half
+    else:
+        fits = type.bits == 32 and bool((value.base == value.base.astype(np.int32)).all())
+    if fits and not narrowing:
+        return value
+    return Int(settled(((value.base + half) & (2 * half - 1)) - half), type)
 
 
 def _divides(m: int, a: Int) -> bool:

@@ -292,7 +292,9 @@ class Expressions(Types):
             if isinstance(pointer.target, ArrayType):
                 return Unknown("the array's inner extent is not known")
             return Unknown(f"the size of `{_type_name(pointer.target)}` is not known")
-        wide = Int(index.base, I64, index.terms, form_of(index))
+        is_plain = isinstance(index.base, int) and not index.terms and index.form is None
+        form = None if is_plain else form_of(index)
+        wide = Int(index.base, I64, index.terms, form)
         step = self.algebra.multiply(wide, Int(size, I64))
         if isinstance(step, Unknown):
             return step
@@ -654,7 +656,7 @@ class Expressions(Types):
             result = self._integer_operation(op, a, b)
         except OverflowError:
             return Unknown("a number does not fit into 64 bits")
-        if self.follows_forms and isinstance(result, Int) and result.form is None:
+        if result.__class__ is Int and self.follows_forms and _may_have_form(result, a, b):
             result.form = operated(op, a, b, signed=result.type.signed)
         return result
 
@@ -907,6 +909,13 @@ _LOST = Symbol("lost", "an index that is not known")
 
 def _is_lost(place: Place) -> bool:
     return any(symbol is _LOST for symbol, _ in place.offset.terms)
+
+
+def _may_have_form(result: Int, a: Int, b: Int) -> bool:
+    """Whether a result without a form comes from something the compiler does not know."""
+    if result.form is not None:
+        return False
+    return not all(v.form is None and isinstance(v.base, int) and not v.terms for v in (a, b))
 
 
 def _propagated(a: Value, b: Value) -> Unknown:
