@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAX_EVENTS = 200_000
 MAX_WORLDS = 64
 """Residues of unknowns that one kernel is evaluated under, all together."""
+_MAX_STEPS_TO_SPLIT = 60_000
+"""Statements that all those evaluations may run together."""
 _MAX_EVENTS_TO_SPLIT = 20_000
 
 
@@ -154,12 +156,13 @@ def _split_runs(
 ) -> list[_Run]:
     """Runs again for every residue of the unknowns that hide an address, within the budget."""
     moduli: dict[str, int] = {}
+    most = min(MAX_WORLDS, _MAX_STEPS_TO_SPLIT // max(first.machine.steps, 1))
     requests = dict(first.machine.split_requests)
     runs = [first]
     for _ in range(3):
         worlds = 1
         for key, modulus in {**moduli, **requests}.items():
-            if worlds * modulus <= MAX_WORLDS:
+            if worlds * modulus <= most:
                 worlds *= modulus
                 moduli[key] = modulus
         if not moduli:

@@ -293,10 +293,18 @@ class Project:
                     continue
                 self._seen.add(key)
                 with self._guarded(unit.path, function):
-                    facts = [evaluate_kernel(unit, t, self.settings.arch) for t in tasks]
+                    facts = self._evaluated(unit, tasks)
                     kernels.append(_agreed(facts, tasks))
                     steps += sum(f.steps for f in facts)
         return kernels, notes
+
+    def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
+        """The facts of an instance, or of each guess at it as long as one decides anything."""
+        first, *others = tasks
+        facts = [evaluate_kernel(unit, first, self.settings.arch)]
+        if any(a.certainty.is_decided for a in facts[0].accesses):
+            facts += [evaluate_kernel(unit, t, self.settings.arch) for t in others]
+        return facts
 
     @contextmanager
     def _guarded(self, path: str, function: Function | None = None) -> Iterator[None]:
