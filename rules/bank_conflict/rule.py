@@ -9,6 +9,8 @@ from smemlint.facts import AccessKind
 from smemlint.hardware import bank_words, wavefronts
 from smemlint.rule import Rule
 
+from .explain import explanation
+
 if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.facts import Access, KernelFacts, WarpPattern
@@ -41,12 +43,13 @@ class BankConflict(Rule):
             return
         ways, pattern, spent, ideal = found
         verb = _VERBS[access.kind]
+        notes = (_proof(pattern, spent, ideal, access), explanation(access, pattern, ways))
         message = f"{ways:g}-way bank conflict {verb} `{access.array.name}`"
         yield self.finding(
             message,
             access.span,
             access=access,
-            notes=(_proof(pattern, spent, ideal, access),),
+            notes=tuple(filter(None, notes)),
             weight=ways,
         )
 

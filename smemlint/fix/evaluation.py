@@ -120,6 +120,8 @@ def compare(
         other = after[_key(kernel)]
         if not _is_as_well_known(kernel, other) or _static_bytes(other) > STATIC_BYTES:
             return None
+        if kernel.not_analysed and not is_typed:
+            return None  # a pointer may have gone there
         pairs += zip(kernel.accesses, other.accesses, strict=True)
     if not all(_is_right(old, new, declaration, padding, is_typed=is_typed) for old, new in pairs):
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
@@ -19,11 +20,30 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.tokens import Token
 
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\\\r\n]|\\(?:\r\n|[\s\S]))*", re.M)
+_CONVERSION = "__cvta_generic_to_shared"
 _MEMBER = frozenset((".", "->", "::"))
 
 
-def addressed_elements(found: Declarator, path: str) -> tuple[Span, ...] | None:
-    """Where the address of an element is taken; None where the array is used in another way.
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """How the array is named, always with all of its subscripts.
+
+    Attributes:
+        pointers: where the address of an element is taken, for whatever use.
+        is_converted: whether one is made an address of PTX, which only accesses can be made with.
+    """
+
+    pointers: tuple[Span, ...]
+    is_converted: bool
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the type alone decides which element is meant, everywhere."""
+        return not self.pointers and not self.is_converted
+
+
+def mentions(found: Declarator, path: str) -> Mentions | None:
+    """How the array is named after its declaration; None where it is used in another way.
 
     Looked at is the rest of the block that declares the array, and every macro of the file. Another
     way is the name with fewer subscripts than the array has extents, other than in `sizeof(name)`;
@@ -33,19 +53,24 @@ def addressed_elements(found: Declarator, path: str) -> tuple[Span, ...] | None:
     if block is None:
         return None
     lines = LineMap(found.text)
-    spans: list[Span] = []
+    pointers: list[Span] = []
+    is_converted = False
     for at in _elements(block, found.name, len(found.extents)):
         if at is None:
             return None
-        if block[at - 1].text == "&":
-            start = found.end + block[at].start
-            spans.append(Span(path, *lines(start), *lines(start + len(found.name))))
+        if block[at - 1].text != "&":
+            continue
+        if [t.text for t in block[max(at - 3, 0) : at - 1]] == [_CONVERSION, "("]:
+            is_converted = True
+            continue
+        start = found.end + block[at].start
+        pointers.append(Span(path, *lines(start), *lines(start + len(found.name))))
     for definition in _DEFINITION.finditer(found.text):
         body = lex(definition[0])
         for at in _elements(body, found.name, len(found.extents)):
             if at is None or body[at - 1].text == "&":
                 return None
-    return tuple(spans)
+    return Mentions(tuple(pointers), is_converted)
 
 
 def _rest_of_block(tokens: Sequence[Token]) -> Sequence[Token] | None:

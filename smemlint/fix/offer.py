@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.fix.declaration import declarator
 from smemlint.fix.edits import applied
 from smemlint.fix.evaluation import BANK_CONFLICT, Run, compare, concerned
-from smemlint.fix.mentions import addressed_elements
+from smemlint.fix.mentions import mentions
 from smemlint.fix.relayout import Usage, best_padding, best_swizzle
 from smemlint.fix.words import padding_fix, swizzle_advice, trade_off
 
@@ -86,7 +86,12 @@ class _Repair:
         self._usage = Usage.of(facts, array)
         self._is_too_long = False
         self.steps = 0
-        self._padded = self._evaluated(facts, run, most_steps)
+        self._failure = ""
+        self._padded: Padded | None = None
+        try:
+            self._padded = self._evaluated(facts, run, most_steps)
+        except Exception as error:  # a finding is worth more than its fix
+            self._failure = f"no fix: internal error: {type(error).__name__}: {error}"
 
     def advised(self, finding: Finding) -> Finding:
         """The finding with its fix, or with words where no edit heals it."""
@@ -100,7 +105,7 @@ class _Repair:
             said = trade_off(self._array, padded)
         if not said and self._is_too_long:
             said = "evaluating a padding takes long: --diff --unsafe-fixes does it"
-        return replace(finding, help=said)
+        return replace(finding, help=said or self._failure)
 
     @cached_property
     def _swizzle(self) -> str:
@@ -117,8 +122,8 @@ class _Repair:
         padding = best_padding(usage) if found is not None and usage.is_decided else None
         if source is None or found is None or padding is None:
             return None
-        addresses = addressed_elements(found, source.path)
-        if addresses is None or not usage.reaches(addresses):
+        named = mentions(found, source.path)
+        if named is None or not usage.reaches(named.pointers):
             return None
         kernels = concerned(facts, array.span)
         steps = sum(k.steps for k in kernels)
@@ -128,7 +133,7 @@ class _Repair:
         self.steps = steps
         edit = found.grown(padding.axis, padding.extra, source.path)
         text = applied(source.text, [edit])
-        comparison = compare(kernels, array.span, padding, text, run, is_typed=not addresses)
+        comparison = compare(kernels, array.span, padding, text, run, is_typed=named.is_typed)
         if comparison is None:
             return None
         arrays = {a.array for a in usage.accesses if a.array is not None}

@@ -108,11 +108,17 @@ class Collision:
     def __str__(self) -> str:
         if self.ways == 1:
             return "no two lanes of a pass meet in a bank"
-        steps = " and ".join(_lanes_text(vector) for vector in self.lane_bits)
-        bits = ", ".join(str(b) for b in range(64) if self.address_bits >> b & 1)
+        single = [v.bit_length() - 1 for v in self.lane_bits if not v & (v - 1)]
+        said = [_bits_text("lane bit", single)] if single else []
+        said += [
+            _bits_text("lane bit", _bits(v)) + " together" for v in self.lane_bits if v & (v - 1)
+        ]
+        fall = "falls" if len(self.lane_bits) == 1 else "fall"
+        bits = _bits(self.address_bits)
+        change = "changes" if len(bits) == 1 else "change"
         return (
-            f"lanes {steps} apart lie in one bank: their addresses differ only in bits {bits}, "
-            f"above the bank bits 2 to 6, which makes {self.ways} ways"
+            f"{' and '.join(said)} {fall} into the kernel of the bank map: only "
+            f"{_bits_text('address bit', bits)} {change}, above the bank bits"
         )
 
 
@@ -148,7 +154,14 @@ def _modulo(vectors: Iterable[int], by_unit: LinearMap) -> tuple[int, ...]:
     return tuple(kept)
 
 
-def _lanes_text(vector: int) -> str:
-    if vector & (vector - 1):
-        return f"{vector} (bits {', '.join(str(b) for b in range(6) if vector >> b & 1)} together)"
-    return str(vector)
+def _bits(vector: int) -> list[int]:
+    return [bit for bit in range(vector.bit_length()) if vector >> bit & 1]
+
+
+def _bits_text(noun: str, bits: Sequence[int]) -> str:
+    """`lane bit 4`, `lane bits 3 and 4`, `lane bits 0 to 4`, `lane bits 0, 2 and 3`."""
+    if len(bits) == 1:
+        return f"{noun} {bits[0]}"
+    if len(bits) > 2 and bits[-1] - bits[0] == len(bits) - 1:
+        return f"{noun}s {bits[0]} to {bits[-1]}"
+    return f"{noun}s {', '.join(map(str, bits[:-1]))} and {bits[-1]}"

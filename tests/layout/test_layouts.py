@@ -68,7 +68,9 @@ def test_a_column_is_explained_by_lane_bits() -> None:
     stride_two = collision([lane * 8 for lane in range(32)], 4)
     assert stride_two is not None
     assert (stride_two.ways, stride_two.lane_bits, stride_two.address_bits) == (2, (16,), 128)
-    assert "lanes 16 apart" in str(stride_two)
+    fall = "into the kernel of the bank map: only address"
+    assert str(found) == f"lane bits 0 to 4 fall {fall} bits 7 to 11 change, above the bank bits"
+    assert str(stride_two) == f"lane bit 4 falls {fall} bit 7 changes, above the bank bits"
     assert collision([lane * 12 for lane in range(32)], 4) is None
 
 

@@ -35,6 +35,7 @@ SML101 bank-conflict: 32-way bank conflict reading `tile`
   |
   = banks: |█                               | 1 of 32 busy, up to 32 words in one bank
   = proof: warp 0: 32 lanes reach 32 words in 1 bank, 32 wavefronts instead of 1
+  = note: lane bits 0 to 4 fall into the kernel of the bank map: only address bits 7 to 11 change, above the bank bits
   = note: block (32, 32, 1) (launch at k.cu:9)
   = certainty: assumed
   = measured: predicted 32, measured 32.0 +/- 0.25 (NVIDIA H200, sm_90): confirmed
