@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.finding import Finding, Severity
+from smemlint.frontend.python import is_python, python_facts
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
@@ -74,14 +75,22 @@ def analyze(
 
     Nothing is imported for sources without shared memory.
     """
-    if not may_use_shared(sources):
-        return Facts(not_analysed=tuple(problems(sources))), False
-    from smemlint.evaluate.project import evaluate_project
-
+    python = [s for s in sources if is_python(s)]
+    cuda = [s for s in sources if not is_python(s)]
     crashes: list[NotAnalysed] = []
-    facts = evaluate_project(sources, settings, crashes.append, part)
-    notes = (*problems(sources), *facts.not_analysed, *crashes)
-    return replace(facts, not_analysed=notes), bool(crashes)
+    parts: list[Facts] = []
+    if may_use_shared(cuda):
+        from smemlint.evaluate.project import evaluate_project
+
+        parts.append(evaluate_project(cuda, settings, crashes.append, part))
+    wanted = [s for s in python if part is None or s.path == part.path]
+    parts += python_facts(wanted, settings, crashes.append)
+    facts = Facts(
+        tuple(k for found in parts for k in found.kernels),
+        (*problems(sources), *(n for found in parts for n in found.not_analysed), *crashes),
+        tuple(u for found in parts for u in found.layouts),
+    )
+    return facts, bool(crashes)
 
 
 def check(

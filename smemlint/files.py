@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
 
 SUFFIXES = frozenset(
-    (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")
+    (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx", ".py")
 )
 """What is read in a directory: kernels, and the host code that launches them."""
 ALWAYS_EXCLUDED = (".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", "build")

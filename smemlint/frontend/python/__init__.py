@@ -1,0 +1,69 @@
+"""Front ends for Python sources: one producer of facts for each way to write kernels.
+
+A producer is a module with `facts_of(source, settings) -> Facts`. It is imported only for a file
+that holds one of its marks; what is linted is never imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Facts, NotAnalysed, Span
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.source import Source
+
+SUFFIXES = (".py",)
+"""Names of files that are read as Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """A front end.
+
+    Attributes:
+        module: its name in this package.
+        marks: words; a file without any of them holds no kernel of its kind.
+    """
+
+    module: str
+    marks: tuple[str, ...]
+
+    def is_wanted(self, source: Source) -> bool:
+        """Whether the file can hold kernels of this kind."""
+        return any(mark in source.text for mark in self.marks)
+
+
+PRODUCERS = (Producer("gluon", ("experimental.gluon", "experimental import gluon")),)
+
+
+def is_python(source: Source) -> bool:
+    """Whether the file is read as Python."""
+    return source.path.endswith(SUFFIXES)
+
+
+def may_hold_kernels(source: Source) -> bool:
+    """Whether some producer wants the file."""
+    return any(producer.is_wanted(source) for producer in PRODUCERS)
+
+
+def python_facts(
+    sources: Sequence[Source], settings: Settings, crashed: Callable[[NotAnalysed], None]
+) -> list[Facts]:
+    """The facts of all Python files; an internal error costs one file, and `crashed` is told."""
+    found = []
+    for source in sources:
+        for producer in PRODUCERS:
+            if not producer.is_wanted(source):
+                continue
+            try:
+                module = import_module(f"{__name__}.{producer.module}")
+                found.append(module.facts_of(source, settings))
+            except Exception as error:
+                what = f"internal error in `{producer.module}`: {type(error).__name__}: {error}"
+                crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
+    return found

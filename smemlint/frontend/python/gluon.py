@@ -1,0 +1,163 @@
+"""Gluon (`triton.experimental.gluon`): loads and stores of shared memory that layouts decide."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
+from smemlint.frontend.python.abstract import UNKNOWN, Function, Launch, Value, is_known
+from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.gluon_library import GluonLibrary, Written
+from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.layout.distributed import RegisterLayout
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.source import Source
+
+KERNEL_MARKS = ("gluon.jit", "ttgluon.jit", "triton.experimental.gluon.jit")
+_MOST_INSTANCES = 8
+
+
+def facts_of(source: Source, settings: Settings) -> Facts:
+    """The facts of the Gluon kernels of a file."""
+    try:
+        text = PythonText.of(source)
+    except NotPython as problem:
+        where = Span(source.path, 1, 1, 1, 1)
+        return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
+    return _File(text, settings).facts()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A kernel with the arguments that one launch, or nobody, gives."""
+
+    function: Function
+    arguments: dict[str, Value]
+    origin: str
+
+
+class _File:
+    """One file and what its functions do."""
+
+    def __init__(self, text: PythonText, settings: Settings) -> None:
+        self._text = text
+        self._settings = settings
+        self._library = GluonLibrary(text.span, text.segment)
+        self._notes: list[NotAnalysed] = []
+
+    def facts(self) -> Facts:
+        """The facts of all kernels that hold shared memory."""
+        follower = Follower(self._library, KERNEL_MARKS)
+        scope: dict[str, Value] = {}
+        self._guarded("", lambda: follower.run(self._text.tree.body, (scope,)))
+        kernels, hosts = self._functions(follower, scope)
+        for host in hosts:
+            follower.steps = 0
+            self._guarded(host.node.name, partial(follower.call, host, (), {}))
+        found = []
+        layouts = []
+        for run in _runs(kernels, follower.launches):
+            made = self._kernel(run)
+            if made is not None:
+                found.append(made)
+                layouts += self._library.layouts
+        return Facts(tuple(found), tuple(self._notes), tuple(layouts))
+
+    def _functions(
+        self, follower: Follower, scope: dict[str, Value]
+    ) -> tuple[list[Function], list[Function]]:
+        """The kernels and the host functions of the file, methods of classes among them."""
+        kernels: list[Function] = []
+        hosts: list[Function] = []
+        for node in self._text.tree.body:
+            body = node.body if isinstance(node, ast.ClassDef) else [node]
+            for inner in body:
+                if isinstance(inner, ast.FunctionDef):
+                    known = scope.get(inner.name)
+                    is_same = isinstance(known, Function) and known.node is inner
+                    function = (
+                        known if is_same else Function(inner, (scope,), follower.is_kernel(inner))
+                    )
+                    assert isinstance(function, Function)
+                    (kernels if function.is_kernel else hosts).append(function)
+        return kernels, hosts
+
+    def _kernel(self, run: _Run) -> KernelFacts | None:
+        """The facts of one run; None where it touches no shared memory, or is not for NVIDIA."""
+        node = run.function.node
+        library = self._library
+        library.seen, library.arrays, library.layouts = [], [], []
+        library.has_amd, library.kernel = False, node.name
+        follower = Follower(library, KERNEL_MARKS)
+        self._guarded(node.name, lambda: follower.call(run.function, (), run.arguments))
+        if library.has_amd or not library.seen:
+            library.layouts = [] if library.has_amd else library.layouts
+            return None
+        from smemlint.frontend.python.gluon_accesses import access_of
+
+        instance = Instance(
+            node.name, self._text.span(node), _template(run.arguments), None, run.origin
+        )
+        assumptions = (f"arguments of the {run.origin}",) if run.origin else ()
+        accesses = tuple(
+            access_of(seen, instance, assumptions, self._settings.arch) for seen in library.seen
+        )
+        return KernelFacts(instance, tuple(library.arrays), accesses, (), follower.steps)
+
+    def _guarded(self, kernel: str, action: Callable[[], object]) -> None:
+        """Over the budget, or nested too deeply, is said."""
+        try:
+            action()
+        except (OverBudget, RecursionError):
+            where = Span(self._text.path, 1, 1, 1, 1)
+            self._notes.append(NotAnalysed(where, kernel, "its functions take too long to follow"))
+
+
+def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
+    """The launches of each kernel that differ in what is known; without any, the bare kernel."""
+    found = []
+    called = _called_names(kernels)
+    for kernel in kernels:
+        mine = [la for la in launches if la.function is kernel or la.function.node is kernel.node]
+        distinct: dict[str, Launch] = {}
+        for launch in mine:
+            distinct.setdefault(repr(sorted(_told(launch.arguments).items())), launch)
+        for launch in list(distinct.values())[:_MOST_INSTANCES]:
+            found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}"))
+        if not mine and kernel.node.name not in called:
+            found.append(_Run(kernel, {}, ""))
+    return found
+
+
+def _called_names(kernels: list[Function]) -> set[str]:
+    """Names that kernels mention: followed with their callers' arguments."""
+    return {
+        node.id
+        for kernel in kernels
+        for node in ast.walk(kernel.node)
+        if isinstance(node, ast.Name) and node.id != kernel.node.name
+    }
+
+
+def _told(arguments: dict[str, Value]) -> dict[str, str]:
+    """Arguments that decide layouts, as text."""
+    said = {}
+    for name, value in arguments.items():
+        if value is UNKNOWN:
+            continue
+        if isinstance(value, Written):
+            said[name] = value.spelled
+        elif isinstance(value, RegisterLayout) or is_known(value):
+            said[name] = repr(value)
+    return said
+
+
+def _template(arguments: dict[str, Value]) -> tuple[tuple[str, str], ...]:
+    """Arguments that are numbers, for the kernel's title."""
+    return tuple((k, str(v)) for k, v in arguments.items() if isinstance(v, int))

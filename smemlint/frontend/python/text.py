@@ -1,0 +1,80 @@
+"""Python texts as syntax trees with spans in code points.
+
+`ast` reads ten times as fast as libcst and positions are all that is needed: nothing is rewritten.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+from smemlint.facts import Span
+from smemlint.source import Source, lines_of
+
+
+class NotPython(Exception):
+    """The text is no Python; the message says why, in words."""
+
+
+@dataclass(eq=False)
+class PythonText:
+    """A parsed file.
+
+    Attributes:
+        path: of the file.
+        text: of the file.
+        tree: its syntax tree.
+    """
+
+    path: str
+    text: str
+    tree: ast.Module
+
+    @staticmethod
+    def of(source: Source) -> PythonText:
+        """The parsed file.
+
+        Raises:
+            NotPython: it cannot be parsed.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the linted text
+                tree = ast.parse(source.text)
+        except SyntaxError as error:
+            where = f" in line {error.lineno}" if error.lineno else ""
+            raise NotPython(f"not Python: {error.msg}{where}") from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise NotPython(f"not Python: {error or 'nested too deeply'}") from None
+        return PythonText(source.path, source.text, tree)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return lines_of(self.text)
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of an expression or statement."""
+        line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1) or 1
+        column = self._column(line, getattr(node, "col_offset", 0))
+        return Span(
+            self.path, line, column, end, self._column(end, getattr(node, "end_col_offset", 0))
+        )
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of an expression or statement."""
+        span = self.span(node)
+        lines = self._lines[span.line - 1 : span.end_line]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        return "\n".join(lines)
+
+    def _column(self, line: int, offset: int) -> int:
+        """A column from 1 in code points of an offset in UTF-8."""
+        text = self._lines[line - 1] if line <= len(self._lines) else ""
+        if text.isascii():
+            return offset + 1
+        return len(text.encode()[:offset].decode(errors="replace")) + 1
