@@ -32,13 +32,10 @@ def fingerprints(findings: Sequence[Finding], text_of: Callable[[str], str]) -> 
     """
     seen: dict[tuple[str, ...], int] = {}
     found: dict[int, str] = {}
-    lines: dict[str, list[str]] = {}
     for index in sorted(range(len(findings)), key=lambda i: _order(findings[i])):
         finding = findings[index]
         path = finding.span.path
-        if path not in lines:
-            lines[path] = lines_of(text_of(path))
-        identity = _identity(finding, lines[path])
+        identity = _identity(finding, lines_of(text_of(path)))
         number = seen[path, *identity] = seen.get((path, *identity), -1) + 1
         parts = (str(VERSION), *identity, str(number))
         digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 MAX_BYTES = 8 << 20
@@ -58,6 +58,7 @@ class Source:
             return data.decode("utf-8-sig", "surrogateescape").translate(_REPLACEMENTS)
 
 
-def lines_of(text: str) -> list[str]:
+@lru_cache(maxsize=4)  # each finding of a file asks for its lines
+def lines_of(text: str) -> tuple[str, ...]:
     """The lines of a text as spans count them: LF, CR LF or CR ends one, a form feed does not."""
-    return re.split(r"\r\n?|\n", text)
+    return tuple(re.split(r"\r\n?|\n", text))

@@ -66,4 +66,4 @@ def test_equal_accesses_are_told_apart_by_their_order():
 
 
 def test_lines_are_those_that_spans_count():
-    assert lines_of("a\x0cb\nc\r\nd\re\u2028f") == ["a\x0cb", "c", "d", "e\u2028f"]
+    assert lines_of("a\x0cb\nc\r\nd\re\u2028f") == ("a\x0cb", "c", "d", "e\u2028f")
