@@ -62,7 +62,8 @@ def with_fixes(
     advised = []
     for finding in findings:
         array = finding.access.array if finding.access is not None else None
-        if finding.code != BANK_CONFLICT or array is None:
+        is_indexed = array is not None and array.dims  # not placed by a layout, as Gluon's are
+        if finding.code != BANK_CONFLICT or array is None or not is_indexed:
             advised.append(finding)
             continue
         key = (array.span, array.name)

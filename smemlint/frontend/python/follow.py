@@ -543,6 +543,8 @@ def _builtin(name: str, arguments: list[Value]) -> Value:
         return len(held) if is_sure else UNKNOWN
     if not all(is_known(a) for a in arguments):
         return UNKNOWN
+    if name == "str" and not isinstance(arguments[0] if arguments else "", str | int):
+        return UNKNOWN
     known: dict[str, Callable[..., Any]] = {
         "range": range, "min": min, "max": max, "abs": abs, "int": int, "float": float,
         "bool": bool, "str": str, "sum": sum, "reversed": lambda x: list(reversed(x)),

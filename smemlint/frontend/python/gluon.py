@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 KERNEL_MARKS = ("gluon.jit", "ttgluon.jit", "triton.experimental.gluon.jit")
 _MOST_INSTANCES = 8
+_MOST_ROWS = 3
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
@@ -58,10 +60,13 @@ class _File:
         self._guarded("", lambda: follower.run(self._text.tree.body, (scope,)))
         kernels, hosts = self._functions(follower, scope)
         for host in hosts:
-            follower.steps = 0
-            self._guarded(host.node.name, partial(follower.call, host, (), {}))
+            for arguments in parametrized(host.node, lambda e: follower.value(e, (scope,))):
+                follower.steps = 0
+                self._guarded(host.node.name, partial(follower.call, host, (), arguments))
         found = []
         layouts = []
+        nested = {la.function.node: la.function for la in follower.launches}
+        kernels += [f for node, f in nested.items() if all(node is not k.node for k in kernels)]
         for run in _runs(kernels, follower.launches):
             made = self._kernel(run)
             if made is not None:
@@ -117,6 +122,29 @@ class _File:
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
             self._notes.append(NotAnalysed(where, kernel, "its functions take too long to follow"))
+
+
+def parametrized(
+    node: ast.FunctionDef, value: Callable[[ast.expr], Value]
+) -> Iterator[dict[str, Value]]:
+    """Arguments that `pytest.mark.parametrize` gives a function, a few of them; else none."""
+    axes: list[list[dict[str, Value]]] = []
+    for decorator in node.decorator_list:
+        if not (isinstance(decorator, ast.Call) and len(decorator.args) > 1):
+            continue
+        if not ast.unparse(decorator.func).endswith("parametrize"):
+            continue
+        said, rows = value(decorator.args[0]), value(decorator.args[1])
+        if not isinstance(said, str) or not isinstance(rows, list | tuple) or not rows:
+            continue
+        names = [n.strip() for n in said.split(",")]
+        axis = []
+        for row in rows[:_MOST_ROWS]:
+            cells = row if len(names) > 1 and isinstance(row, list | tuple) else [row]
+            axis.append(dict(zip(names, cells, strict=False)))
+        axes.append(axis)
+    for chosen in islice(product(*axes), _MOST_INSTANCES):
+        yield {name: cell for row in chosen for name, cell in row.items()}
 
 
 def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:

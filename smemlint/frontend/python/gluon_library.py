@@ -95,6 +95,23 @@ class Written:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class HostDescriptor:
+    """`TensorDescriptor.from_tensor(tensor, block_shape, layout)`: what kernels see of it."""
+
+    block_shape: Value
+    layout: Value
+    dtype: Value = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class HostTensor:
+    """A tensor that host code makes, e.g. `torch.empty(m, n, dtype=torch.float16)`."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType
+
+
 @dataclass(frozen=True, slots=True)
 class Descriptor:
     """A shared memory descriptor.
@@ -198,6 +215,12 @@ class GluonLibrary:
             return self._written(name, given, node)
         if name == "allocate_shared_memory":
             return self._allocate(given, node)
+        if name == "from_tensor":
+            tensor = given.get(0, "tensor")
+            dtype = tensor.dtype if isinstance(tensor, HostTensor) else UNKNOWN
+            return HostDescriptor(given.get(1, "block_shape"), given.get(2, "layout"), dtype)
+        if callee.path.startswith("torch."):
+            return _host_tensor(given)
         return _other(name, given)
 
     def _written(self, name: str, given: _Given, node: ast.Call) -> Value:
@@ -372,6 +395,7 @@ class GluonLibrary:
         is_store: bool,
         is_data_dependent: bool = False,
     ) -> None:
+        self.has_amd |= AMD.reason in (reason, descriptor.reason)
         if self._is_paused:
             return
         text = " ".join(self.text_of(node).split())
@@ -387,9 +411,7 @@ class GluonLibrary:
             if ".amd" in owner.path:
                 self.has_amd = True
             bits = DTYPES.get(owner.name)
-            if bits is not None and "torch" not in owner.path:
-                return DType(owner.name, bits)
-            return owner
+            return DType(owner.name, bits) if bits is not None else owner
         if isinstance(owner, Descriptor):
             if name == "shape":
                 return list(owner.shape) if owner.shape is not None else UNKNOWN
@@ -399,13 +421,27 @@ class GluonLibrary:
             return Method(owner, name) if name != "layout" else UNKNOWN
         if isinstance(owner, Tensor):
             return _tensor_attribute(owner, name)
+        if isinstance(owner, HostTensor):
+            if name == "shape" and owner.shape is not None:
+                return list(owner.shape)
+            return owner.dtype if name == "dtype" else UNKNOWN
+        if isinstance(owner, HostDescriptor):
+            if name in ("block_shape", "layout", "dtype"):
+                return getattr(owner, name)
+            shape = integers(owner.block_shape)
+            return Tensor(shape) if name == "block_type" else UNKNOWN
         if isinstance(owner, Blocked | Mma) and name in {f.name for f in fields(owner)}:
             value = getattr(owner, name)
             return list(value) if isinstance(value, tuple) else value
         if isinstance(owner, Slice | DotOperand) and name in ("parent", "dim", "k_width"):
             return getattr(owner, name)
-        if isinstance(owner, DType) and name == "primitive_bitwidth":
-            return owner.bits
+        if isinstance(owner, DType):
+            parts: dict[str, Value] = {
+                "primitive_bitwidth": owner.bits,
+                "element_ty": owner,
+                "name": owner.name,
+            }
+            return parts.get(name, UNKNOWN)
         if isinstance(owner, list):
             return Method(owner, name)
         if name == "value" and is_known(owner):
@@ -491,6 +527,17 @@ def _why(value: Value) -> str:
     if isinstance(value, Unknown | Tensor):
         return value.reason
     return ""
+
+
+def _host_tensor(given: _Given) -> Value:
+    """A tensor of `torch.empty(2, 3, dtype=torch.float16)` and the like."""
+    dtype = given.named.get("dtype")
+    if not isinstance(dtype, DType):
+        return UNKNOWN
+    extents = given.positional
+    if len(extents) == 1 and isinstance(extents[0], tuple | list):
+        extents = list(extents[0])
+    return HostTensor(integers(extents), dtype)
 
 
 def _is_barrier(node: ast.Call) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,7 +52,7 @@ class PythonText:
         return PythonText(source.path, source.text, tree)
 
     @cached_property
-    def _lines(self) -> list[str]:
+    def _lines(self) -> Sequence[str]:
         return lines_of(self.text)
 
     def span(self, node: ast.AST) -> Span:
@@ -65,7 +66,7 @@ class PythonText:
     def segment(self, node: ast.AST) -> str:
         """The text of an expression or statement."""
         span = self.span(node)
-        lines = self._lines[span.line - 1 : span.end_line]
+        lines = list(self._lines[span.line - 1 : span.end_line])
         if not lines:
             return ""
         lines[-1] = lines[-1][: span.end_column - 1]
