@@ -1,0 +1,208 @@
+"""What an array is offered: the smallest padding that evaluation confirms, words, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+from kernels import TRANSPOSE, checked, conflicts, kernel
+
+from smemlint.fix.edits import applied
+from smemlint.fix.evaluation import STATIC_BYTES
+from smemlint.fix.offer import with_fixes
+
+BARRIER = "__syncthreads();"
+
+
+def declared(finding) -> str | None:
+    """The extents that a finding's fix declares."""
+    return finding.fix.title.split("`")[1] if finding.fix is not None else None
+
+
+def test_a_transpose_gets_one_column_more():
+    (found,) = conflicts(TRANSPOSE)
+    assert found.fix is not None
+    assert found.help == found.fix.title
+    assert found.fix.title == (
+        "pad the rows: `tile[TILE][TILE + 1]` frees both accesses of bank conflicts"
+    )
+    assert (found.fix.is_safe, found.fix.why_unsafe) == (False, "`tile` grows by 128 bytes")
+    text = applied(TRANSPOSE, found.fix.edits)
+    assert text == TRANSPOSE.replace("[TILE][TILE]", "[TILE][TILE + 1]")
+    assert checked(text).findings == ()
+    after = found.fix.after
+    assert after is not None and (after.ways, after.array.dims) == (1.0, (32, 33))
+    assert [p.wavefronts for p in after.patterns] == [1] * 32
+
+
+CASES = {
+    # declaration, body, block, what is declared instead
+    "vectors keep their alignment": (
+        "__shared__ float s[32][32];",
+        "*(float4 *)&s[threadIdx.x][0] = *(float4 *)out;",
+        "32", "s[32][36]",
+    ),
+    "8-byte vectors need two": (
+        "__shared__ float s[32][32];",
+        "float2 v = *(float2 *)&s[threadIdx.x][0]; out[0] = v.x;",
+        "32", "s[32][34]",
+    ),
+    "halves share words": (
+        "__shared__ unsigned short s[32][64];", "s[threadIdx.x][0] = 1;", "32", "s[32][66]",
+    ),
+    "doubles": ("__shared__ double s[32][32];", "s[threadIdx.x][0] = 1;", "32", "s[32][33]"),
+    "a middle extent": (
+        "__shared__ float s[8][16][2];",
+        "s[threadIdx.x][0][0] = 1; s[threadIdx.x % 8][threadIdx.x / 8][1] = n;",
+        "8", "s[8][17][2]",
+    ),
+    "rows that are almost right": (
+        "__shared__ int s[17][17];",
+        "for (int i = 0; i < 16; i++) s[threadIdx.x + 1][16 - threadIdx.x] = i;",
+        "16", "s[17][18]",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_smallest_padding_that_frees_all_accesses(name):
+    declaration, body, block, expected = CASES[name]
+    text = kernel(declaration, body, block=block)
+    (found, *others) = conflicts(text)
+    assert declared(found) == expected
+    assert all(f.fix == found.fix or f.fix.edits == found.fix.edits for f in others)
+    assert checked(applied(text, found.fix.edits)).findings == ()
+
+
+def test_reads_and_writes_decide_together():
+    # The write wants rows 16 banks apart, the read wants them an odd number apart: one is left.
+    body = (
+        "s[threadIdx.x / 16][threadIdx.x % 16] = n;" + BARRIER + "out[n] = s[threadIdx.x % 16][0];"
+    )
+    writing, reading = conflicts(kernel("__shared__ float s[16][32];", body))
+    assert (writing.message, reading.message) == (
+        "2-way bank conflict writing `s`", "16-way bank conflict reading `s`",
+    )  # fmt: skip
+    assert reading.fix is not None and reading.fix.title == (
+        "pad the rows: `s[16][33]` frees this access of bank conflicts, 1 of 2 still have some"
+    )
+    assert (writing.fix, writing.help) == (
+        None,
+        "no padding frees this access; with `s[16][33]` all accesses of `s` take 3 wavefronts "
+        "instead of 18",
+    )
+
+
+def test_where_indices_are_flat_there_is_no_fix_but_a_swizzle():
+    body = "s[threadIdx.x * 32] = n;" + BARRIER + "out[n] = s[threadIdx.x];"
+    (found,) = conflicts(kernel("__shared__ float s[32 * 32];", body))
+    assert found.fix is None
+    assert found.help == (
+        "swizzle the index: `i ^ ((i & 0x3e0) >> 5)` in place of each element offset `i` of `s`, "
+        "which is Swizzle<5,0,5> of the element offset, frees both accesses of bank conflicts"
+    )
+
+
+def test_code_that_counts_on_the_pitch_gets_no_fix():
+    flat = "float *p = &s[0][0]; p[threadIdx.x * 32] = n;"
+    parameter = "__device__ void f(float (*p)[32]) { p[threadIdx.x][0] = 1; }\n"
+    for body, before in (
+        (flat, ""),
+        ("float *p = (float *)s; p[threadIdx.x * 32] = n;", ""),
+        ("f(s);", parameter),
+        ("s[threadIdx.x][0] = 1; g(&s[0][0]);", "__device__ void g(float *p);\n"),
+        ("s[threadIdx.x][0] = 1; s[0][32 + threadIdx.x] = 2;", ""),
+        ("AT(threadIdx.x * 32) = 1;", "#define AT(i) ((float *)s)[i]\n"),
+    ):
+        found = conflicts(kernel("__shared__ float s[32][32];", body, before=before))
+        assert found, body
+        assert [f.fix for f in found] == [None] * len(found), body
+    # One unknown count of rows away, the flat offset looks as the padded one does.
+    loop = "float *p = &s[0][0]; for (int i = 0; i < n; i++) p[i * 32 + threadIdx.x * 32] = 1;"
+    (found,) = conflicts(kernel("__shared__ float s[32][32];", loop))
+    assert found.fix is None
+
+
+def test_a_pointer_that_is_used_elsewhere_gets_no_fix():
+    body = "float *p = &s[threadIdx.x][0]; *p = 1; p[1] = 2;"
+    found = conflicts(kernel("__shared__ float s[32][32];", body))
+    assert [f.fix for f in found] == [None, None]
+
+
+def test_structs_get_no_fix():
+    before = "struct S { float a[32][32]; };\n"
+    (found,) = conflicts(kernel("__shared__ S s;", "s.a[threadIdx.x][0] = 1;", before=before))
+    assert (found.fix, found.message) == (None, "32-way bank conflict writing `s`")
+    # The members of an array of structs move as one.
+    before = "struct P { float x, y, z; };\n"
+    text = kernel("__shared__ P s[32][16];", "s[threadIdx.x][0].x = 1;", before=before)
+    (found,) = conflicts(text)
+    assert declared(found) == "s[32][17]"
+    assert checked(applied(text, found.fix.edits)).findings == ()
+
+
+def test_no_more_than_the_static_limit():
+    rows = STATIC_BYTES // 128
+    body = "for (int i = 0; i < %d; i += 32) s[i + threadIdx.x][0] = 1;"
+    for count, is_offered in ((rows - 32, True), (rows, False)):
+        (found,) = conflicts(kernel(f"__shared__ float s[{count}][32];", body % count))
+        assert (found.fix is not None) is is_offered, count
+
+
+def test_templates_share_their_declaration():
+    text = """\
+template <int N> __global__ void k(float *out) {
+  __shared__ float s[N][N];
+  s[threadIdx.x][threadIdx.y] = 1;
+}
+void run(float *o) { k<32><<<1, dim3(32, 8)>>>(o); k<16><<<1, 16>>>(o); }
+"""
+    (found,) = conflicts(text)
+    assert declared(found) == "s[N][N + 1]"
+    assert found.fix.why_unsafe == "`s` grows by 128 bytes"
+    assert checked(applied(text, found.fix.edits)).findings == ()
+    # Two columns by a warp in rows of 17: lanes 0 and 31 meet, so the instance is not healed.
+    (found,) = conflicts(text.replace("<<<1, 16>>>", "<<<1, dim3(16, 2)>>>"))
+    assert found.fix is None
+
+
+def test_a_header_in_two_units_is_healed_in_both():
+    header = "template <int N> __global__ void k(float *out) {\n  __shared__ float s[N][N];\n"
+    header += "  s[threadIdx.x][0] = 1;\n}\n"
+    units = [
+        f'#include "k.cu"\nvoid run{n}(float *o) {{ k<{n}><<<1, 32>>>(o); }}\n' for n in (32, 64)
+    ]
+    found = conflicts(header, *units)
+    assert [(f.span.path, declared(f)) for f in found] == [("k.cu", "s[N][N + 1]")]
+    assert found[0].fix.why_unsafe == "`s` grows by 256 bytes"
+    healed = applied(header, found[0].fix.edits)
+    assert conflicts(healed, *units) == []
+
+
+def test_a_partial_repair_says_what_is_left():
+    # The second access conflicts under every pitch: lanes 32 elements apart in one row.
+    body = "s[threadIdx.x][0] = 1; s[n][threadIdx.x % 4 * 32] = 2;"
+    found = conflicts(kernel("__shared__ float s[32][128];", body))
+    assert [f.message for f in found] == [
+        "32-way bank conflict writing `s`", "4-way bank conflict writing `s`",
+    ]  # fmt: skip
+    assert found[0].fix is not None and found[1].fix is None
+    assert found[0].fix.title == (
+        "pad the rows: `s[32][129]` frees this access of bank conflicts, 1 of 2 still have some"
+    )
+
+
+def test_evaluating_has_a_budget():
+    body = "for (int i = 0; i < 32; i++) s[threadIdx.x][i] = 1;"
+    text = kernel("__shared__ float s[32][32];", body)
+    (found,) = checked(text).findings
+    assert found.fix is not None
+    from smemlint.config import Settings
+    from smemlint.engine import analyze
+    from smemlint.fix.evaluation import Run
+    from smemlint.source import Source
+
+    settings = Settings()
+    sources = (Source("k.cu", text),)
+    facts, _ = analyze(sources, settings)
+    run = Run(sources, settings, lambda path: settings)
+    (over,) = with_fixes([found], facts, run, steps_of_a_file=facts.kernels[0].steps - 1)
+    assert over.help == "evaluating a padding takes long: --diff --unsafe-fixes does it"
