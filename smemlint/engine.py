@@ -138,8 +138,18 @@ def sites_of(facts: Facts) -> tuple[Site, ...]:
     )
 
 
-def judged(facts: Facts, settings_of: Callable[[str], Settings]) -> list[Finding]:
-    """What all rules, selected or not, say of the facts: each file judged by its settings."""
+def judged(
+    facts: Facts,
+    settings_of: Callable[[str], Settings],
+    crashed: Callable[[NotAnalysed], None] | None = None,
+) -> list[Finding]:
+    """What all rules, selected or not, say of the facts: each file judged by its settings.
+
+    Args:
+        facts: of some or all sources.
+        settings_of: the settings of a file.
+        crashed: told of every rule that failed; without it, errors are raised.
+    """
     if not (facts.kernels or facts.not_analysed or facts.layouts):
         return []
     from smemlint.registry import entries
@@ -158,7 +168,14 @@ def judged(facts: Facts, settings_of: Callable[[str], Settings]) -> list[Finding
             tuple(n for n in facts.not_analysed if is_its(n.span)),
             tuple(u for u in facts.layouts if is_its(u.span)),
         )
-        found += [f for e in entries() for f in e.rule.check(share, settings)]
+        for entry in entries():
+            try:
+                found += entry.rule.check(share, settings)
+            except Exception as error:
+                if crashed is None:
+                    raise
+                what = f"internal error in {entry.rule.code}: {type(error).__name__}: {error}"
+                crashed(NotAnalysed(Span(spans[0].path, 1, 1, 1, 1), "", what))
     return found
 
 

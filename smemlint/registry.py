@@ -34,6 +34,11 @@ class Entry:
         return (self.folder / "README.md").read_text(encoding="utf-8")
 
 
+def folder_of_rules() -> Path:
+    """Where the rules lie."""
+    return Path(str(_package().__file__)).parent
+
+
 def _package() -> ModuleType:
     """The rules: installed as `smemlint.rules`, in a checkout the folder beside `smemlint`.
 

@@ -23,13 +23,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Analyses, lists, and returns the exit code."""
     from smemlint.commands.inputs import prepare
     from smemlint.commands.output import write
-    from smemlint.engine import analyze
+    from smemlint.runner import analyze_run
 
     inputs = prepare(arguments)
     if inputs.is_done:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
-    facts, crashed = analyze(sources, settings)
+    facts, crashed = analyze_run(sources, inputs.configuration, settings)
     if arguments.output_format == "json":
         from smemlint.report.analysis_json import analysis_json
 

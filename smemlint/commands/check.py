@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.commands.inputs import prepare
     from smemlint.commands.output import write
-    from smemlint.engine import check
     from smemlint.report.run import plural, said_of_fixes, said_of_run
+    from smemlint.runner import check_run
 
     inputs = prepare(arguments)
     if inputs.is_done:
@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         result, sources = session.result, list(session.sources)
         closing.append(f"{plural(session.fixed, 'finding')} fixed")
     else:
-        result = check(sources, settings, inputs.configuration)
+        name = "\n".join(arguments.paths)
+        result = check_run(sources, inputs.configuration, settings, name=name)
     texts = {s.path: s for s in sources}
 
     def text_of(path: str) -> str:

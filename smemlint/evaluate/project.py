@@ -6,11 +6,14 @@ import posixpath
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.evaluate.instances import Instances
+from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.kernel import evaluate_kernel
+from smemlint.evaluate.limits import OutOfTime
 from smemlint.evaluate.written_swizzles import MENTION, written_swizzles
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
@@ -18,7 +21,7 @@ from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
 from smemlint.pragmas import MARK, Pragma, pragmas_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
@@ -89,13 +92,16 @@ class Project:
         self._includes: dict[str, tuple[str, ...]] = {}
         self._seen: set[tuple[Span, object, object]] = set()
         self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
-        self._swizzles_at: set[tuple[str, int]] = set()
+        self._stopped: list[NotAnalysed] = []
+        self.journal = Journal()
+        self._journals: dict[str, Journal] = {}
 
     # ---- files
 
     def read(self, path: str) -> str | None:
         """The text of a file of the run, or of one that it includes."""
         path = posixpath.normpath(path)
+        self.journal.reads[path] = None
         if path not in self._texts:
             source = self.sources.get(path)
             self._texts[path] = source.text if source is not None else _read(path)
@@ -104,9 +110,16 @@ class Project:
     def unit(self, path: str) -> Unit:
         """The translation unit with this root; includes that lie elsewhere in the run are found."""
         if path not in self._units:
-            unit: Unit = self._load(path, ())
-            folders = tuple(dict.fromkeys(f for n in unit.not_found if (f := self._home(n, path))))
-            self._units[path] = self._load(path, folders) if folders else unit
+            outer, self.journal = self.journal, Journal()
+            try:
+                unit: Unit = self._load(path, ())
+                homes = (self.home(name, path) for name in unit.not_found)
+                folders = tuple(dict.fromkeys(f for f in homes if f))
+                self._units[path] = self._load(path, folders) if folders else unit
+                self._journals[path] = self.journal
+            finally:
+                self.journal = outer
+        self.journal.add(self._journals[path])
         return self._units[path]
 
     def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
@@ -120,8 +133,12 @@ class Project:
         )
         return load_unit(path, self.read(path) or "", options)
 
-    def _home(self, name: str, path: str) -> str | None:
+    def home(self, name: str, path: str) -> str | None:
         """The folder that a quoted include was written for: the one nearest to the includer."""
+        found = self.journal.homes[name, path] = self._home(name, path)
+        return found
+
+    def _home(self, name: str, path: str) -> str | None:
         ending = "/" + posixpath.normpath(name)
         found = [p for p in self.sources if p.endswith(ending)]
         if not found:
@@ -156,7 +173,7 @@ class Project:
         path = posixpath.normpath(array.span.path)
         for line, declared in self._swizzle_pragmas(path).items():
             if array.span.line <= line <= array.span.end_line:
-                self._swizzles_at.add((path, line))
+                self.journal.swizzles[path, line] = None
                 return declared
         return None
 
@@ -170,18 +187,19 @@ class Project:
             }
         return self._declared[path]
 
-    def _idle_swizzles(self) -> Iterator[NotAnalysed]:
-        """Pragmas that stand at no shared array that was accessed."""
+    def idle_swizzles(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
+        """Pragmas that stand at no shared array that was accessed; `used` are those that do."""
         said = "this `swizzle` stands at no shared array that a kernel was seen to access"
         for path in self.sources:
             for line in self._swizzle_pragmas(path):
-                if (path, line) not in self._swizzles_at:
+                if (path, line) not in used:
                     yield NotAnalysed(Span(path, line, 1, line, 1), "", said)
 
     def unit_of(self, path: str) -> Unit:
         """A unit that holds a file."""
-        for unit in self._units.values():
+        for root, unit in self._units.items():
             if path in unit.files:
+                self.journal.add(self._journals[root])
                 return unit
         return self.unit(path)
 
@@ -230,13 +248,16 @@ class Project:
         words = [n for n in names if n]
         if not words:
             return []
-        pattern = re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
+        pattern = mention_of(words)
+        reads = dict(self.journal.reads)  # what holds no word matters only once it does
         folder = posixpath.dirname(near)
         same = [p for p in self.sources if posixpath.dirname(p) == folder]
         others = [p for p in self.sources if posixpath.dirname(p) != folder]
         found = [p for p in same if pattern.search(self.read(p) or "")]
         if not found or found == [near]:
             found += [p for p in others if pattern.search(self.read(p) or "")][:4]
+        self.journal.reads = reads
+        self.journal.searches[tuple(words)] = tuple(found)
         return found
 
     # ---- evaluation
@@ -245,34 +266,62 @@ class Project:
         """Evaluates every unit."""
         kernels: list[KernelFacts] = []
         notes: list[NotAnalysed] = []
-        for root in self.roots():
-            with self._guarded(root):
-                found, missing = self._evaluate_unit(self.unit(root))
-                kernels += found
-                notes += missing
-        notes += self._idle_swizzles()
-        layouts = [use for kernel in kernels for use in kernel.layouts]
-        layouts += self._written_swizzles()
+        layouts: list[LayoutUse] = []
+        seen: set[Span] = set()
+        for path in self.tasks():
+            part = self.facts_of(path)
+            kernels += part.kernels
+            notes += part.not_analysed
+            layouts += (use for use in part.layouts if use.span not in seen)
+            seen.update(use.span for use in part.layouts)
+        notes += self.idle_swizzles(self.journal.swizzles)
         return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
 
-    def _written_swizzles(self) -> Iterator[LayoutUse]:
-        """What the files of the run write down, each place once."""
-        seen: set[Span] = set()
-        for path in self.sources:
-            if not MENTION.search(self.read(path) or ""):
-                continue
-            with self._guarded(path):
-                for use in written_swizzles(self.unit(path)):
-                    if use.span not in seen and posixpath.normpath(use.span.path) in self.sources:
-                        seen.add(use.span)
-                        yield use
+    def tasks(self) -> list[str]:
+        """What is evaluated one by one: roots of units, then files that write swizzles down."""
+        written = [] if self._part is not None else self._writing()
+        return list(dict.fromkeys((*self._roots, *written)))
 
-    def _evaluate_unit(self, unit: Unit) -> tuple[list[KernelFacts], list[NotAnalysed]]:
+    @cached_property
+    def _roots(self) -> tuple[str, ...]:
+        return tuple(self.roots())
+
+    def _writing(self) -> list[str]:
+        return [p for p in self.sources if MENTION.search(self.read(p) or "")]
+
+    def facts_of(self, path: str) -> Facts:
+        """One task: kernel instances that none before it had, and the swizzles written down."""
         kernels: list[KernelFacts] = []
-        notes = [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
+        notes: list[NotAnalysed] = []
+        layouts: list[LayoutUse] = []
+        with self._guarded(path):
+            if path in self._roots:
+                self._evaluate_unit(self.unit(path), kernels, notes)
+        layouts += (use for kernel in kernels for use in kernel.layouts)
+        if MENTION.search(self.read(path) or ""):
+            with self._guarded(path):
+                layouts += (u for u in written_swizzles(self.unit(path)) if self._is_of_the_run(u))
+        notes += self._stopped
+        self._stopped = []
+        return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
+
+    def alone(self, path: str) -> tuple[Facts, Journal]:
+        """One task as if it were the first, and what its facts rest on."""
+        self._seen.clear()
+        self.journal = Journal()
+        return self.facts_of(path), self.journal
+
+    def _is_of_the_run(self, use: LayoutUse) -> bool:
+        return posixpath.normpath(use.span.path) in self.sources
+
+    def _evaluate_unit(
+        self, unit: Unit, kernels: list[KernelFacts], notes: list[NotAnalysed]
+    ) -> None:
+        """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
+        notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
         functions = [f for f in unit.functions if f.is_kernel and self._is_wanted(f, unit)]
         if not functions:
-            return kernels, notes
+            return
         if unit.not_found:
             missing_files = ", ".join(unit.not_found)
             where = Span(unit.path, 1, 1, 1, 1)
@@ -296,7 +345,6 @@ class Project:
                     facts = self._evaluated(unit, tasks)
                     kernels.append(_agreed(facts, tasks))
                     steps += sum(f.steps for f in facts)
-        return kernels, notes
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
         """The facts of an instance, or of each guess at it as long as one decides anything."""
@@ -308,14 +356,18 @@ class Project:
 
     @contextmanager
     def _guarded(self, path: str, function: Function | None = None) -> Iterator[None]:
-        """An internal error costs one kernel or file, which is said."""
+        """An internal error, or a limit, costs one kernel or file, which is said."""
+        span = function.span if function is not None else Span(path, 1, 1, 1, 1)
+        name = function.name if function is not None else ""
         try:
             yield
+        except OutOfTime as spent:
+            self._stopped.append(NotAnalysed(span, name, str(spent)))
+        except MemoryError:
+            self._stopped.append(NotAnalysed(span, name, "evaluation stopped: out of memory"))
         except Exception as error:
             if self._crashed is None:
                 raise
-            span = function.span if function is not None else Span(path, 1, 1, 1, 1)
-            name = function.name if function is not None else ""
             what = f"internal error: {type(error).__name__}: {error}"
             self._crashed(NotAnalysed(span, name, what))
 
@@ -326,6 +378,11 @@ class Project:
         if self._part is not None and function.name not in self._part.kernels:
             return False
         return touches_shared(function, unit)
+
+
+def mention_of(words: Iterable[str]) -> re.Pattern[str]:
+    """What finds one of some words."""
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
 
 
 def touches_shared(function: Function, unit: Unit) -> bool:

@@ -1,0 +1,29 @@
+"""What an evaluation asked of the files around it: its result holds as long as the answers do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Journal:
+    """The questions of one evaluation.
+
+    Attributes:
+        reads: files that were read, or found missing.
+        searches: words that the files of the run were searched for -> files that held one.
+        swizzles: pragmas that declare one for an array that was accessed, as (file, line).
+        homes: (include, includer) -> the folder of the include; None where there is none.
+    """
+
+    reads: dict[str, None] = field(default_factory=dict)
+    searches: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    swizzles: dict[tuple[str, int], None] = field(default_factory=dict)
+    homes: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def add(self, other: Journal) -> None:
+        """Takes over the questions of another."""
+        self.reads.update(other.reads)
+        self.searches.update(other.searches)
+        self.swizzles.update(other.swizzles)
+        self.homes.update(other.homes)
