@@ -1,7 +1,7 @@
 """Baselines: the findings that a project has for now, so that only new ones are shown.
 
-The file holds fingerprints without line numbers by path, relative to its own folder, and beside each
-the rule's code for people who read it.
+The file holds fingerprints without line numbers by path, relative to its own folder, and beside
+each the rule's code for people who read it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A run with the same paths, settings and program leaves two files: `.json` with the outcome and the
 times and sizes of all files that it read, which is all that an unchanged tree needs; and
-`.parts.json` with the outcome of every unit, the hashes of the files and the questions that the
+`.units.json` with the outcome of every unit, the hashes of the files and the questions that the
 unit asked of the run. A unit holds while the files that it read are the same, and no changed file
 bears on what it searched for.
 
@@ -24,8 +24,8 @@ from smemlint import __version__
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
     from smemlint.evaluate.project import Project
-    from smemlint.parts import Part
     from smemlint.runner import Outcome
+    from smemlint.shares import Share
     from smemlint.source import Source
 
 _FORMAT = 1
@@ -103,31 +103,36 @@ class Cache:
             if now != (kept and tuple(kept)):
                 return None
         from smemlint.codec import CodecError, decode
-        from smemlint.parts import Part
         from smemlint.runner import Outcome
+        from smemlint.shares import Share
 
         try:
-            whole = Part(decode(head["findings"]), _sites_from(head["sites"]))
+            whole = Share(decode(head["findings"]), _sites_from(head["sites"]))
             return Outcome(whole, decode(head["problems"]), tuple(head["marked"]))
         except (CodecError, KeyError, TypeError, ValueError, IndexError):
             return None
 
-    def still_true(self, project: Project) -> dict[str, Part]:
-        """The parts of the last run that nothing since bears on, by their roots."""
-        if not self._folder.is_dir():
-            return {}
-        kept = self._load(".parts.json")
+    def still_true(self, roots: Sequence[str], project: Project) -> dict[str, Share]:
+        """The shares of the last run that nothing since bears on, by their roots."""
+        kept = self._load(".units.json") if self._folder.is_dir() else None
         if kept is None:
             return {}
         try:
             changed = self._changed(kept, project)
-            return {
-                root: part
-                for root, data in kept["parts"].items()
-                if (part := _part_from(data, changed, project)) is not None
+            known = {
+                root: share
+                for root, data in kept["shares"].items()
+                if root in roots and (share := _share_from(data, changed, project)) is not None
             }
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return {}
+        fresh = [root for root in roots if root not in known]
+        while known and fresh:  # a fix must suit all units of its array
+            files = {path for root in fresh for path in project.unit(root).files}
+            fresh = [root for root, share in known.items() if not files.isdisjoint(_fixed(share))]
+            for root in fresh:
+                del known[root]
+        return known
 
     def _changed(self, kept: Mapping[str, Any], project: Project) -> set[str]:
         """Files of then or now that are not the same."""
@@ -159,13 +164,14 @@ class Cache:
 
     # ---- writing
 
-    def store(self, parts: Mapping[str, Part], outcome: Outcome) -> None:
+    def store(self, shares: Mapping[str, Share], outcome: Outcome) -> None:
         """Keeps the outcome; a folder that cannot be written is no error."""
         from smemlint.codec import CodecError, encode
 
         paths = [s.path for s in self._sources]
         texts = {s.path: s.text for s in self._sources}
-        read = dict.fromkeys((*paths, *(p for part in parts.values() for p in part.journal.reads)))
+        journals = [share.journal for share in shares.values()]
+        read = dict.fromkeys((*paths, *(path for journal in journals for path in journal.reads)))
         stamps = {path: self._certain_stamp(path) for path in read}
         files = {
             path: (stamps[path], _digest(texts[path] if path in texts else _text(path)))
@@ -173,12 +179,12 @@ class Cache:
         }
         try:
             kept = {
-                root: _part_data(part)
-                for root, part in parts.items()
-                if not (part.crashed or part.is_lost)
+                root: _share_data(share)
+                for root, share in shares.items()
+                if not (share.crashed or share.is_lost)
             }
-            self._save(".parts.json", {"sources": paths, "files": files, "parts": kept})
-            if len(kept) < len(parts):
+            self._save(".units.json", {"sources": paths, "files": files, "shares": kept})
+            if len(kept) < len(shares) or outcome.whole.crashed:
                 return
             head = {
                 "sources": paths,
@@ -239,8 +245,8 @@ class Cache:
             told: object = sorted(distinct.values())
             if len(distinct) > 1:
                 told = sorted((folder, distinct[id(s)]) for folder, s in by_folder.items())
-            parts = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, told)
-            text = repr(parts).encode("utf-8", "surrogatepass")
+            shares = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, told)
+            text = repr(shares).encode("utf-8", "surrogatepass")
             self._key = hashlib.blake2b(text, digest_size=12).hexdigest()
         return self._key
 
@@ -295,27 +301,27 @@ def _digest(text: str | None) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-# ---- parts as JSON data
+# ---- shares as JSON data
 
 
-def _part_data(part: Part) -> dict[str, Any]:
+def _share_data(share: Share) -> dict[str, Any]:
     from smemlint.codec import encode
 
     return {
-        "findings": encode(part.findings),
-        "sites": _sites_data(part.sites),
-        "reads": list(part.journal.reads),
-        "searches": [[list(w), list(found)] for w, found in part.journal.searches.items()],
-        "homes": [[*asked, answer] for asked, answer in part.journal.homes.items()],
+        "findings": encode(share.findings),
+        "sites": _sites_data(share.sites),
+        "reads": list(share.journal.reads),
+        "searches": [[list(w), list(found)] for w, found in share.journal.searches.items()],
+        "homes": [[*asked, answer] for asked, answer in share.journal.homes.items()],
     }
 
 
-def _part_from(data: Mapping[str, Any], changed: set[str], project: Project) -> Part | None:
-    """The part, unless a changed file bears on it."""
+def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) -> Share | None:
+    """The share, unless a changed file bears on it."""
     from smemlint.codec import CodecError, decode
     from smemlint.evaluate.journal import Journal
     from smemlint.evaluate.project import mention_of
-    from smemlint.parts import Part
+    from smemlint.shares import Share
 
     if not changed.isdisjoint(data["reads"]):
         return None
@@ -333,9 +339,15 @@ def _part_from(data: Mapping[str, Any], changed: set[str], project: Project) -> 
         {(name, path): answer for name, path, answer in data["homes"]},
     )
     try:
-        return Part(decode(data["findings"]), _sites_from(data["sites"]), journal=journal)
+        return Share(decode(data["findings"]), _sites_from(data["sites"]), journal=journal)
     except CodecError:
         return None
+
+
+def _fixed(share: Share) -> set[str]:
+    """Files of the arrays that findings of a share are about."""
+    accesses = (f.access for f in share.findings)
+    return {a.array.span.path for a in accesses if a is not None and a.array is not None}
 
 
 def _sites_data(sites: Sequence[Any]) -> list[list[Any]]:

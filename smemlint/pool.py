@@ -12,23 +12,16 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
+
+from smemlint.attempt import Lost, attempt
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 MAX_BYTES = 4 << 30
 """Memory that a process may take besides what it starts with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """What happened to a task without an answer."""
-
-    reason: str
-    is_crash: bool
 
 
 def processors() -> int:
@@ -140,13 +133,9 @@ def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
         except (EOFError, OSError, KeyboardInterrupt):
             return
         try:
-            answer = work(task)
-        except MemoryError:
-            answer = Lost("evaluation stopped: out of memory", is_crash=False)
+            answer = attempt(work, task)
         except KeyboardInterrupt:
             return
-        except Exception as error:
-            answer = Lost(f"internal error: {type(error).__name__}: {error}", is_crash=True)
         connection.send(answer)
 
 

@@ -1,26 +1,29 @@
-"""A run over many files: in parts, over processes, and only where something changed."""
+"""A run over many files: in shares, over processes, and only where something changed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
+from smemlint.attempt import Lost, attempt
 from smemlint.engine import Result, concluded, judged, may_use_shared, problems
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.parts import Part, together
+from smemlint.shares import Share, together
 
 if TYPE_CHECKING:
     from smemlint.cache import Cache
     from smemlint.config import Configuration, Settings
     from smemlint.finding import Finding
-    from smemlint.pool import Lost
     from smemlint.source import Source
 
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
 _FEW = 3
-"""So many units are evaluated in this process; more are worth processes of their own."""
+"""So many tasks are evaluated in this process; more are worth processes of their own."""
 _PATIENCE = 4
-"""Seconds on the clock for one second of processor time, before a process counts as hanging."""
+"""Seconds on the clock for a second of processor time, before a process counts as hanging."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,12 +31,12 @@ class Outcome:
     """What was found before selection and suppression.
 
     Attributes:
-        whole: all parts as one.
+        whole: all shares as one.
         problems: what the rules say of files that could not be read as they are.
         marked: files that hold pragmas.
     """
 
-    whole: Part
+    whole: Share
     problems: tuple[Finding, ...]
     marked: tuple[str, ...]
 
@@ -93,63 +96,111 @@ def _outcome(
     marked = tuple(s.path for s in sources if "smemlint:" in s.text)
     said = tuple(judged(Facts(not_analysed=tuple(problems(sources))), configuration.for_file))
     if not may_use_shared(sources):
-        return Outcome(Part(), said, marked)
-    parts = _parts(sources, configuration, settings, cache, keep_facts)
-    outcome = Outcome(together(list(parts.values())), said, marked)
-    if cache is not None and parts:
-        cache.store(parts, outcome)
+        return Outcome(Share(), said, marked)
+    shares = _shares(sources, configuration, settings, cache, keep_facts)
+    whole = together(list(shares.values()))
+    outcome = Outcome(_with_fixes(whole, sources, configuration, settings), said, marked)
+    fixed = dict(zip(map(id, whole.findings), outcome.whole.findings, strict=True))
+    shares = {
+        root: replace(share, findings=tuple(fixed.get(id(f), f) for f in share.findings))
+        for root, share in shares.items()
+    }
+    if cache is not None and shares:
+        cache.store(shares, outcome)
     return outcome
 
 
-def _parts(
+def _shares(
     sources: Sequence[Source],
     configuration: Configuration,
     settings: Settings,
     cache: Cache | None,
     keep_facts: bool,
-) -> dict[str, Part]:
-    """The part of every root, in order."""
+) -> dict[str, Share]:
+    """The share of every root, in order."""
     import os
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take a second to start, and memory
-    from smemlint.evaluate.project import Project
-    from smemlint.parts import Evaluator
+    from smemlint.shares import Evaluator
+
+    work = Evaluator(sources, configuration, keep_facts=keep_facts)
+    project = work.project(sources[0].path)
+    roots = project.roots()
+    known = cache.still_true(roots, project) if cache is not None else {}
+    shares = {root: known[root] for root in roots if root in known}
+    fresh = [root for root in roots if root not in known]
+    limit = max((configuration.for_file(root).time_limit for root in fresh), default=1.0)
+    for root, answer in watched(fresh, work, settings.jobs, limit):
+        shares[root] = answer if isinstance(answer, Share) else _lost(root, answer, configuration)
+    return {root: shares[root] for root in roots}
+
+
+def _with_fixes(
+    whole: Share, sources: Sequence[Source], configuration: Configuration, settings: Settings
+) -> Share:
+    """The findings with what repairs them, looked for file by file."""
+    from smemlint.fix.evaluation import BANK_CONFLICT
+
+    instances = {id(access) for k in whole.facts.kernels for access in k.accesses}
+    files: dict[str, list[int]] = {}
+    for index, finding in enumerate(whole.findings):
+        access = finding.access
+        if finding.code != BANK_CONFLICT or access is None or access.array is None:
+            continue
+        if id(access) in instances:  # else the cache brought it, fix and all
+            files.setdefault(access.array.span.path, []).append(index)
+    if not files:
+        return whole
+    from smemlint.shares import Fixer
+
+    findings = list(whole.findings)
+    tasks = list(files.values())
+    limit = max(configuration.for_file(path).time_limit for path in files)
+    is_crash = False
+    for indices, answer in watched(
+        tasks, Fixer(whole, sources, configuration), settings.jobs, limit
+    ):
+        if isinstance(answer, Lost):
+            is_crash |= answer.is_crash
+            continue
+        for index, fixed in zip(indices, answer, strict=True):
+            access = findings[index].access
+            findings[index] = replace(fixed, access=access)
+    return replace(whole, findings=tuple(findings), crashed=whole.crashed or is_crash)
+
+
+def watched(
+    tasks: Sequence[Task], work: Callable[[Task], Answer], jobs: int, limit: float
+) -> Iterator[tuple[Task, Answer | Lost]]:
+    """Tasks with their answers as they come: a few in this process, many in others.
+
+    Args:
+        tasks: what `work` is called with.
+        work: bounds its own processor time.
+        jobs: processes at a time; 0 for one a processor.
+        limit: seconds of processor time that `work` allows itself.
+    """
     from smemlint.progress import Progress
 
-    project = Project(sources, settings)
-    roots = project.roots()
-    known = cache.still_true(project) if cache is not None else {}
-    parts: dict[str, Part] = {root: known[root] for root in roots if root in known}
-    open_roots = [root for root in roots if root not in known]
-    work = Evaluator(sources, configuration, keep_facts=keep_facts)
-    progress = Progress(len(open_roots))
+    progress = Progress(len(tasks))
+    seconds = _PATIENCE * limit + 10
     try:
-        for root, part in _evaluated(open_roots, work, configuration, settings.jobs):
-            parts[root] = part
-            progress.step(root)
+        if len(tasks) <= _FEW:
+            answers: Iterator[tuple[int, Answer | Lost]] = (
+                (index, attempt(work, task)) for index, task in enumerate(tasks)
+            )
+        else:
+            from smemlint.pool import processors, spread
+
+            answers = spread(tasks, work, jobs=jobs or processors(), seconds=seconds)
+        for index, answer in answers:
+            progress.step(str(tasks[index]))
+            yield tasks[index], answer
     finally:
         progress.close()
-    return {root: parts[root] for root in roots}
 
 
-def _evaluated(
-    roots: Sequence[str], work: Callable[[str], Part], configuration: Configuration, jobs: int
-) -> Iterator[tuple[str, Part]]:
-    """The parts in the order of completion; a unit that is lost gives a note."""
-    if len(roots) <= _FEW:
-        for root in roots:
-            yield root, work(root)
-        return
-    from smemlint.pool import Lost, processors, spread
-
-    limit = max(configuration.for_file(root).time_limit for root in roots)
-    seconds = _PATIENCE * limit + 10
-    for index, answer in spread(roots, work, jobs=jobs or processors(), seconds=seconds):
-        root = roots[index]
-        yield root, _lost(root, answer, configuration) if isinstance(answer, Lost) else answer
-
-
-def _lost(root: str, lost: Lost, configuration: Configuration) -> Part:
+def _lost(root: str, lost: Lost, configuration: Configuration) -> Share:
     facts = Facts(not_analysed=(NotAnalysed(Span(root, 1, 1, 1, 1), "", lost.reason),))
     found = tuple(judged(facts, configuration.for_file))
-    return Part(found, crashed=lost.is_crash, is_lost=True, facts=facts)
+    return Share(found, crashed=lost.is_crash, is_lost=True, facts=facts)

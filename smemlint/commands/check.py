@@ -23,6 +23,10 @@ def add_parser(commands: Any) -> None:
     said = "report what is wrong"
     command = commands.add_parser("check", help=said, description=said)
     add_flags(command, "check")
+    command.add_argument("--write-baseline", action="store_true",
+                         help="write the findings to the baseline file and stop")  # fmt: skip
+    command.add_argument("--add-ignore", nargs="?", const="", metavar="REASON",
+                         help="write an ignore pragma before every finding and stop")  # fmt: skip
     command.set_defaults(run=run)
 
 
@@ -57,6 +61,16 @@ def run(arguments: argparse.Namespace) -> int:
         source = texts.get(path)
         return source.text if source is not None else _read(path)
 
+    if settings.baseline or arguments.write_baseline or arguments.add_ignore is not None:
+        from smemlint.commands import known
+
+        paths = [s.path for s in sources]
+        if arguments.write_baseline:
+            return known.write_baseline(result, settings, paths, text_of)
+        result, said = known.without_known(result, settings, paths, text_of)
+        closing += said
+        if arguments.add_ignore is not None:
+            return known.add_ignore_pragmas(result, arguments.add_ignore)
     exit_code = _exit_code(result, settings)
     report = _report(result, arguments, settings, text_of, exit_code)
     is_for_tools = arguments.output_format not in FOR_PEOPLE
@@ -77,6 +91,8 @@ def _exit_code(result: Result, settings: Settings) -> int:
     if settings.exit_zero or settings.fail_on == "never":
         return CLEAN
     least = Severity[settings.fail_on.upper()]
+    if settings.strict and (result.undecided or any(f.code == "SML901" for f in result.findings)):
+        return FOUND
     is_failing = any(f.severity >= least and not f.code.startswith("SML9") for f in result.findings)
     return FOUND if is_failing else CLEAN
 

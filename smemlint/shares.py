@@ -1,7 +1,7 @@
-"""A run is evaluated in parts, one translation unit each, which do not depend on one another.
+"""A run is evaluated in shares, one translation unit each, that do not depend on one another.
 
-A kernel in a header can be in several parts; putting them together keeps the first of each
-instance, so that the outcome is that of one part after the other.
+A kernel in a header can be in several shares; putting them together keeps the first of each
+instance, so that the outcome is that of one share after the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ InstanceKey = tuple[Span, object, object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Share:
     """What one unit gave.
 
     Attributes:
@@ -34,7 +34,7 @@ class Part:
         sites: the access sites of its kernel instances.
         crashed: an internal error took something out of it.
         journal: what it rests on.
-        facts: everything; empty unless asked for.
+        facts: everything; empty where nobody will ask.
         is_lost: there was no answer; another run may give one.
     """
 
@@ -52,7 +52,7 @@ class Evaluator:
     Args:
         sources: the files of the run.
         configuration: the settings of each; a unit is evaluated under those of its root.
-        keep_facts: parts bring their facts along.
+        keep_facts: shares bring their facts along.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class Evaluator:
         self._projects: dict[int, Project] = {}
         self._crashes: list[NotAnalysed] = []
 
-    def __call__(self, root: str) -> Part:
-        """The part of one root; bounded in time, and errors are part of the outcome."""
+    def __call__(self, root: str) -> Share:
+        """The share of one root; bounded in time, and errors are part of the outcome."""
         from smemlint.evaluate.limits import OutOfTime, time_limit
 
         settings = self._configuration.for_file(root)
-        project = self._project(root)
+        project = self.project(root)
         self._crashes.clear()
         facts, journal = Facts(), Journal()
         findings: list[Finding] = []
@@ -86,10 +86,11 @@ class Evaluator:
             notes = Facts(not_analysed=tuple(self._crashes))
             findings += judged(notes, self._configuration.for_file)
             facts = Facts(facts.kernels, (*facts.not_analysed, *notes.not_analysed), facts.layouts)
-        kept = facts if self._keep_facts else Facts()
-        return Part(tuple(findings), sites_of(facts), bool(self._crashes), journal, kept)
+        kept = facts if self._is_asked_for(facts, findings, root) else Facts()
+        return Share(tuple(findings), sites_of(facts), bool(self._crashes), journal, kept)
 
-    def _project(self, root: str) -> Project:
+    def project(self, root: str) -> Project:
+        """The project that a unit is evaluated in."""
         from smemlint.evaluate.project import Project
 
         settings = self._configuration.for_file(root)
@@ -98,39 +99,76 @@ class Evaluator:
             self._projects[id(settings)] = made
         return self._projects[id(settings)]
 
+    def _is_asked_for(self, facts: Facts, findings: Sequence[Finding], root: str) -> bool:
+        """Whether fixes may be looked for in the facts: those of headers, in all of their units."""
+        return (
+            self._keep_facts
+            or any(f.access is not None for f in findings)
+            or any(k.instance.span.path != root for k in facts.kernels)
+        )
 
-def together(parts: Sequence[Part]) -> Part:
-    """All parts as one: of each kernel instance and place, what the first part says."""
+
+class Fixer:
+    """Looks for the fixes of findings of one file, by their indices in the whole.
+
+    A fix must suit all instances of the kernels concerned, so it is looked for in all shares.
+    """
+
+    def __init__(
+        self, whole: Share, sources: Sequence[Source], configuration: Configuration
+    ) -> None:
+        self._whole = whole
+        self._sources = tuple(sources)
+        self._configuration = configuration
+
+    def __call__(self, indices: Sequence[int]) -> list[Finding]:
+        """The findings, with what repairs them as far as that was found in time."""
+        from smemlint.evaluate.limits import OutOfTime, time_limit
+        from smemlint.fix.evaluation import Run
+        from smemlint.fix.offer import with_fixes
+
+        findings = [self._whole.findings[index] for index in indices]
+        settings = self._configuration.for_file(findings[0].span.path)
+        run = Run(self._sources, settings, self._configuration.for_file)
+        try:
+            with time_limit(settings.time_limit):
+                return with_fixes(findings, self._whole.facts, run)
+        except OutOfTime:
+            return findings
+
+
+def together(shares: Sequence[Share]) -> Share:
+    """All shares as one: of each kernel instance and place, what the first share says."""
     findings: list[Finding] = []
     sites: list[Site] = []
     instances: dict[InstanceKey, int] = {}
     places: dict[tuple[str, Span], int] = {}
-    for index, part in enumerate(parts):
-        for finding in part.findings:
+    for index, share in enumerate(shares):
+        for finding in share.findings:
             if finding.access is not None:
                 first = instances.setdefault(_key(finding.access.instance), index)
             else:
                 first = places.setdefault((finding.code, finding.span), index)
             if first == index:
                 findings.append(finding)
-        sites += part.sites
-    return Part(
+        sites += share.sites
+    return Share(
         tuple(findings),
         tuple(dict.fromkeys(sites)),
-        any(part.crashed for part in parts),
-        facts=_facts_together(parts),
+        any(share.crashed for share in shares),
+        facts=_facts_together(shares),
     )
 
 
-def _facts_together(parts: Sequence[Part]) -> Facts:
+def _facts_together(shares: Sequence[Share]) -> Facts:
     instances: set[InstanceKey] = set()
     kernels = []
-    for part in parts:
-        fresh = [k for k in part.facts.kernels if _key(k.instance) not in instances]
+    for share in shares:
+        fresh = [k for k in share.facts.kernels if _key(k.instance) not in instances]
         instances.update(_key(k.instance) for k in fresh)
         kernels += fresh
-    notes = dict.fromkeys(n for part in parts for n in part.facts.not_analysed)
-    layouts = {u.span: u for part in reversed(parts) for u in part.facts.layouts}
+    notes = dict.fromkeys(n for share in shares for n in share.facts.not_analysed)
+    layouts = {u.span: u for share in reversed(shares) for u in share.facts.layouts}
     return Facts(tuple(kernels), tuple(notes), tuple(layouts.values()))
 
 

@@ -1,0 +1,28 @@
+"""Work that may fail: the failure is an answer like another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What happened to a task without an answer."""
+
+    reason: str
+    is_crash: bool
+
+
+def attempt(work: Callable[[Task], Answer], task: Task) -> Answer | Lost:
+    """What `work` says of a task, or how it failed."""
+    try:
+        return work(task)
+    except MemoryError:
+        return Lost("evaluation stopped: out of memory", is_crash=False)
+    except Exception as error:
+        return Lost(f"internal error: {type(error).__name__}: {error}", is_crash=True)
