@@ -312,6 +312,7 @@ def _share_data(share: Share) -> dict[str, Any]:
         "sites": _sites_data(share.sites),
         "reads": list(share.journal.reads),
         "searches": [[list(w), list(found)] for w, found in share.journal.searches.items()],
+        "swizzles": [list(place) for place in share.journal.swizzles],
         "homes": [[*asked, answer] for asked, answer in share.journal.homes.items()],
     }
 
@@ -336,6 +337,7 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
     journal = Journal(
         dict.fromkeys(data["reads"]),
         {tuple(words): tuple(found) for words, found in data["searches"]},
+        dict.fromkeys(data["swizzles"]),
         {(name, path): answer for name, path, answer in data["homes"]},
     )
     try:

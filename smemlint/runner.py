@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from smemlint.attempt import Lost, attempt
 from smemlint.engine import Result, concluded, judged, may_use_shared, problems
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.frontend.python import is_python, may_hold_kernels
 from smemlint.shares import Share, together
 
 if TYPE_CHECKING:
@@ -95,9 +96,10 @@ def _outcome(
         return known
     marked = tuple(s.path for s in sources if "smemlint:" in s.text)
     said = tuple(judged(Facts(not_analysed=tuple(problems(sources))), configuration.for_file))
-    if not may_use_shared(sources):
+    if not any(may_hold_kernels(s) if is_python(s) else may_use_shared([s]) for s in sources):
         return Outcome(Share(), said, marked)
-    shares = _shares(sources, configuration, settings, cache, keep_facts)
+    shares, idle = _shares(sources, configuration, settings, cache, keep_facts)
+    said += idle
     whole = together(list(shares.values()))
     outcome = Outcome(_with_fixes(whole, sources, configuration, settings), said, marked)
     fixed = dict(zip(map(id, whole.findings), outcome.whole.findings, strict=True))
@@ -116,23 +118,28 @@ def _shares(
     settings: Settings,
     cache: Cache | None,
     keep_facts: bool,
-) -> dict[str, Share]:
-    """The share of every root, in order."""
+) -> tuple[dict[str, Share], tuple[Finding, ...]]:
+    """The share of every task, in order, and what only all of them together tell."""
     import os
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take a second to start, and memory
     from smemlint.shares import Evaluator
 
     work = Evaluator(sources, configuration, keep_facts=keep_facts)
-    project = work.project(sources[0].path)
-    roots = project.roots()
-    known = cache.still_true(roots, project) if cache is not None else {}
+    cuda = [s for s in sources if not is_python(s)]
+    project = work.project(sources[0].path) if may_use_shared(cuda) else None
+    roots = project.tasks() if project is not None else []
+    roots += [s.path for s in sources if is_python(s) and may_hold_kernels(s)]
+    known = cache.still_true(roots, project) if cache is not None and project is not None else {}
     shares = {root: known[root] for root in roots if root in known}
     fresh = [root for root in roots if root not in known]
     limit = max((configuration.for_file(root).time_limit for root in fresh), default=1.0)
     for root, answer in watched(fresh, work, settings.jobs, limit):
         shares[root] = answer if isinstance(answer, Share) else _lost(root, answer, configuration)
-    return {root: shares[root] for root in roots}
+    used = {place for share in shares.values() for place in share.journal.swizzles}
+    idle = tuple(project.idle_swizzles(used)) if project is not None else ()
+    said = judged(Facts(not_analysed=idle), configuration.for_file)
+    return {root: shares[root] for root in roots}, tuple(said)
 
 
 def _with_fixes(

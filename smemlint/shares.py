@@ -6,13 +6,14 @@ instance, so that the outcome is that of one share after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.engine import judged, sites_of
 from smemlint.evaluate.journal import Journal
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.frontend.python import is_python, python_facts
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration
@@ -59,6 +60,8 @@ class Evaluator:
         self, sources: Sequence[Source], configuration: Configuration, *, keep_facts: bool = False
     ) -> None:
         self._sources = sources
+        self._cuda = [s for s in sources if not is_python(s)]
+        self._python = {s.path: s for s in sources if is_python(s)}
         self._configuration = configuration
         self._keep_facts = keep_facts
         self._projects: dict[int, Project] = {}
@@ -69,18 +72,21 @@ class Evaluator:
         from smemlint.evaluate.limits import OutOfTime, time_limit
 
         settings = self._configuration.for_file(root)
-        project = self.project(root)
+        if root in self._python:
+            work: Callable[[str], tuple[Facts, Journal]] = self._of_python
+        else:
+            work = self.project(root).alone
         self._crashes.clear()
         facts, journal = Facts(), Journal()
         findings: list[Finding] = []
         try:
             with time_limit(settings.time_limit):
-                facts, journal = project.alone(root)
+                facts, journal = work(root)
                 findings = judged(facts, self._configuration.for_file, self._crashes.append)
         except OutOfTime as spent:
             note = NotAnalysed(Span(root, 1, 1, 1, 1), "", str(spent))
             facts = Facts(not_analysed=(*facts.not_analysed, note))
-            journal = project.journal
+            journal = Journal(dict.fromkeys(s.path for s in self._sources))
             findings = judged(facts, self._configuration.for_file, self._crashes.append)
         if self._crashes:
             notes = Facts(not_analysed=tuple(self._crashes))
@@ -89,13 +95,25 @@ class Evaluator:
         kept = facts if self._is_asked_for(facts, findings, root) else Facts()
         return Share(tuple(findings), sites_of(facts), bool(self._crashes), journal, kept)
 
+    def _of_python(self, path: str) -> tuple[Facts, Journal]:
+        """The facts of a Python file; one that names CUDA files may have read any of the run."""
+        source = self._python[path]
+        parts = python_facts([source], self._configuration.for_file(path), self._crashes.append)
+        facts = Facts(
+            tuple(k for part in parts for k in part.kernels),
+            tuple(n for part in parts for n in part.not_analysed),
+            tuple(u for part in parts for u in part.layouts),
+        )
+        may_read = self._sources if ".cu" in source.text else (source,)
+        return facts, Journal(dict.fromkeys(s.path for s in may_read))
+
     def project(self, root: str) -> Project:
         """The project that a unit is evaluated in."""
         from smemlint.evaluate.project import Project
 
         settings = self._configuration.for_file(root)
         if id(settings) not in self._projects:
-            made = Project(self._sources, settings, self._crashes.append)
+            made = Project(self._cuda, settings, self._crashes.append)
             self._projects[id(settings)] = made
         return self._projects[id(settings)]
 
