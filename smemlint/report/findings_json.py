@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from smemlint.fingerprint import fingerprints
 from smemlint.report.analysis_json import access_record, span_record
 
 if TYPE_CHECKING:
@@ -19,11 +18,11 @@ VERSION = 1
 def render(run: Run) -> str:
     """The whole run."""
     result = run.result
-    prints = fingerprints(result.findings, run.text_of)
+    found = zip(result.findings, run.fingerprints(), strict=False)
     document = {
         "version": VERSION,
         "arch": run.arch,
-        "findings": [_record(f, p) for f, p in zip(result.findings, prints, strict=True)],
+        "findings": [_record(finding, fingerprint) for finding, fingerprint in found],
         "summary": {
             "files": result.files,
             "accesses_decided": result.decided,

@@ -10,7 +10,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from smemlint.finding import Severity
-from smemlint.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
@@ -21,9 +20,8 @@ _SEVERITIES = {Severity.NOTE: "info", Severity.WARNING: "major", Severity.ERROR:
 
 def render(run: Run) -> str:
     """All findings as one array."""
-    findings = run.result.findings
-    prints = fingerprints(findings, run.text_of)
-    issues = [_issue(f, p, run) for f, p in zip(findings, prints, strict=True)]
+    found = zip(run.result.findings, run.fingerprints(), strict=False)
+    issues = [_issue(finding, fingerprint, run) for finding, fingerprint in found]
     return json.dumps(issues, indent=1, ensure_ascii=False)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
+from smemlint.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from smemlint.engine import Result
@@ -34,6 +35,10 @@ class Run:
     exit_code: int
     terminal: Terminal
     root: Path
+
+    def fingerprints(self) -> tuple[str, ...]:
+        """Of the findings, then of the hidden ones, which count where equal ones are told apart."""
+        return fingerprints((*self.result.findings, *self.result.hidden), self.text_of)
 
     def relative(self, path: str) -> str:
         """A path from the root, with forward slashes; absolute where it lies outside."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from smemlint import __version__
-from smemlint.fingerprint import VERSION, fingerprints
+from smemlint.fingerprint import VERSION
 from smemlint.registry import entries
 from smemlint.report.run import said_of_fix, said_of_measurement
 
@@ -35,8 +35,8 @@ def render(run: Run) -> str:
     shown = (*run.result.findings, *run.result.hidden)
     rules = _rules(shown)
     index = {rule["id"]: i for i, rule in enumerate(rules)}
-    prints = fingerprints(shown, run.text_of)
-    results = [_result(f, p, index[f.code], run) for f, p in zip(shown, prints, strict=True)]
+    found = zip(shown, run.fingerprints(), strict=True)
+    results = [_result(f, fingerprint, index[f.code], run) for f, fingerprint in found]
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",

@@ -91,6 +91,22 @@ def test_every_key_of_the_json_is_documented():
     assert set(FORMATS["check"]) <= documented
 
 
+def test_what_is_hidden_does_not_renumber_its_twins():
+    text = KERNEL.replace("tile[threadIdx.x][8]", "tile[threadIdx.x][0]")
+    swapped = text.replace('  // smemlint: ignore[bank-conflict] cold, "once" <a block>', "")
+    prints = []
+    for source in (text, swapped):
+        run = run_of(result_of(source), lambda _, source=source: source)
+        for name in ("json", "sarif"):
+            document = json.loads(rendered(name, run))
+            found = document.get("findings") or document["runs"][0]["results"]
+            keys = [f.get("fingerprint") or f["partialFingerprints"]["smemlint/v1"] for f in found]
+            prints.append(keys)
+    shown, with_hidden, both, all_of_both = prints
+    assert shown == with_hidden[: len(shown)] == both[: len(shown)]
+    assert with_hidden == both == all_of_both and len(set(both)) == 3
+
+
 # ---- SARIF
 
 
