@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pycparser import c_ast
 
-from smemlint.evaluate import ptx
+from smemlint.evaluate import ptx, python_semantics
 from smemlint.evaluate.calls import Calls
 from smemlint.evaluate.ctypes import (
     FLOAT,
@@ -374,6 +374,7 @@ _TABLE: dict[str, Handler] = {
     "__pipeline_memcpy_async": _copy_async,
     "__static_assert": _static_assert,
     "asm": _assembly,
+    **python_semantics.TABLE,
 }  # fmt: skip
 _RESERVED = frozenset(n for n in _TABLE if n.startswith(("__", "atomic")) or n == "asm")
 """Names that stay built in even where the unit defines something of that name."""

@@ -276,7 +276,7 @@ class Host(Interpreter):
                     passed = self._known_arguments(_params(tree), values)
                 self.launches.append(
                     Launch(
-                        last,
+                        function.name,
                         function,
                         self._substituted(scope),
                         shape,

@@ -17,8 +17,9 @@ from smemlint.evaluate.limits import OutOfTime
 from smemlint.evaluate.written_swizzles import MENTION, written_swizzles
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
+from smemlint.frontend.python import KERNEL_MARKS
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
-from smemlint.pragmas import MARK, Pragma, pragmas_in
+from smemlint.pragmas import MARK, CommentStyle, Pragma, pragmas_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -123,6 +124,10 @@ class Project:
         return self._units[path]
 
     def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
+        if path.endswith(".py"):
+            from smemlint.frontend.python.unit import load_python_unit
+
+            return load_python_unit(path, self.read(path) or "")
         s = self.settings
         options = LoadOptions(
             arch=s.arch,
@@ -160,7 +165,7 @@ class Project:
         before = max((k for k in kernels if k < function.span.line), default=0)
         found = [
             p
-            for p in pragmas_in(text)
+            for p in pragmas_in(text, _comments(path))
             if p.name == "launch" and not p.problem and before < p.line <= function.span.line
         ]
         return found[-1] if found else None
@@ -181,7 +186,8 @@ class Project:
         """Declared swizzles by the line that they speak of."""
         if path not in self._declared:
             text = self.read(path) or ""
-            found = (p for p in pragmas_in(text) if p.name == "swizzle" and not p.problem)
+            said = pragmas_in(text, _comments(path))
+            found = (p for p in said if p.name == "swizzle" and not p.problem)
             self._declared[path] = {
                 p.target: read_declared(p.arguments, p.reason.split(" ", 1)[0]) for p in found
             }
@@ -217,7 +223,7 @@ class Project:
         if self._part is not None:
             shared = [posixpath.normpath(self._part.path)]
         else:
-            shared = [p for p in self.sources if _SHARED.search(self.read(p) or "")]
+            shared = [p for p in self.sources if _holds_shared(p, self.read(p) or "")]
         if not shared:
             return []
         includers: dict[str, list[str]] = {}
@@ -250,9 +256,10 @@ class Project:
             return []
         pattern = mention_of(words)
         reads = dict(self.journal.reads)  # what holds no word matters only once it does
-        folder = posixpath.dirname(near)
-        same = [p for p in self.sources if posixpath.dirname(p) == folder]
-        others = [p for p in self.sources if posixpath.dirname(p) != folder]
+        folder, is_python = posixpath.dirname(near), near.endswith(".py")
+        alike = [p for p in self.sources if p.endswith(".py") == is_python]
+        same = [p for p in alike if posixpath.dirname(p) == folder]
+        others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
         found = [p for p in same if pattern.search(self.read(p) or "")]
         if not found or found == [near]:
             found += [p for p in others if pattern.search(self.read(p) or "")][:4]
@@ -405,6 +412,16 @@ def touches_shared(function: Function, unit: Unit) -> bool:
             for record in unit.records.get(word, ()):
                 work.extend(f for f in unit.functions if f.record == record.name)
     return False
+
+
+def _comments(path: str) -> CommentStyle:
+    return CommentStyle.PYTHON if path.endswith(".py") else CommentStyle.C
+
+
+def _holds_shared(path: str, text: str) -> bool:
+    """Whether a file's own code declares or touches shared memory."""
+    marks = KERNEL_MARKS if path.endswith(".py") else _SHARED
+    return marks.search(text) is not None
 
 
 def _agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:

@@ -1,11 +1,13 @@
 """Front ends for Python sources: one producer of facts for each way to write kernels.
 
 A producer is a module with `facts_of(source, settings) -> Facts`. It is imported only for a file
-that holds one of its marks; what is linted is never imported.
+that holds one of its marks; what is linted is never imported. Kernels of `cupyx.jit` and Numba have
+none: `unit` makes a translation unit of their file, which is evaluated like one of CUDA C++.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.source import Source
 
+KERNEL_MARKS = re.compile(r"\bshared_memory\s*\(|\bshared\s*\.\s*array\s*\(")
+"""What a Python file contains that declares shared memory through `cupyx.jit` or Numba."""
 SUFFIXES = (".py",)
 """Names of files that are read as Python."""
 
@@ -47,8 +51,13 @@ def is_python(source: Source) -> bool:
 
 
 def may_hold_kernels(source: Source) -> bool:
-    """Whether some producer wants the file."""
-    return any(producer.is_wanted(source) for producer in PRODUCERS)
+    """Whether some producer wants the file, or it is a translation unit."""
+    return is_unit(source) or any(producer.is_wanted(source) for producer in PRODUCERS)
+
+
+def is_unit(source: Source) -> bool:
+    """Whether it is a Python file with kernels that are evaluated like CUDA C++."""
+    return is_python(source) and KERNEL_MARKS.search(source.text) is not None
 
 
 def python_facts(
