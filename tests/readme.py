@@ -1,8 +1,8 @@
-"""What the README shows of the program: `python tests/readme.py --write` brings it up to date.
+"""What the README shows of the program: `python tests/readme.py` brings it up to date.
 
 `<!-- output: ARGUMENTS -->` stands before a code block that has what `smemlint ARGUMENTS` prints, and
 `<!-- table: ARGUMENTS -->` before a table. The arguments of `main job` are those of the README's
-first command.
+first command. The picture is cut out of the HTML report on the same file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+PICTURE = ROOT / "docs" / "banks.svg"
 _SHOWN = re.compile(
     r"(?P<mark><!-- output: (?P<output>.*?) -->\n```\w*\n)(?P<text>.*?)(?=^```$)"
     r"|(?P<head><!-- table: (?P<table>.*?) -->\n)(?P<rows>(?:\|[^\n]*\n)*)",
@@ -46,6 +47,35 @@ def updated(readme: str) -> str:
     return _SHOWN.sub(replace, readme)
 
 
+def picture() -> str:
+    """The bank maps of the HTML report on the README's first file, now and with the fix."""
+    page = printed(["check", "fixtures/transpose.cu", "--output-format", "html"])
+    style = re.search(r"<style>\n(.*?)</style>", page, re.S)
+    hatch = re.search(r"<defs>.*?</defs>", page)
+    figures = re.findall(r"<figcaption>(.*?)</figcaption><svg class='map' (.*?)</svg>", page)
+    assert style is not None and hatch is not None and len(figures) == 2
+    variables = style[1][: style[1].index("body {")]
+    rules = re.findall(r"^\.(?:map text|grid|cool|hot|line|crowded) .*$", style[1], re.M)
+    parts = [
+        f"<text class='title' x='{440 * i + 44}' y='24'>{said}</text>"
+        f"<svg x='{440 * i}' y='32' class='map' {drawing}</svg>"
+        for i, (said, drawing) in enumerate(figures)
+    ]
+    title = ".title { fill: var(--ink); font: 600 14px system-ui, sans-serif; }"
+    font = ".map text { font-family: ui-monospace, Menlo, Consolas, monospace; }"
+    return "\n".join(
+        (
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 860 420' width='860' "
+            "height='420'>",
+            f"<style>\n{variables}{font}\n" + "\n".join(rules) + f"\n{title}\n</style>",
+            hatch[0],
+            "<rect width='860' height='420' fill='var(--paper)'/>",
+            *parts,
+            "</svg>\n",
+        )
+    )
+
+
 def printed(arguments: list[str]) -> str:
     """What smemlint prints on both streams."""
     env = {"PYTHONUTF8": "1", "PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)}
@@ -57,7 +87,6 @@ def printed(arguments: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    before, after = current(), updated(current())
-    if "--write" in sys.argv:
-        README.write_text(after, encoding="utf-8")
-    sys.exit(before != after and "--write" not in sys.argv)
+    PICTURE.parent.mkdir(exist_ok=True)
+    PICTURE.write_text(picture(), encoding="utf-8")
+    README.write_text(updated(current()), encoding="utf-8")

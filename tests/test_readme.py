@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 
 import readme
-from readme import ROOT, command, current, printed, updated
+from readme import PICTURE, ROOT, command, current, picture, printed, updated
 
 README = current()
 
 
 def test_what_it_shows_is_what_the_program_prints():
-    assert updated(README) == README, "python tests/readme.py --write"
+    assert updated(README) == README, "python tests/readme.py"
+
+
+def test_its_picture_is_that_of_the_report():
+    assert picture() == PICTURE.read_text(encoding="utf-8"), "python tests/readme.py"
+    assert f"]({PICTURE.relative_to(ROOT)})" in README
 
 
 def test_the_main_command_finds_what_the_readme_promises():
