@@ -49,6 +49,7 @@ def check_run(
     *,
     name: str = "",
     keep_facts: bool = False,
+    is_fixing: bool = False,
 ) -> Result:
     """Runs the rules on the sources, over processes and with the cache that the settings name.
 
@@ -58,13 +59,14 @@ def check_run(
         settings: those of the run.
         name: what the cache knows the run by, e.g. the paths that were asked for.
         keep_facts: the result holds all facts; nothing is taken from the cache.
+        is_fixing: fixes are evaluated however long that takes.
     """
     cache: Cache | None = None
     if not (settings.no_cache or keep_facts or any(s.given is not None for s in sources)):
         from smemlint.cache import Cache
 
         cache = Cache(name, sources, configuration, settings)
-    outcome = _outcome(sources, configuration, settings, cache, keep_facts)
+    outcome = _outcome(sources, configuration, settings, cache, keep_facts, is_fixing)
     texts = {s.path: s for s in sources}
     found = (*outcome.problems, *outcome.whole.findings)
     shown, hidden = concluded(
@@ -90,6 +92,7 @@ def _outcome(
     settings: Settings,
     cache: Cache | None,
     keep_facts: bool,
+    is_fixing: bool = False,
 ) -> Outcome:
     known = cache.unchanged() if cache is not None else None
     if known is not None:
@@ -101,7 +104,8 @@ def _outcome(
     shares, idle = _shares(sources, configuration, settings, cache, keep_facts)
     said += idle
     whole = together(list(shares.values()))
-    outcome = Outcome(_with_fixes(whole, sources, configuration, settings), said, marked)
+    fixed_whole = _with_fixes(whole, sources, configuration, settings, is_fixing)
+    outcome = Outcome(fixed_whole, said, marked)
     fixed = dict(zip(map(id, whole.findings), outcome.whole.findings, strict=True))
     shares = {
         root: replace(share, findings=tuple(fixed.get(id(f), f) for f in share.findings))
@@ -143,7 +147,11 @@ def _shares(
 
 
 def _with_fixes(
-    whole: Share, sources: Sequence[Source], configuration: Configuration, settings: Settings
+    whole: Share,
+    sources: Sequence[Source],
+    configuration: Configuration,
+    settings: Settings,
+    is_fixing: bool,
 ) -> Share:
     """The findings with what repairs them, looked for file by file."""
     from smemlint.fix.evaluation import BANK_CONFLICT
@@ -164,9 +172,8 @@ def _with_fixes(
     tasks = list(files.values())
     limit = max(configuration.for_file(path).time_limit for path in files)
     is_crash = False
-    for indices, answer in watched(
-        tasks, Fixer(whole, sources, configuration), settings.jobs, limit
-    ):
+    fixer = Fixer(whole, sources, configuration, is_fixing=is_fixing)
+    for indices, answer in watched(tasks, fixer, settings.jobs, limit):
         if isinstance(answer, Lost):
             is_crash |= answer.is_crash
             continue

@@ -133,9 +133,15 @@ class Fixer:
     """
 
     def __init__(
-        self, whole: Share, sources: Sequence[Source], configuration: Configuration
+        self,
+        whole: Share,
+        sources: Sequence[Source],
+        configuration: Configuration,
+        *,
+        is_fixing: bool = False,
     ) -> None:
         self._whole = whole
+        self._is_fixing = is_fixing
         self._sources = tuple(sources)
         self._configuration = configuration
 
@@ -143,14 +149,15 @@ class Fixer:
         """The findings, with what repairs them as far as that was found in time."""
         from smemlint.evaluate.limits import OutOfTime, time_limit
         from smemlint.fix.evaluation import Run
-        from smemlint.fix.offer import with_fixes
+        from smemlint.fix.offer import STEPS_OF_A_FILE, THOROUGH, with_fixes
 
+        most = THOROUGH if self._is_fixing else STEPS_OF_A_FILE
         findings = [self._whole.findings[index] for index in indices]
         settings = self._configuration.for_file(findings[0].span.path)
         run = Run(self._sources, settings, self._configuration.for_file)
         try:
             with time_limit(settings.time_limit):
-                return with_fixes(findings, self._whole.facts, run)
+                return with_fixes(findings, self._whole.facts, run, steps_of_a_file=most)
         except OutOfTime:
             return findings
 

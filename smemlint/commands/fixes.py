@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.commands import CLEAN, FAILED, FOUND
-from smemlint.engine import check
-from smemlint.fix.session import THOROUGH, Session, repaired, written
+from smemlint.fix.session import Session, repaired, written
+from smemlint.runner import check_run
 
 if TYPE_CHECKING:
     from smemlint.commands.inputs import Inputs
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 def applied(inputs: Inputs) -> Session:
     """The sources with the fixes that the settings ask for; nothing is written."""
     look = partial(
-        check,
-        settings=inputs.settings,
+        check_run,
         configuration=inputs.configuration,
-        steps_of_a_file=THOROUGH,
+        settings=inputs.settings,
+        keep_facts=True,
+        is_fixing=True,
     )
     return repaired(inputs.sources, look, with_unsafe=inputs.settings.unsafe_fixes)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STEPS_OF_A_FILE = 1_500
 """Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
+THOROUGH = 1_000_000
+"""The same where fixes are asked for: the time limit of a file decides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

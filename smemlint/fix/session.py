@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from smemlint.engine import Result
     from smemlint.finding import Edit, Fix
 
-THOROUGH = 1_000_000
-"""Statements that evaluating the fixes of one file may take where fixes are asked for."""
 _MOST_ROUNDS = 20
 _STATIC_BYTES = 48 << 10
 

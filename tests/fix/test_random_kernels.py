@@ -88,7 +88,7 @@ def test_many_of_the_cases_can_be_repaired():
     cases = [Case.of(seed) for seed in SEEDS]
     conflicting = [c for c in cases if max(c.ways(0)) > 1]
     repairable = [c for c in conflicting if any(max(c.ways(pad)) == 1 for pad in range(1, 33))]
-    assert (len(conflicting), len(repairable)) == (0, 0)
+    assert (len(conflicting), len(repairable)) == (75, 21)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
