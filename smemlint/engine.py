@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.finding import Finding, Severity
-from smemlint.frontend.python import is_python, is_unit, python_facts
+from smemlint.frontend.python import is_python, python_facts
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
@@ -20,7 +20,6 @@ _MARKS = (
     "__shared__",
     "ldmatrix",
     ".shared",
-    "shared_memory",
     "__cvta_generic_to_shared",
     "Swizzle<",
 )
@@ -83,13 +82,13 @@ def analyze(
     Nothing is imported for sources without shared memory.
     """
     python = [s for s in sources if is_python(s)]
-    units = [s for s in sources if not is_python(s) or is_unit(s)]
+    cuda = [s for s in sources if not is_python(s)]
     crashes: list[NotAnalysed] = []
     parts: list[Facts] = []
-    if may_use_shared(units):
+    if may_use_shared(cuda):
         from smemlint.evaluate.project import evaluate_project
 
-        parts.append(evaluate_project(units, settings, crashes.append, part))
+        parts.append(evaluate_project(cuda, settings, crashes.append, part))
     wanted = [s for s in python if part is None or s.path == part.path]
     parts += python_facts(wanted, settings, crashes.append)
     facts = Facts(

@@ -17,7 +17,6 @@ from smemlint.evaluate.limits import OutOfTime
 from smemlint.evaluate.written_swizzles import MENTION, written_swizzles
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
-from smemlint.frontend.python import KERNEL_MARKS
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
 from smemlint.pragmas import MARK, CommentStyle, Pragma, pragmas_in
 
@@ -419,9 +418,8 @@ def _comments(path: str) -> CommentStyle:
 
 
 def _holds_shared(path: str, text: str) -> bool:
-    """Whether a file's own code declares or touches shared memory."""
-    marks = KERNEL_MARKS if path.endswith(".py") else _SHARED
-    return marks.search(text) is not None
+    """Whether a file's own code may declare or touch shared memory."""
+    return path.endswith(".py") or _SHARED.search(text) is not None
 
 
 def _agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:

@@ -139,8 +139,8 @@ def test_statements_that_are_not_followed_are_said(statement, tmp_path):
     ("text", "line"),
     [
         ("from numba import cuda\nprint 'cuda.shared.array('\n", 2),
-        ("def f(:\n  shared_memory(1)\n", 1),
-        ("if True:\n    a = 1\n  b = shared_memory(1)\n", 3),
+        ("def f(:\n  jit.shared_memory(1)\n", 1),
+        ("if True:\n    a = 1\n  b = jit.shared_memory(1)\n", 3),
     ],
 )
 def test_what_is_not_python_3_is_said_with_its_line(text, line, tmp_path):

@@ -1,13 +1,11 @@
 """Front ends for Python sources: one producer of facts for each way to write kernels.
 
 A producer is a module with `facts_of(source, settings) -> Facts`. It is imported only for a file
-that holds one of its marks; what is linted is never imported. Kernels of `cupyx.jit` and Numba have
-none: `unit` makes a translation unit of their file, which is evaluated like one of CUDA C++.
+that holds one of its marks; what is linted is never imported.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.source import Source
 
-KERNEL_MARKS = re.compile(r"\bshared_memory\s*\(|\bshared\s*\.\s*array\s*\(")
-"""What a Python file contains that declares shared memory through `cupyx.jit` or Numba."""
 SUFFIXES = (".py",)
 """Names of files that are read as Python."""
 
@@ -42,7 +38,10 @@ class Producer:
         return any(mark in source.text for mark in self.marks)
 
 
-PRODUCERS = (Producer("gluon", ("experimental.gluon", "experimental import gluon")),)
+PRODUCERS = (
+    Producer("gluon", ("experimental.gluon", "experimental import gluon")),
+    Producer("jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
+)
 
 
 def is_python(source: Source) -> bool:
@@ -51,13 +50,8 @@ def is_python(source: Source) -> bool:
 
 
 def may_hold_kernels(source: Source) -> bool:
-    """Whether some producer wants the file, or it is a translation unit."""
-    return is_unit(source) or any(producer.is_wanted(source) for producer in PRODUCERS)
-
-
-def is_unit(source: Source) -> bool:
-    """Whether it is a Python file with kernels that are evaluated like CUDA C++."""
-    return is_python(source) and KERNEL_MARKS.search(source.text) is not None
+    """Whether some producer wants the file."""
+    return any(producer.is_wanted(source) for producer in PRODUCERS)
 
 
 def python_facts(

@@ -1,0 +1,17 @@
+"""Kernels of `cupyx.jit` and `numba.cuda`: a translation unit for the evaluator of CUDA C++."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import Facts
+    from smemlint.source import Source
+
+
+def facts_of(source: Source, settings: Settings) -> Facts:
+    """The facts of the file's kernels; their launches are looked for in the file itself."""
+    from smemlint.evaluate.project import evaluate_project
+
+    return evaluate_project([source], settings)
