@@ -15,15 +15,18 @@ from smemlint.evaluate.ctypes import (
     OpaqueType,
     PointerType,
     RecordType,
+    StaticType,
     VoidType,
+    is_opaque,
 )
-from smemlint.evaluate.expressions import Expressions
+from smemlint.evaluate.cute_types import CuteTypes
 from smemlint.evaluate.machine import Frame, Place, Scope, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.types import CTYPES, scope_of, type_of
 from smemlint.evaluate.values import (
     Aggregate,
     Callable,
+    Cute,
     FloatValue,
     Int,
     Pointer,
@@ -44,7 +47,7 @@ MAX_DEPTH = 48
 MAX_RECURSION = 8
 
 
-class Calls(Expressions):
+class Calls(CuteTypes):
     """Evaluates calls; the built-in functions live in `intrinsics`."""
 
     def intrinsic(
@@ -97,7 +100,7 @@ class Calls(Expressions):
         if candidates:
             return self._inline(candidates, arguments, node, None, record)
         kind = self.spelled_type(spelling)
-        if kind is not None and not isinstance(kind, OpaqueType):
+        if kind is not None and not is_opaque(kind):
             return self.construct(kind, _arguments(node), node)
         binding = self.global_binding(name)
         if isinstance(binding, Variable):
@@ -477,6 +480,8 @@ class Calls(Expressions):
         """A value of a type from constructor arguments."""
         if not isinstance(kind, RecordType):
             values = [self.evaluate(a) for a in arguments]
+            if isinstance(kind, StaticType):
+                return self.static_value(kind)
             if isinstance(kind, OpaqueType):
                 return Unknown(f"`{kind.spelling}` is not known")
             return self.convert(values[0], kind) if values else self.zero(kind)
@@ -522,10 +527,18 @@ class Calls(Expressions):
             self._unfollowed_call(f"the constructor of {name}", rest)
         return number(0)
 
+    @staticmethod
+    def static_value(kind: StaticType) -> Value:
+        """The one value that objects of the type have."""
+        value = kind.value
+        return value if isinstance(value, Cute | Int) else Unknown(f"`{kind.spelling}`")
+
     def zero(self, kind: CType) -> Value:
         """A value-initialized scalar."""
         if isinstance(kind, IntType):
             return Int(0, kind)
+        if isinstance(kind, StaticType):
+            return self.static_value(kind)
         return (
             FloatValue(kind) if isinstance(kind, FloatType) else Unknown("nothing was written yet")
         )
@@ -670,7 +683,7 @@ def _unify(node: c_ast.Node | None, kind: CType, names: set[str]) -> list[tuple[
     match node:
         case c_ast.TypeDecl():
             words = _identifier(node)
-            if len(words) == 1 and words[0] in names and not isinstance(kind, OpaqueType):
+            if len(words) == 1 and words[0] in names and not is_opaque(kind):
                 if isinstance(kind, ArrayType):
                     kind = PointerType(kind.element)
                 return [(words[0], kind)]

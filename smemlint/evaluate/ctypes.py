@@ -121,6 +121,18 @@ class OpaqueType:
     align: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class StaticType(OpaqueType):
+    """A type whose objects all have one value, e.g. `cute::Int<8>`."""
+
+    value: object = field(default=None, repr=False)
+
+
+def is_opaque(kind: object) -> bool:
+    """Whether nothing is known of a type."""
+    return isinstance(kind, OpaqueType) and not isinstance(kind, StaticType)
+
+
 CType: TypeAlias = (
     IntType | FloatType | VoidType | PointerType | ArrayType | RecordType | OpaqueType
 )

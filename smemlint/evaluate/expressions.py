@@ -27,6 +27,7 @@ from smemlint.evaluate.ctypes import (
     OpaqueType,
     PointerType,
     RecordType,
+    StaticType,
     VoidType,
 )
 from smemlint.evaluate.forms import atom, chosen, form_of, operated, sum_of
@@ -38,6 +39,7 @@ from smemlint.evaluate.types import CTYPES, Types, type_of
 from smemlint.evaluate.values import (
     Aggregate,
     Callable,
+    Cute,
     FloatValue,
     Int,
     Pointer,
@@ -420,6 +422,8 @@ class Expressions(Types):
                     if not isinstance(m.type, ArrayType)
                 }
                 return Aggregate(kind, cells)
+            case StaticType() if isinstance(kind.value, Cute | Int):
+                return kind.value
             case _:
                 return Unknown(f"`{name}` is known only at run time", is_uniform=True)
 
@@ -467,7 +471,8 @@ class Expressions(Types):
         **extra: object,
     ) -> None:
         """Adds one event to the trace."""
-        layout = None
+        layout = obj.layout if obj is not None else None
+        obj = obj.origin or obj if obj is not None else None
         assumptions = (*self.unit.conditions(node), *self.assumptions)
         if obj is not None and obj.shared is not None:
             declared = self.declared(obj.shared)

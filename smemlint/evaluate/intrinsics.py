@@ -9,7 +9,6 @@ import numpy as np
 from pycparser import c_ast
 
 from smemlint.evaluate import ptx, python_semantics
-from smemlint.evaluate.calls import Calls
 from smemlint.evaluate.ctypes import (
     FLOAT,
     HALF,
@@ -21,6 +20,7 @@ from smemlint.evaluate.ctypes import (
     IntType,
     RecordType,
 )
+from smemlint.evaluate.cute_calls import CuteCalls
 from smemlint.evaluate.machine import WARP, Place
 from smemlint.evaluate.memory import Space
 from smemlint.evaluate.values import (
@@ -75,7 +75,7 @@ PURE_FUNCTIONS = _FLOAT_RESULTS | _HALF_RESULTS | {"max", "min", "__hfma2", "__h
 """Functions that only give a number."""
 
 
-class Intrinsics(Calls):
+class Intrinsics(CuteCalls):
     """Evaluates built-in functions."""
 
     def intrinsic(
@@ -88,7 +88,9 @@ class Intrinsics(Calls):
             kind = NAMED[last[5:]]
             if isinstance(kind, RecordType) and not self.unit.functions_named(last):
                 return self.construct(kind, _exprs(node), node)
-        if handler is None or (self.unit.functions_named(last) and last not in _RESERVED):
+        if handler is None:
+            return self.cute_call(last, arguments, node)
+        if self.unit.functions_named(last) and last not in _RESERVED:
             return None
         return handler(self, arguments, node)
 

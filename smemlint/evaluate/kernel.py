@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from smemlint.evaluate.ctypes import FLOAT, ArrayType, CType, OpaqueType, PointerType, RecordType
+from smemlint.evaluate.ctypes import FLOAT, ArrayType, CType, PointerType, RecordType, is_opaque
 from smemlint.evaluate.forms import atom
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
@@ -239,7 +239,7 @@ def guessed_scope(machine: Interpreter, function: Function) -> tuple[Scope, tupl
         if not parameter.name or parameter.is_pack:
             continue
         bound = scope.get(parameter.name)
-        if bound is not None and not isinstance(bound, OpaqueType):
+        if bound is not None and not is_opaque(bound):
             if parameter.default is not None:
                 said.append(f"`{parameter.name}` has its default `{parameter.default}`")
             continue

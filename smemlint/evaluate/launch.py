@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.evaluate.calls import Operand
-from smemlint.evaluate.ctypes import CType, IntType, OpaqueType, PointerType, RecordType
+from smemlint.evaluate.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
 from smemlint.evaluate.memory import Space
@@ -381,7 +381,7 @@ def is_known(scope: Scope, function: Function) -> bool:
         bound = scope.get(parameter.name)
         if parameter.is_pack or not parameter.name:
             continue
-        if bound is None or isinstance(bound, OpaqueType | Unknown):
+        if bound is None or is_opaque(bound) or isinstance(bound, Unknown):
             return False
         if isinstance(bound, Int) and bound.constant is None:
             return False

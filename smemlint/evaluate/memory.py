@@ -19,7 +19,7 @@ from smemlint.evaluate.values import Aggregate, Int, Unknown, Value, select
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from smemlint.facts import SharedArray
+    from smemlint.facts import LayoutUse, SharedArray
 
 MAX_SCATTER = 64
 """Distinct offsets of one access to a local array that are followed."""
@@ -40,6 +40,8 @@ class Object:
 
     Attributes:
         born: the active mask at its declaration: a write under that very mask needs no blending.
+        origin: the object that this one is a view of; None for the object itself.
+        layout: the swizzle that offsets in the view have gone through.
         default: what a read of a cell that was never written gives; None for uninitialized.
     """
 
@@ -52,6 +54,8 @@ class Object:
     shared: SharedArray | None = None
     default: Value | None = None
     is_volatile: bool = False
+    origin: Object | None = None
+    layout: LayoutUse | None = None
 
 
 Journal = dict[tuple[int, int], tuple[Object, int, Value | None]]

@@ -17,7 +17,9 @@ from smemlint.evaluate.ctypes import (
     OpaqueType,
     PointerType,
     RecordType,
+    StaticType,
     VoidType,
+    is_opaque,
     lay_out,
 )
 from smemlint.evaluate.machine import Binding, Frame, Lazy, Machine, Scope, Variable
@@ -25,6 +27,7 @@ from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.values import (
     Aggregate,
     Callable,
+    Cute,
     FloatValue,
     Int,
     Pointer,
@@ -112,7 +115,7 @@ class Types(Machine):
                     return inner
                 if name == "type" and not owner.statics:
                     return None
-        found = self._standard(name, arguments)
+        found = self.cute_type(name, arguments) or self._standard(name, arguments)
         if found is not None:
             return found
         if self._depth > _MAX_DEPTH:
@@ -126,6 +129,10 @@ class Types(Machine):
             )
         finally:
             self._depth -= 1
+
+    def cute_type(self, name: str, arguments: tuple[str, ...]) -> CType | None:
+        """The type that CuTe gives the name; None when it gives none."""
+        raise NotImplementedError
 
     def _standard(self, name: str, arguments: tuple[str, ...]) -> CType | None:
         """Standard and CUTLASS templates that every kernel author uses."""
@@ -184,7 +191,7 @@ class Types(Machine):
                     self.frames.pop()
                     self._resolving.discard(id(declaration))
             found = self._aliases[key]
-            if not isinstance(found, OpaqueType):
+            if not is_opaque(found):
                 return found
         return None
 
@@ -444,6 +451,8 @@ def type_of(value: Value) -> CType:
             return value.type
         case Pointer():
             return PointerType(value.target)
+        case Cute():
+            return StaticType(str(value), value=value)
         case _:
             return OpaqueType("auto")
 

@@ -153,7 +153,19 @@ class Callable:
     payload: object = None
 
 
-Value: TypeAlias = Int | Unknown | FloatValue | Pointer | Aggregate | Callable
+@dataclass(frozen=True, slots=True, eq=False)
+class Cute:
+    """A value of CuTe's; see `cute_values` for what the payload is."""
+
+    payload: object
+
+    def __str__(self) -> str:
+        if isinstance(self.payload, tuple):
+            return f"({','.join(map(str, self.payload))})"
+        return str(self.payload)
+
+
+Value: TypeAlias = Int | Unknown | FloatValue | Pointer | Aggregate | Callable | Cute
 
 
 def number(value: int, type: IntType = I32) -> Int:
