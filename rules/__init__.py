@@ -11,6 +11,7 @@ TABLE = (
     "swizzle_base_alignment",
     "misaligned_vector",
     "vector_beyond_mbase",
+    "model_refuted",
     "out_of_bounds",
     "not_analysed",
     "unused_ignore",

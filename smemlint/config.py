@@ -73,6 +73,10 @@ class Settings:
     cache_dir: str = ".smemlint_cache"
     no_cache: bool = False
     statistics: bool = False
+    verify_gpu: str = ""
+    verify_all: bool = False
+    verify_timeout: float = 120.0
+    device: int = 0
     color: str = "auto"
     kernels: Mapping[str, KernelSettings] = field(default_factory=dict)
     origin: str = ""

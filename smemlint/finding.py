@@ -67,6 +67,9 @@ class Measurement:
         spread: half the range of the repetitions, in wavefronts.
         device: e.g. `NVIDIA H200, sm_90`.
         reason: why not replayable; empty otherwise.
+        patterns: how many distinct patterns of the access were measured.
+        command: replays this pattern alone, for a report.
+        after: the same access once the finding's fix is applied.
     """
 
     verdict: Verdict
@@ -75,6 +78,9 @@ class Measurement:
     spread: float
     device: str
     reason: str = ""
+    patterns: int = 1
+    command: str = ""
+    after: Measurement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +129,9 @@ class Finding:
     fix: Fix | None = None
     measurement: Measurement | None = None
     suppression: Suppression | None = None
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether the GPU took another number of wavefronts than was predicted."""
+        measurement = self.measurement
+        return measurement is not None and measurement.verdict is Verdict.REFUTED

@@ -29,6 +29,7 @@ class Option:
         commands: sub-commands that have the flag.
         choices: the values there are.
         is_path: in a file, relative to the folder of the file.
+        implied: the value of the flag given bare, where that is allowed.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Option:
     commands: tuple[str, ...] = ("check", "analyze")
     choices: tuple[str, ...] = ()
     is_path: bool = False
+    implied: str = ""
 
     @property
     def attribute(self) -> str:
@@ -142,6 +144,13 @@ def read_jobs(value: Any) -> int:
     return int(value)
 
 
+def read_device(value: Any) -> int:
+    """The number of a GPU."""
+    if isinstance(value, bool) or not str(value).isdigit():
+        raise ValueError(f"{value!r} is no device number: 0, 1, ...")
+    return int(value)
+
+
 def read_ways(value: Any) -> dict[str, float]:
     """`2`, `bank-conflict=2`, or a table of rules; `*` stands for all rules."""
     if isinstance(value, str) and "=" in value:
@@ -229,6 +238,15 @@ OPTIONS: tuple[Option, ...] = (
            commands=("check",), key=False),
     Option("statistics", False, read_bool, "count the findings by rule", key=False,
            commands=("check",)),
+    Option("verify-gpu", "", one_of("patterns", "kernel"), "replay flagged accesses on a GPU; "
+           "=kernel compiles and runs the kernels themselves", "MODE", key=False,
+           commands=("check",), choices=("patterns", "kernel"), implied="patterns"),
+    Option("verify-all", False, read_bool, "replay every decided access, not only flagged ones",
+           key=False, commands=("check",)),
+    Option("verify-timeout", 120.0, read_seconds, "how long the GPU may take", "SECONDS",
+           commands=("check",)),
+    Option("device", 0, read_device, "which GPU to verify on, as `nvidia-smi -L` numbers them",
+           "N", key=False, commands=("check",)),
     Option("color", "auto", one_of("auto", "always", "never"), "colour the output", "WHEN",
            key=False, choices=("auto", "always", "never")),
 )  # fmt: skip

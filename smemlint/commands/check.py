@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
     is_stdin, closing = False, []
+    verifies = bool(settings.verify_gpu) or settings.verify_all
     if settings.fix or settings.diff:
         from smemlint.commands import fixes
 
@@ -52,6 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
         fixes.write(session, is_stdin=is_stdin)
         result, sources = session.result, list(session.sources)
         closing.append(f"{plural(session.fixed, 'finding')} fixed")
+    elif verifies:
+        from smemlint.engine import check
+
+        # What is kept between runs has no addresses: a replay needs them.
+        result = check(sources, settings, inputs.configuration)
     else:
         name = "\n".join(arguments.paths)
         result = check_run(sources, inputs.configuration, settings, name=name)
@@ -71,6 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
         closing += said
         if arguments.add_ignore is not None:
             return known.add_ignore_pragmas(result, arguments.add_ignore)
+    if verifies:
+        from smemlint.verify.findings import verify
+
+        result, verified = verify(result, settings, sources)
+        closing.append(str(verified))
     exit_code = _exit_code(result, settings)
     report = _report(result, arguments, settings, text_of, exit_code)
     is_for_tools = arguments.output_format not in FOR_PEOPLE
@@ -93,7 +104,10 @@ def _exit_code(result: Result, settings: Settings) -> int:
     least = Severity[settings.fail_on.upper()]
     if settings.strict and (result.undecided or any(f.code == "SML901" for f in result.findings)):
         return FOUND
-    is_failing = any(f.severity >= least and not f.code.startswith("SML9") for f in result.findings)
+    is_failing = any(
+        f.is_refuted or (f.severity >= least and not f.code.startswith("SML9"))
+        for f in result.findings
+    )
     return FOUND if is_failing else CLEAN
 
 

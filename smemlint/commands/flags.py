@@ -45,4 +45,6 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             extra.update(action="append", metavar=option.metavar)
         else:
             extra.update(metavar=option.metavar or None, choices=option.choices or None)
+            if option.implied:
+                extra.update(nargs="?", const=option.implied)
         command.add_argument(*flags, **extra)

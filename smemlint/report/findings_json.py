@@ -48,7 +48,7 @@ def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "related": [{**span_record(s), "message": said} for s, said in finding.related],
         "fingerprint": fingerprint,
         "fix": _fix(finding.fix) if finding.fix is not None else None,
-        "measurement": _measurement(measured) if measured is not None else None,
+        "measurement": measurement_record(measured) if measured is not None else None,
         "access": access_record(finding.access) if finding.access is not None else None,
     }
 
@@ -62,7 +62,9 @@ def _fix(fix: Fix) -> dict[str, Any]:
     }
 
 
-def _measurement(measurement: Measurement) -> dict[str, Any]:
+def measurement_record(measurement: Measurement) -> dict[str, Any]:
+    """What the hardware said, for JSON and SARIF."""
+    after = measurement.after
     return {
         "verdict": str(measurement.verdict),
         "predicted": measurement.predicted,
@@ -70,4 +72,7 @@ def _measurement(measurement: Measurement) -> dict[str, Any]:
         "spread": measurement.spread,
         "device": measurement.device,
         "reason": measurement.reason or None,
+        "patterns": measurement.patterns,
+        "command": measurement.command or None,
+        "after_fix": measurement_record(after) if after is not None else None,
     }

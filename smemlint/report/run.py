@@ -62,10 +62,14 @@ def said_of_measurement(measurement: Measurement) -> str:
     """
     if measurement.measured is None:
         return f"not replayable on {measurement.device}: {measurement.reason}"
-    spread = f" +/- {measurement.spread:.2g}" if measurement.spread else ""
+    spread = f" +/- {measurement.spread:.2g}" if measurement.spread >= 0.05 else ""
+    after = measurement.after
+    fixed = ""
+    if after is not None and after.measured is not None:
+        fixed = f"; after the fix predicted {after.predicted}, measured {after.measured:.1f}"
     return (
         f"predicted {measurement.predicted}, measured {measurement.measured:.1f}{spread} "
-        f"({measurement.device}): {measurement.verdict}"
+        f"({measurement.device}): {measurement.verdict}{fixed}"
     )
 
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from smemlint import __version__
 from smemlint.fingerprint import VERSION
 from smemlint.registry import entries
+from smemlint.report.findings_json import measurement_record
 from smemlint.report.run import said_of_fix, said_of_measurement
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _properties(finding: Finding) -> dict[str, Any]:
         found["wavefronts"] = worst.wavefronts
         found["ideal"] = max(worst.ideal, worst.profiler_ideal)
     if finding.measurement is not None:
-        found["measurement"] = str(finding.measurement.verdict)
+        found["measurement"] = measurement_record(finding.measurement)
     return found
 
 

@@ -1,0 +1,85 @@
+"""`python -m smemlint.verify`: record measurements, or replay one pattern."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from smemlint.errors import SmemlintError
+from smemlint.finding import Verdict
+from smemlint.verify.device import engine_process, measure
+from smemlint.verify.forms import forms
+from smemlint.verify.judge import judged
+from smemlint.verify.plan import ALL, Pattern, normal
+from smemlint.verify.record import FIXTURE, predicted, record
+
+
+def main() -> int:
+    """Runs a command; 0 where the GPU agrees with the model, 1 where not, 2 if it cannot be run."""
+    parser = argparse.ArgumentParser(prog="python -m smemlint.verify")
+    commands = parser.add_subparsers(dest="command", required=True)
+    recording = commands.add_parser("record", help="measure, and write what the tests compare with")
+    recording.add_argument("paths", nargs="*", type=Path, help="sources whose accesses to replay")
+    recording.add_argument("--patterns", type=Path, help="a CSV of patterns with counters")
+    recording.add_argument("--random", type=int, default=10_000, help="how many random patterns")
+    recording.add_argument("--seed", type=int, default=1)
+    recording.add_argument("--out", type=Path, default=FIXTURE)
+    replaying = commands.add_parser("replay", help="measure one pattern, without any code")
+    replaying.add_argument("form", choices=sorted(forms()), metavar="FORM", help="e.g. load_4")
+    replaying.add_argument("--mask", default=f"{ALL:08x}", help="active lanes, hexadecimal")
+    replaying.add_argument("--predicted", type=int, help="by default what the model says now")
+    replaying.add_argument("offsets", help="byte offsets of the 32 lanes, with commas")
+    for command in (recording, replaying):
+        command.add_argument("--device", type=int, default=0)
+        command.add_argument("--timeout", type=float, default=600.0, help="in seconds")
+    chosen = parser.parse_args()
+    try:
+        return _replay(chosen) if chosen.command == "replay" else _record(chosen)
+    except SmemlintError as error:
+        print(f"smemlint: error: {error}", file=sys.stderr)
+        return 2
+
+
+def _replay(chosen: argparse.Namespace) -> int:
+    pattern = _pattern(chosen)
+    expected = chosen.predicted if chosen.predicted is not None else predicted(pattern)
+    measured = measure([pattern], chosen.device, engine_process(chosen.timeout))
+    found = judged(expected, pattern, measured)
+    figure = "none" if found.measured is None else f"{found.measured:.3f} +/- {found.spread:.3f}"
+    print(f"{pattern.form.name} {pattern.digest}: predicted {expected}, measured {figure}")
+    print(f"{found.verdict}{': ' * bool(found.reason)}{found.reason}")
+    print(", ".join(f"{key} {value}" for key, value in measured.about.items()))
+    return 0 if found.verdict is Verdict.CONFIRMED else 1
+
+
+def _pattern(chosen: argparse.Namespace) -> Pattern:
+    try:
+        offsets = [int(part) for part in chosen.offsets.split(",")]
+        mask = int(chosen.mask, 16)
+    except ValueError as error:
+        raise SmemlintError(f"cannot be read: {error}") from None
+    if len(offsets) != 32 or min(offsets) < 0 or not 0 < mask <= ALL:
+        raise SmemlintError("a pattern is 32 offsets of at least 0 and a mask of at most 32 bits")
+    pattern = normal(forms()[chosen.form], offsets, mask, "sm_90")
+    if isinstance(pattern, str):
+        raise SmemlintError(pattern)
+    return pattern
+
+
+def _record(chosen: argparse.Namespace) -> int:
+    said, agrees = record(
+        chosen.paths,
+        chosen.patterns,
+        chosen.out,
+        count=chosen.random,
+        seed=chosen.seed,
+        device=chosen.device,
+        engine=engine_process(chosen.timeout),
+    )
+    print(said)
+    return 0 if agrees else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

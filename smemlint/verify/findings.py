@@ -1,0 +1,150 @@
+"""`--verify-gpu`: every flagged access is replayed, and the findings say what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Finding, Measurement, Severity, Verdict
+from smemlint.hardware.arch import architecture
+from smemlint.verify.device import Engine, GpuError, Measured, engine_process, measure
+from smemlint.verify.fixes import healed_accesses
+from smemlint.verify.judge import judged
+from smemlint.verify.plan import Pattern, pattern_of
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.engine import Result
+    from smemlint.facts import Access, WarpPattern
+    from smemlint.source import Source
+
+REFUTED = ("SML904", "model-refuted")
+"""The notice on an access that no rule flagged and whose figure the GPU refutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a verification did: accesses by verdict, distinct patterns, where and how long."""
+
+    device: str
+    patterns: int
+    accesses: int
+    confirmed: int
+    refuted: int
+    not_replayable: int
+    seconds: float
+    startup: float
+
+    def __str__(self) -> str:
+        accesses = f"{self.accesses} access{'es' * (self.accesses != 1)}"
+        return (
+            f"verified on {self.device}: {self.patterns} patterns of {accesses}: "
+            f"{self.confirmed} confirmed, {self.refuted} refuted, "
+            f"{self.not_replayable} not replayable "
+            f"({self.seconds:.1f} s, {self.startup:.1f} s of it start-up)"
+        )
+
+
+def verify(
+    result: Result, settings: Settings, sources: Sequence[Source], engine: Engine | None = None
+) -> tuple[Result, Summary]:
+    """The result with measurements on its findings, those that are refuted first.
+
+    Raises:
+        GpuError: nothing can be measured, or the GPU is not what the figures were predicted for.
+    """
+    healed = healed_accesses(result, sources, settings)
+    flagged = {id(f.access): f.access for f in result.findings if f.access is not None}
+    accesses = dict(flagged)
+    if settings.verify_all:
+        decided = (a for k in result.facts.kernels for a in k.accesses if a.certainty.is_decided)
+        accesses.update((id(a), a) for a in decided)
+    replays = {
+        key: _replays(access, settings.arch)
+        for key, access in (*accesses.items(), *((id(a), a) for a in healed.values()))
+    }
+    wanted = [p for found in replays.values() for _, p in found if isinstance(p, Pattern)]
+    measured = measure(wanted, settings.device, engine or engine_process(settings.verify_timeout))
+    _require_arch(settings.arch, measured)
+    verdicts = {key: _worst(found, measured) for key, found in replays.items()}
+
+    def with_measurement(finding: Finding) -> Finding:
+        if finding.access is None:
+            return finding
+        measurement = verdicts[id(finding.access)]
+        after = healed.get(id(finding))
+        if after is not None:
+            measurement = replace(measurement, after=verdicts[id(after)])
+        return replace(finding, measurement=measurement)
+
+    findings = [with_measurement(f) for f in result.findings]
+    findings += [
+        _notice(access, verdicts[key])
+        for key, access in accesses.items()
+        if key not in flagged and verdicts[key].verdict is Verdict.REFUTED
+    ]
+    findings.sort(key=lambda f: not f.is_refuted)
+    summary = _summary([verdicts[key] for key in accesses], len(set(wanted)), measured)
+    return replace(result, findings=tuple(findings)), summary
+
+
+def _replays(access: Access, arch: str) -> list[tuple[WarpPattern, Pattern | str]]:
+    """The patterns of an access, the one that findings speak of first."""
+    found = sorted(access.patterns, key=lambda p: p is not access.worst)
+    return [(p, pattern_of(access, p, arch)) for p in found]
+
+
+def _worst(replays: Sequence[tuple[WarpPattern, Pattern | str]], measured: Measured) -> Measurement:
+    """One verdict for an access: a refuted pattern if there is one, else that of the first."""
+    found = [judged(p.wavefronts, pattern, measured) for p, pattern in replays]
+    if not found:
+        return judged(0, "its addresses are not known", measured)
+    chosen = next((m for m in found if m.verdict is Verdict.REFUTED), found[0])
+    index = found.index(chosen)
+    pattern = replays[index][1]
+    command = report_command(pattern, chosen.predicted) if isinstance(pattern, Pattern) else ""
+    told = sum(m.measured is not None for m in found)
+    return replace(chosen, patterns=told, command=command)
+
+
+def report_command(pattern: Pattern, predicted: int) -> str:
+    """The command that replays this one pattern, without the linted code."""
+    offsets = ",".join(map(str, pattern.offsets))
+    mask = f" --mask {pattern.mask:08x}" if pattern.mask != 2**32 - 1 else ""
+    name = pattern.form.name
+    return f"python -m smemlint.verify replay {name}{mask} --predicted {predicted} {offsets}"
+
+
+def _notice(access: Access, measurement: Measurement) -> Finding:
+    code, name = REFUTED
+    array = f" of `{access.array.name}`" if access.array is not None else ""
+    said = f"the GPU refutes the figure of this {access.kind}{array}"
+    return Finding(
+        code, name, Severity.NOTE, said, access.span, access.certainty, access.assumptions,
+        access=access, measurement=measurement,
+    )  # fmt: skip
+
+
+def _require_arch(arch: str, measured: Measured) -> None:
+    wanted, there = architecture(arch).name, measured.about["arch"]
+    if wanted != there:
+        raise GpuError(
+            f"the figures are for {wanted}, the GPU is {there}",
+            hint=f"check with --arch {there}, or choose another GPU with --device",
+        )
+
+
+def _summary(verdicts: Iterable[Measurement], patterns: int, measured: Measured) -> Summary:
+    found = [m.verdict for m in verdicts]
+    total = sum(measured.seconds.values())
+    return Summary(
+        measured.device,
+        patterns,
+        len(found),
+        found.count(Verdict.CONFIRMED),
+        found.count(Verdict.REFUTED),
+        found.count(Verdict.NOT_REPLAYABLE),
+        total,
+        total - measured.seconds.get("replay", 0.0),
+    )

@@ -1,0 +1,186 @@
+"""The replay kernels, one for each form of instruction.
+
+16 warps of one block issue one pattern back to back, so that nothing but the data stage of shared
+memory limits them: cycles per access are then wavefronts. Every round is timed twice, over few and
+over many repeats; the difference is free of what starting and draining the pipeline takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from smemlint.hardware.atomics import MEASURED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WARPS = 16
+UNROLLED = 16
+"""Times that the timed loop of a kernel holds its instruction."""
+
+_PTX_TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "v2.u32", 16: "v4.u32"}
+_SASS_WIDTHS = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
+_BITWISE = ("exch", "and", "or", "xor", "cas")
+
+
+@dataclass(frozen=True, order=True)
+class Form:
+    """One form of shared-memory instruction: everything of a replay but addresses and mask.
+
+    Attributes:
+        kind: `load`, `store`, `ldmatrix`, `stmatrix` or `atomic`.
+        width: bytes that a lane moves; 16 for matrices, 4 for atomics.
+        matrices: 1, 2 or 4, of matrix instructions.
+        is_transposed: `.trans`, of matrix instructions.
+        operation: of an atomic, as `hardware.atomics` spells it; `.red` at its end asks for the
+            form without a result.
+    """
+
+    kind: str
+    width: int
+    matrices: int = 0
+    is_transposed: bool = False
+    operation: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        """E.g. `load_16`, `ldmatrix_x4_trans`, `atomic_add_u32`; the kernel is called so."""
+        if self.kind == "atomic":
+            return f"atomic_{self.operation.replace('.', '_')}"
+        if self.matrices:
+            return f"{self.kind}_x{self.matrices}" + "_trans" * self.is_transposed
+        return f"{self.kind}_{self.width}"
+
+    @cached_property
+    def opcode(self) -> str:
+        """The SASS opcode that it compiles to on sm_90, `UNROLLED` times."""
+        if self.kind == "atomic":
+            return _atomic_opcode(self.operation)
+        if self.matrices:
+            stem = "LDSM.16.M" if self.kind == "ldmatrix" else "STSM.16.M"
+            shape = "T88" if self.is_transposed else "88"
+            return stem + shape + (f".{self.matrices}" if self.matrices > 1 else "")
+        return ("LDS" if self.kind == "load" else "STS") + _SASS_WIDTHS[self.width]
+
+
+@cache
+def forms() -> dict[str, Form]:
+    """All forms there are, by name."""
+    plain = [Form(kind, width) for kind in ("load", "store") for width in _PTX_TYPES]
+    matrices = [
+        Form(kind, 16, count, is_transposed)
+        for kind in ("ldmatrix", "stmatrix")
+        for count in (1, 2, 4)
+        for is_transposed in (False, True)
+    ]
+    operations = [*MEASURED, "add.u32.red"]
+    atomics = [Form("atomic", 4, operation=operation) for operation in operations]
+    return {form.name: form for form in (*plain, *matrices, *atomics)}
+
+
+def source(wanted: Iterable[Form]) -> str:
+    """CUDA C++ of the kernels of some forms.
+
+    Each takes the byte offsets (patterns, 32) and the lane masks (patterns), and writes the cycles
+    that one block took: (patterns, 2 * rounds), over `few` and `many` repeats in turn. `zero` is
+    0, which the compiler cannot know, so that nothing is the same from one repeat to the next.
+    """
+    return _PRELUDE + "".join(_KERNEL % (form.name, _access(form)) for form in wanted)
+
+
+_PRELUDE = f"""\
+// Written by smemlint: replays address patterns; no linted code is in here.
+#define WARPS {WARPS}
+#define UNROLLED {UNROLLED}
+"""
+
+_KERNEL = """
+extern "C" __global__ void __launch_bounds__(32 * WARPS) %s(
+    const unsigned *offsets, const unsigned *masks, long long *cycles, unsigned *sink,
+    unsigned few, unsigned many, unsigned rounds, unsigned zero)
+{
+  extern __shared__ __align__(1024) unsigned char window[];
+  const unsigned lane = threadIdx.x %% 32;
+  unsigned at = (unsigned)__cvta_generic_to_shared(window) + offsets[blockIdx.x * 32 + lane];
+  const bool is_active = masks[blockIdx.x] >> lane & 1;
+  unsigned sum = threadIdx.x;
+#pragma unroll 1
+  for (unsigned round = 0; round < 2 * rounds; ++round) {
+    const unsigned repeats = round & 1 ? many : few;
+    __syncthreads();
+    const long long begin = clock64();
+    if (is_active) {
+#pragma unroll 1
+      for (unsigned repeat = 0; repeat < repeats; ++repeat) {
+#pragma unroll
+        for (unsigned i = 0; i < UNROLLED; ++i) {
+          %s
+        }
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) cycles[blockIdx.x * 2 * rounds + round] = clock64() - begin;
+  }
+  if (zero) sink[0] = sum;
+}
+"""
+
+
+def _access(form: Form) -> str:
+    """The statement that issues the instruction once and uses what it brings."""
+    if form.kind == "atomic":
+        return _atomic(form.operation)
+    if form.matrices:
+        trans = ".trans" * form.is_transposed
+        op = f"{form.kind}.sync.aligned.m8n8.x{form.matrices}{trans}.shared.b16"
+        count = form.matrices
+        # There is no volatile form: an address that may change keeps every one of them.
+        before = "at += zero; "
+    else:
+        op = f"{'ld' if form.kind == 'load' else 'st'}.volatile.shared.{_PTX_TYPES[form.width]}"
+        count, before = max(form.width // 4, 1), ""
+    if form.kind in ("load", "ldmatrix"):
+        return before + _loading(op, count)
+    values = ", ".join(f"%{1 + k}" for k in range(count))
+    listed = f"{{{values}}}" if count > 1 or form.matrices else values
+    inputs = ", ".join(['"r"(at)', *['"r"(sum)'] * count])
+    return f'{before}asm volatile("{op} [%0], {listed};" :: {inputs} : "memory");'
+
+
+def _loading(op: str, count: int) -> str:
+    names = [f"v{k}" for k in range(count)]
+    places = ", ".join(f"%{k}" for k in range(count))
+    listed = f"{{{places}}}" if count > 1 or op.startswith("ldmatrix") else places
+    outputs = ", ".join(f'"=r"({name})' for name in names)
+    return (
+        f"unsigned {', '.join(names)}; "
+        f'asm volatile("{op} {listed}, [%{count}];" : {outputs} : "r"(at) : "memory"); '
+        f"sum ^= {' ^ '.join(names)};"
+    )
+
+
+def _atomic(operation: str) -> str:
+    name, kind, *rest = operation.split(".")
+    if name in _BITWISE:
+        kind = "b32"
+    elif name not in ("min", "max") or kind != "s32":
+        kind = "u32"
+    value = "1" if "one" in rest else "%1"
+    if "red" in rest:
+        inputs = '"r"(at)' if "one" in rest else '"r"(at), "r"(sum)'
+        return f'asm volatile("red.shared.{name}.{kind} [%0], {value};" :: {inputs} : "memory");'
+    values = "%2, %2" if name == "cas" else "%2"
+    return (
+        f'unsigned v; asm volatile("atom.shared.{name}.{kind} %0, [%1], {values};" '
+        f': "=r"(v) : "r"(at), "r"(threadIdx.x) : "memory"); sum ^= v;'
+    )
+
+
+def _atomic_opcode(operation: str) -> str:
+    name, kind, *rest = operation.split(".")
+    if "one" in rest:
+        return "ATOMS.POPC.INC.32"
+    sign = ".S32" if kind == "s32" and name in ("min", "max") else ""
+    return f"ATOMS.{name.upper()}{sign}"

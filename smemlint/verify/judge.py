@@ -1,0 +1,49 @@
+"""Readings beside predictions: what is confirmed, what is refuted, what cannot be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Measurement, Verdict
+
+if TYPE_CHECKING:
+    from smemlint.verify.device import Measured
+    from smemlint.verify.plan import Pattern
+
+
+def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) -> Measurement:
+    """The verdict on one prediction.
+
+    Args:
+        predicted: wavefronts of the model.
+        pattern: its replay, or why there is none.
+        measured: what the GPU said; None where nothing had to be replayed.
+    """
+    if isinstance(pattern, str) or measured is None:
+        return _untold(predicted, str(pattern), measured)
+    if pattern.form in measured.doubts:
+        return _untold(predicted, measured.doubts[pattern.form], measured)
+    reading = measured.readings[pattern]
+    whole = reading.whole
+    if whole is None:
+        told = f"its repetitions lie between {reading.least:.2f} and {reading.most:.2f} cycles"
+        return _untold(predicted, told, measured)
+    if predicted <= whole <= pattern.floor and whole > 1:
+        told = (
+            f"{whole} cycles: passes without an active lane take time, too, so that time does "
+            f"not tell fewer wavefronts apart"
+        )
+        return _untold(predicted, told, measured)
+    if whole != predicted and pattern.pairs_in_doubt:
+        told = (
+            f"{whole} cycles: its lanes pair up only thanks to lanes that are off, where time "
+            "and the profiler's counter differ"
+        )
+        return _untold(predicted, told, measured)
+    verdict = Verdict.CONFIRMED if whole == predicted else Verdict.REFUTED
+    return Measurement(verdict, predicted, reading.cycles, reading.spread, measured.device)
+
+
+def _untold(predicted: int, reason: str, measured: Measured | None) -> Measurement:
+    device = measured.device if measured is not None else ""
+    return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, device, reason)
