@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -18,18 +19,23 @@ ENTRIES = entries()
 NAMES = [e.rule.name for e in ENTRIES]
 
 
+def kernels_of(folder: Path, kind: str) -> list[Path]:
+    """The `bad` or `good` kernels of a rule, in CUDA C++ and in Python."""
+    return sorted(p for p in folder.glob(f"{kind}*") if p.suffix in (".cu", ".py"))
+
+
 def expected(text: str) -> list[tuple[int, str, str]]:
-    """(line, code, text that message or notes hold) of each `//~ CODE text` marker."""
+    """(line, code, text that message or notes hold) of each `//~ CODE text` or `# ~` marker."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
-        for code, said in re.findall(r"//~ (SML\d+) (.*)$", line):
+        for code, said in re.findall(r"(?://|# ?)~ (SML\d+) (.*)$", line):
             found.append((number, code, said))
     return found
 
 
 @pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
 def test_bad_kernels_give_exactly_the_marked_findings(found, smemlint):
-    for kernel in sorted(found.folder.glob("bad*.cu")):
+    for kernel in kernels_of(found.folder, "bad"):
         wanted = expected(kernel.read_text())
         assert wanted, "a bad kernel has at least one marker"
         _, out, _ = smemlint("check", str(kernel), "--output-format", "json")
@@ -46,7 +52,7 @@ def test_bad_kernels_give_exactly_the_marked_findings(found, smemlint):
 
 @pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
 def test_good_kernels_are_silent(found, smemlint):
-    kernels = sorted(found.folder.glob("good*.cu"))
+    kernels = kernels_of(found.folder, "good")
     assert kernels
     for kernel in kernels:
         code, out, err = smemlint("check", str(kernel))

@@ -7,7 +7,7 @@ to global memory and `%ctaid` are 0, what is loaded from memory is not followed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class SharedAccess:
     matrices: int
     addresses: NDArray[np.int64]
     is_predicated: bool
+    line: int = 0
 
 
 def shared_accesses(text: str, warps: int) -> list[SharedAccess]:
@@ -38,7 +39,11 @@ def shared_accesses(text: str, warps: int) -> list[SharedAccess]:
     known: dict[str, Any] = {"%tid.x": lanes, "global_smem": 0, "%laneid": lanes % LANES}
     found = []
     body = text[text.index(".entry") :]
+    source_line = 0
     for line in body.splitlines():
+        location = re.match(r"\s*\.loc\s+\d+\s+(\d+)", line)
+        if location is not None:
+            source_line = int(location[1])
         match = _LINE.match(line.split("//")[0].strip().removeprefix("{").strip())
         if match is None:
             continue
@@ -46,7 +51,7 @@ def shared_accesses(text: str, warps: int) -> list[SharedAccess]:
         words = [w.strip() for w in _split(rest)]
         access = _access(operation, words, known, bool(predicate), (warps, LANES))
         if access is not None:
-            found.append(access)
+            found.append(replace(access, line=source_line))
         elif words and words[0].startswith("%"):
             value = _value(operation, words[1:], known)
             if value is None:

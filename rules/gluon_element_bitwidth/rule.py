@@ -1,0 +1,44 @@
+"""SML212: an NVMMA layout of the wrong element size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Severity
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import LayoutUse
+    from smemlint.finding import Finding
+
+
+class GluonElementBitwidth(Rule):
+    """An NVMMASharedLayout is of another element size than its memory."""
+
+    code = "SML212"
+    name = "gluon-element-bitwidth"
+    summary = "an NVMMASharedLayout is of another element size than its memory"
+    severity = Severity.ERROR
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """One finding for a layout whose element size is not that of what is allocated."""
+        bits = dict(layout.parameters).get("element_bitwidth")
+        if layout.family != "nvmma" or bits is None or not layout.element_bytes:
+            return
+        held = 8 * layout.element_bytes
+        if bits == held:
+            return
+        yield self.finding(
+            f"`element_bitwidth` is {bits}, the memory holds elements of {held} bits",
+            layout.span,
+            notes=(
+                "Triton compiles it without a word; the swizzle is then not the one of "
+                f"`swizzle_byte_width` for {held}-bit elements",
+                *layout.assumptions,
+            ),
+        )
+
+
+RULE = GluonElementBitwidth()

@@ -1,0 +1,42 @@
+"""SML210: Triton takes swizzle parameters that it cannot mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Severity
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import LayoutUse
+    from smemlint.finding import Finding
+
+
+class GluonSwizzleParameter(Rule):
+    """A parameter of SwizzledSharedLayout is no power of two."""
+
+    code = "SML210"
+    name = "gluon-swizzle-parameter"
+    summary = "a parameter of SwizzledSharedLayout is no power of two"
+    severity = Severity.ERROR
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """One finding for each parameter that is no power of two."""
+        if layout.family != "triton-swizzled":
+            return
+        for name, value in layout.parameters:
+            if name == "row" or (value > 0 and not value & (value - 1)):
+                continue
+            yield self.finding(
+                f"`{name}` of `SwizzledSharedLayout` is {value}, no power of two",
+                layout.span,
+                notes=(
+                    "Triton compiles it without a word; groups and phases are bits of an offset",
+                    *layout.assumptions,
+                ),
+            )
+
+
+RULE = GluonSwizzleParameter()

@@ -1,0 +1,45 @@
+"""SML211: the phases of a swizzle wrap around its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Severity
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import LayoutUse
+    from smemlint.finding import Finding
+
+
+class GluonSwizzleWraps(Rule):
+    """A row is too short for the phases of its SwizzledSharedLayout."""
+
+    code = "SML211"
+    name = "gluon-swizzle-wraps"
+    summary = "a row is too short for the phases of its SwizzledSharedLayout"
+    severity = Severity.WARNING
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """One finding for a row that has fewer groups than the layout has phases."""
+        said = dict(layout.parameters)
+        if layout.family != "triton-swizzled" or "row" not in said:
+            return
+        vec, phases, row = said["vec"], said["max_phase"], said["row"]
+        if vec < 1 or phases <= 1 or vec * phases <= row:
+            return
+        groups = max(row // vec, 1)
+        yield self.finding(
+            f"`max_phase` {phases} acts as {groups}: a row of {row} elements has {groups} "
+            f"group{'s' if groups != 1 else ''} of `vec` {vec}",
+            layout.span,
+            notes=(
+                "Triton wraps the exchange within the row without a word",
+                *layout.assumptions,
+            ),
+        )
+
+
+RULE = GluonSwizzleWraps()

@@ -1,0 +1,138 @@
+"""Gluon kernels: findings at their lines, figures as the PTX has them, and what is not decided."""
+
+from __future__ import annotations
+
+import json
+import re
+from math import ceil
+from pathlib import Path
+
+import pytest
+
+from smemlint.config import Settings
+from smemlint.engine import analyze
+from smemlint.facts import Certainty, Facts
+from smemlint.source import Source
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+KERNELS = FIXTURES / "python" / "gluon_kernels.py"
+RECORD = json.loads((FIXTURES / "triton" / "gluon_kernels.json").read_text())
+HEAD = """
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+"""
+
+
+def facts_of(text: str, **settings: object) -> Facts:
+    facts, crashed = analyze([Source("k.py", text)], Settings(**settings))  # type: ignore[arg-type]
+    assert not crashed, facts.not_analysed
+    return facts
+
+
+def test_findings_are_exactly_the_marked_ones(smemlint):
+    wanted = [
+        (number, *found)
+        for number, line in enumerate(KERNELS.read_text().splitlines(), 1)
+        for found in re.findall(r"# ?~ (SML\d+) (.*)$", line)
+    ]
+    _, out, _ = smemlint("check", str(KERNELS), "--output-format", "json")
+    findings = json.loads(out)["findings"]
+    assert [(f["line"], f["code"]) for f in findings] == [(n, c) for n, c, _ in wanted]
+    for finding, (_, _, said) in zip(findings, wanted, strict=True):
+        texts = [finding["message"], *finding["notes"]]
+        if re.fullmatch(r"\d+/\d+", said):
+            spent, ideal = said.split("/")
+            said = f"{spent} wavefronts instead of {ideal}"
+        assert any(said in t for t in texts), texts
+
+
+@pytest.mark.parametrize("kernel", RECORD["kernels"])
+def test_figures_are_those_of_the_ptx(kernel):
+    facts = facts_of(KERNELS.read_text())
+    ours = {}
+    for found in facts.kernels:
+        if found.instance.kernel != kernel:
+            continue
+        for access in found.accesses:
+            worst = max(ceil(p.wavefronts / p.ideal) if p.ideal else 0 for p in access.patterns)
+            if any(not p.ideal for p in access.patterns):
+                worst = 0  # it faults
+            ours[str(access.span.line)] = [str(access.kind), access.width_bytes, worst]
+    assert ours == RECORD["kernels"][kernel]
+
+
+def test_layouts_reach_a_kernel_from_its_launch():
+    text = (
+        HEAD
+        + """
+@gluon.jit
+def kernel(x_ptr, layout: gl.constexpr, shared: gl.constexpr, N: gl.constexpr):
+    tile = gl.allocate_shared_memory(gl.float32, [N, N], shared)
+    helper(tile, layout)
+
+@gluon.jit
+def helper(tile, layout: gl.constexpr):
+    tile.load(layout)
+
+def run(x):
+    for n in (32,):
+        column = gl.BlockedLayout([1, 1], [32, 1], [1, 4], [0, 1])
+        kernel[(1,)](x, column, gl.SwizzledSharedLayout(1, 1, n // 2, [1, 0]), N=n, num_warps=4)
+"""
+    )
+    (kernel,) = facts_of(text).kernels
+    (access,) = kernel.accesses
+    assert (access.ways, access.certainty, access.span.line) == (2.0, Certainty.ASSUMED, 12)
+    assert kernel.instance.origin == "launch in line 17"
+
+
+def test_what_is_not_known_is_said():
+    text = (
+        HEAD
+        + """
+@gluon.jit
+def kernel(x_ptr, shared: gl.constexpr, n):
+    column: gl.constexpr = gl.BlockedLayout([1, 1], [32, 1], [1, 4], [0, 1])
+    plain: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
+    gl.allocate_shared_memory(gl.float32, [32, 32], shared).load(column)
+    gl.allocate_shared_memory(x_ptr.dtype.element_ty, [32, 32], plain).load(column)
+    gl.allocate_shared_memory(gl.float32, [32, 32], plain).load(gl.AutoLayout())
+    gl.allocate_shared_memory(gl.float32, [n, 32], plain).load(column)
+    if n:
+        plain = gl.SwizzledSharedLayout(1, 1, 32, [1, 0])
+    gl.allocate_shared_memory(gl.float32, [32, 32], plain).load(column)
+"""
+    )
+    (kernel,) = facts_of(text).kernels
+    assert [(a.certainty, a.reason) for a in kernel.accesses] == [
+        (Certainty.UNKNOWN, "its shared layout is not known"),
+        (Certainty.UNKNOWN, "its element type is not known"),
+        (Certainty.UNKNOWN, "the compiler chooses the layout"),
+        (Certainty.UNKNOWN, "its shape is not known"),
+        (Certainty.UNKNOWN, "its shared layout is not known"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(:\n  gluon  # experimental.gluon",
+        "print 'experimental.gluon'",
+        "# experimental.gluon\n" + "(" * 5000,
+    ],
+)
+def test_what_is_no_python_is_said(text):
+    (note,) = facts_of(text).not_analysed
+    assert note.reason.startswith("not Python: ")
+
+
+def test_endless_work_is_cut():
+    text = (
+        HEAD
+        + "@gluon.jit\ndef k(n):\n"
+        + "".join(f"{'  ' * (d + 1)}for i{d} in gl.static_range(32):\n" for d in range(12))
+        + "  " * 13
+        + "n += 1\n"
+    )
+    (note,) = facts_of(text).not_analysed
+    assert (note.kernel, note.reason) == ("k", "its functions take too long to follow")
