@@ -17,7 +17,7 @@ from smemlint.fix.relayout import Usage
 from smemlint.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 BANK_CONFLICT = "SML101"
 STATIC_BYTES = 48 << 10
 """Shared memory that a kernel may declare statically, on every architecture."""
+_WIDEST = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +53,11 @@ class Comparison:
     """One declaration before and after an edit.
 
     Attributes:
-        pairs: every access of the kernels concerned, before and after.
-        conflicts: those that a rule objects to afterwards, by identity.
+        pairs: every access of the kernels concerned, before and after, by its place before.
+        conflicts: those that conflict afterwards, by identity.
     """
 
-    pairs: tuple[tuple[Access, Access], ...]
+    pairs: Mapping[Span, Sequence[tuple[Access, Access]]]
     conflicts: frozenset[int]
 
     def healed(self, finding: Finding) -> Access | None:
@@ -64,8 +65,8 @@ class Comparison:
         array = finding.access.array if finding.access is not None else None
         after = [
             (old, new)
-            for old, new in self.pairs
-            if old.span == finding.span and array is not None and array.is_declared_as(old.array)
+            for old, new in self.pairs.get(finding.span, ())
+            if array is not None and array.is_declared_as(old.array)
         ]
         if any(id(new) in self.conflicts for _, new in after):
             return None
@@ -74,15 +75,17 @@ class Comparison:
     def conflicting_sites(self, declaration: Span) -> frozenset[Span]:
         """Places that still conflict on the array declared there."""
         return frozenset(
-            old.span
-            for old, new in self.pairs
-            if id(new) in self.conflicts and old.array and old.array.span == declaration
+            old.span for old, new in self._of(declaration) if id(new) in self.conflicts
         )
 
     def wavefronts(self, declaration: Span) -> tuple[float, float]:
         """What the accesses of the array take in all instances together, before and after."""
-        used = [p for p in self.pairs if p[0].array and p[0].array.span == declaration]
+        used = list(self._of(declaration))
         return _total([old for old, _ in used]), _total([new for _, new in used])
+
+    def _of(self, declaration: Span) -> Iterator[tuple[Access, Access]]:
+        for pairs in self.pairs.values():
+            yield from (p for p in pairs if p[0].array and p[0].array.span == declaration)
 
 
 def concerned(facts: Facts, declaration: Span) -> tuple[KernelFacts, ...]:
@@ -122,11 +125,18 @@ def compare(
             return None
         if kernel.not_analysed and not is_typed:
             return None  # a pointer may have gone there
+        if _moves_vectors(kernel, declaration, padding):
+            return None
         pairs += zip(kernel.accesses, other.accesses, strict=True)
     if not all(_is_right(old, new, declaration, padding, is_typed=is_typed) for old, new in pairs):
         return None
     conflicts = _objections(kernels, [after[_key(k)] for k in kernels], run)
-    return None if conflicts is None else Comparison(tuple(pairs), conflicts)
+    if conflicts is None:
+        return None
+    by_place: dict[Span, list[tuple[Access, Access]]] = {}
+    for old, new in pairs:
+        by_place.setdefault(old.span, []).append((old, new))
+    return Comparison(by_place, conflicts)
 
 
 def _key(kernel: KernelFacts) -> Hashable:
@@ -151,6 +161,22 @@ def _is_as_well_known(old: KernelFacts, new: KernelFacts) -> bool:
 def _site(access: Access) -> Hashable:
     name = access.array.name if access.array is not None else ""
     return access.span.path, access.span.line, access.kind, access.expression, name
+
+
+def _moves_vectors(kernel: KernelFacts, declaration: Span, padding: Padding) -> bool:
+    """Whether another array, which moves, has vectors that its own alignment does not promise.
+
+    Arrays lie one behind the other: a reinterpreted pointer to the next one is aligned by the size
+    of those before it.
+    """
+    padded = next(a for a in kernel.arrays if a.span == declaration)
+    return padding.added_bytes(padded) % _WIDEST != 0 and any(
+        a.array is not None
+        and a.array.span != declaration
+        and not a.array.is_dynamic
+        and a.width_bytes > a.array.alignment
+        for a in kernel.accesses
+    )
 
 
 def _static_bytes(kernel: KernelFacts) -> int:

@@ -50,7 +50,7 @@ def mentions(found: Declarator, path: str) -> Mentions | None:
     so is a declaration outside of any block, which the whole program may name.
     """
     block = _rest_of_block(lex(found.text[found.end :]))
-    if block is None:
+    if block is None or (path.endswith(".py") and _has_escapes(found, block)):
         return None
     lines = LineMap(found.text)
     pointers: list[Span] = []
@@ -81,6 +81,11 @@ def _rest_of_block(tokens: Sequence[Token]) -> Sequence[Token] | None:
         if depth < 0:
             return tokens[:at]
     return None
+
+
+def _has_escapes(found: Declarator, block: Sequence[Token]) -> bool:
+    r"""Whether a string of Python spells a part of the block: `\n` would run into the next name."""
+    return bool(block) and "\\" in found.text[found.end : found.end + block[-1].end]
 
 
 def _elements(tokens: Sequence[Token], name: str, rank: int) -> list[int | None]:

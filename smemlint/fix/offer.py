@@ -121,6 +121,8 @@ class _Repair:
         """The best padding; None where none is better, or evaluation does not show that it is."""
         array, usage = self._array, self._usage
         source = next((s for s in run.sources if s.path == array.span.path), None)
+        if source is not None and source.path.endswith(".ipynb"):
+            return None  # its text is not the file's
         found = declarator(source.text, array) if source is not None else None
         padding = best_padding(usage) if found is not None and usage.is_decided else None
         if source is None or found is None or padding is None:

@@ -147,6 +147,27 @@ def test_no_more_than_the_static_limit():
         assert (found.fix is not None) is is_offered, count
 
 
+def test_arrays_behind_it_keep_their_vectors():
+    scalar, vector = "next[threadIdx.x] = n;", "*(float4 *)&next[4 * threadIdx.x] = v;"
+    for declaration, use, expected in (
+        ("float s[17][32], next[256]", scalar, "s[17][33]"),
+        ("float s[17][32], next[256]", vector, None),  # it would begin at byte 2244
+        ("float s[20][32], next[256]", vector, "s[20][33]"),
+        ("float s[17][32]; __shared__ __align__(16) float next[256]", vector, "s[17][33]"),
+    ):
+        body = f"float4 v = *(float4 *)out; s[threadIdx.x][0] = n; {use}"
+        (found,) = conflicts(kernel(f"__shared__ {declaration};", body, block="17"))
+        assert declared(found) == expected, (declaration, use)
+
+
+def test_a_swizzled_array_gets_no_padding():
+    body = "s[threadIdx.x][threadIdx.y] = 1;"
+    text = kernel("__shared__ float s[32][32];", body, block="32, 2")
+    text = text.replace("__shared__", "// smemlint: swizzle(2,0,5) elements\n  __shared__")
+    (found,) = conflicts(text)
+    assert (found.message, found.fix) == ("8-way bank conflict writing `s`", None)
+
+
 def test_templates_share_their_declaration():
     text = """\
 template <int N> __global__ void k(float *out) {
