@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.commands.inputs import prepare
     from smemlint.commands.output import write
-    from smemlint.report.run import plural, said_of_fixes, said_of_run
+    from smemlint.report.words import plural, said_of_fixes, said_of_run
     from smemlint.runner import check_run
 
     inputs = prepare(arguments)

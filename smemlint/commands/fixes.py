@@ -41,7 +41,7 @@ def write(session: Session, *, is_stdin: bool) -> None:
 def show(session: Session, settings: Settings) -> int:
     """Prints the changes as a diff; returns the exit code, which tells whether there are any."""
     from smemlint.fix.diff import diff
-    from smemlint.report.run import plural, said_of_fixes
+    from smemlint.report.words import plural, said_of_fixes
 
     sys.stdout.buffer.write(diff(session))
     sys.stdout.buffer.flush()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.commands import CLEAN, FAILED
-from smemlint.report.run import plural
+from smemlint.report.words import plural
 
 if TYPE_CHECKING:
     from smemlint.config import Settings

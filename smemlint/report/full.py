@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from smemlint.finding import Finding, Severity
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
-from smemlint.report.run import advice, labelled_notes, said_of_measurement
 from smemlint.report.strip import bank_strip
+from smemlint.report.words import advice, labelled_notes, said_of_measurement
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:

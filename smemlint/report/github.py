@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.report.run import advice, said_of_measurement
+from smemlint.report.words import advice, said_of_measurement
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from smemlint import __version__
 from smemlint.report.bankmap import HATCH, bank_map, most_words
 from smemlint.report.diff import changes
-from smemlint.report.run import advice, labelled_notes, said_of_measurement, said_of_run
 from smemlint.report.terminal import Terminal
+from smemlint.report.words import advice, labelled_notes, said_of_measurement, said_of_run
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from smemlint import __version__
 from smemlint.fingerprint import VERSION
 from smemlint.registry import entries
 from smemlint.report.findings_json import measurement_record
-from smemlint.report.run import said_of_fix, said_of_measurement
+from smemlint.report.words import said_of_fix, said_of_measurement
 
 if TYPE_CHECKING:
     from smemlint.facts import Span
