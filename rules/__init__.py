@@ -9,6 +9,7 @@ TABLE = (
     "swizzle_units",
     "swizzle_out_of_extent",
     "swizzle_base_alignment",
+    "tma_mode_mismatch",
     "gluon_swizzle_parameter",
     "gluon_swizzle_wraps",
     "gluon_element_bitwidth",

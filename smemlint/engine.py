@@ -22,6 +22,7 @@ _MARKS = (
     ".shared",
     "__cvta_generic_to_shared",
     "Swizzle<",
+    "CU_TENSOR_MAP_SWIZZLE_",
 )
 
 Site = tuple[Span, "AccessKind", bool]

@@ -196,7 +196,7 @@ def _run(machine: Interpreter, task: Task, arguments: Mapping[str, Value]) -> No
     params = parsed.tree.decl.type.args
     for param in params.params if params is not None else ():
         if isinstance(param, c_ast.Decl) and param.name:
-            machine.bind(param.name, _parameter(machine, param, arguments))
+            machine.bind(param.name, parameter_binding(machine, param, arguments))
     machine.execute(parsed.tree.body)
 
 
@@ -211,7 +211,10 @@ def _enclosing_record(machine: Interpreter, function: Function) -> RecordType | 
     return kind if isinstance(kind, RecordType) else None
 
 
-def _parameter(machine: Interpreter, param: c_ast.Decl, arguments: Mapping[str, Value]) -> Binding:
+def parameter_binding(
+    machine: Interpreter, param: c_ast.Decl, arguments: Mapping[str, Value]
+) -> Binding:
+    """A parameter as a variable: unknown, but for the arguments that are known."""
     kind = machine.resolve(param.type)
     if isinstance(kind, ArrayType):
         kind = PointerType(kind.element)

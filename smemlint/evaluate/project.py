@@ -14,7 +14,7 @@ from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.kernel import evaluate_kernel
 from smemlint.evaluate.limits import OutOfTime
-from smemlint.evaluate.written_swizzles import MENTION, written_swizzles
+from smemlint.evaluate.written_layouts import MENTION, written_layouts
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
@@ -306,7 +306,7 @@ class Project:
         layouts += (use for kernel in kernels for use in kernel.layouts)
         if MENTION.search(self.read(path) or ""):
             with self._guarded(path):
-                layouts += (u for u in written_swizzles(self.unit(path)) if self._is_of_the_run(u))
+                layouts += (u for u in written_layouts(self.unit(path)) if self._is_of_the_run(u))
         notes += self._stopped
         self._stopped = []
         return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))

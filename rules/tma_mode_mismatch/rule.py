@@ -1,0 +1,58 @@
+"""SML207: a TMA box that its swizzle mode does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Severity
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import LayoutUse
+    from smemlint.finding import Finding
+
+_MOST = 256
+_GRANULE = 16
+
+
+class TmaModeMismatch(Rule):
+    """Checks what cuTensorMapEncodeTiled demands of a box."""
+
+    code = "SML207"
+    name = "tma-mode-mismatch"
+    summary = "cuTensorMapEncodeTiled refuses this box under this swizzle mode"
+    severity = Severity.ERROR
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """One finding with the first demand that is not met."""
+        if layout.family != "tma" or layout.swizzle is None or not layout.element_bytes:
+            return
+        box = [extent for name, extent in layout.parameters if name.startswith("box")]
+        if not box:
+            return
+        reason = _why_refused(box, layout.element_bytes, 16 << layout.swizzle[0], layout.spelled)
+        if reason:
+            shape = " x ".join(map(str, reversed(box)))
+            yield self.finding(
+                f"a box of {shape} elements of {layout.element_bytes} bytes: {reason}",
+                layout.span,
+                notes=("the call returns CUDA_ERROR_INVALID_VALUE", *layout.assumptions),
+            )
+
+
+def _why_refused(box: list[int], size: int, span: int, mode: str) -> str:
+    """What is wrong with a box, fastest extent first; `span` is 16 without a swizzle."""
+    for extent in box:
+        if not 1 <= extent <= _MOST:
+            return f"an extent must be 1 to {_MOST}, and {extent} is not"
+    inner = box[0] * size
+    if inner % _GRANULE:
+        return f"its rows of {inner} bytes are no multiple of {_GRANULE}"
+    if span > _GRANULE and inner > span:
+        return f"its rows of {inner} bytes are wider than the {span} bytes of `{mode}`"
+    return ""
+
+
+RULE = TmaModeMismatch()
