@@ -11,7 +11,7 @@ from smemlint.fix.edits import applied
 from smemlint.fix.evaluation import BANK_CONFLICT, Run, compare, concerned
 from smemlint.fix.mentions import mentions
 from smemlint.fix.relayout import Usage, best_padding, best_swizzle
-from smemlint.fix.words import padding_fix, swizzle_advice, trade_off
+from smemlint.fix.words import padding_fix, shape_advice, swizzle_advice, trade_off
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class _Repair:
     def __init__(self, array: SharedArray, facts: Facts, run: Run, most_steps: int) -> None:
         self._array = array
         self._usage = Usage.of(facts, array)
-        self._is_too_long = False
+        self._is_too_long = self._is_in_text = False
         self.steps = 0
         self._failure = ""
         self._padded: Padded | None = None
@@ -103,12 +103,24 @@ class _Repair:
         if padded is not None and after is not None:
             fix = padding_fix(self._array, self._usage, padded, after)
             return replace(finding, help=fix.title, fix=fix)
-        said = self._swizzle
+        said = self._shape or self._swizzle
         if not said and padded is not None:
             said = trade_off(self._array, padded)
         if not said and self._is_too_long:
             said = "evaluating a padding takes long: --diff --unsafe-fixes does it"
         return replace(finding, help=said or self._failure)
+
+    @cached_property
+    def _shape(self) -> str:
+        """The shape to declare where Python declares it: no edit is made, but all is priced."""
+        if not self._array.span.path.endswith(".py") or self._is_in_text:
+            return ""
+        if not (self._usage.is_decided and self._usage.is_complete):
+            return ""
+        best = best_padding(self._usage)
+        if best is None or not best[1].is_free:
+            return ""
+        return shape_advice(self._array, self._usage, best[0])
 
     @cached_property
     def _swizzle(self) -> str:
@@ -124,9 +136,11 @@ class _Repair:
         if source is not None and source.path.endswith(".ipynb"):
             return None  # its text is not the file's
         found = declarator(source.text, array) if source is not None else None
-        padding = best_padding(usage) if found is not None and usage.is_decided else None
-        if source is None or found is None or padding is None:
+        self._is_in_text = found is not None
+        best = best_padding(usage) if found is not None and usage.is_decided else None
+        if source is None or found is None or best is None:
             return None
+        padding, _ = best
         named = mentions(found, source.path)
         if named is None or not usage.reaches(named.pointers):
             return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.facts import AccessKind
-from smemlint.layout.synthesize import Pattern, freeing_swizzle, price
+from smemlint.layout.synthesize import Pattern, Score, freeing_swizzle, price
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,7 +140,7 @@ class _Group:
         )
 
 
-def best_padding(usage: Usage) -> Padding | None:
+def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
     """The smallest of the best paddings; None where none costs less than the array as it is.
 
     A padding that would misalign a vector is no candidate.
@@ -157,11 +157,11 @@ def best_padding(usage: Usage) -> Padding | None:
         np.stack([g.offsets, *(p.moved(g.offsets, g.array) for p in candidates)]) for g in groups
     ]
     plain, *scores = price(moved, [g.pattern(1) for g in groups], 1)
-    best, padding = min(
+    score, padding = min(
         zip(scores, candidates, strict=True),
         key=lambda item: (item[0], item[1].added_bytes(groups[0].array)),
     )
-    return padding if best < plain else None
+    return (padding, score) if score < plain else None
 
 
 def best_swizzle(usage: Usage) -> Swizzle | None:

@@ -9,7 +9,7 @@ from smemlint.finding import Fix
 if TYPE_CHECKING:
     from smemlint.facts import Access, SharedArray
     from smemlint.fix.offer import Padded
-    from smemlint.fix.relayout import Usage
+    from smemlint.fix.relayout import Padding, Usage
     from smemlint.layout.swizzle import Swizzle
 
 
@@ -38,6 +38,12 @@ def trade_off(array: SharedArray, padded: Padded) -> str:
     )
 
 
+def shape_advice(array: SharedArray, usage: Usage, padding: Padding) -> str:
+    """The shape that frees all accesses, for a declaration that is no C declarator."""
+    shape = ", ".join(map(str, padding.dims(array)))
+    return f"pad the rows: `{array.name}` of shape ({shape}) frees {_all(usage)} of bank conflicts"
+
+
 def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
     """The swizzle as an expression, in coordinates where rows are powers of two."""
     return (
@@ -57,7 +63,8 @@ def _expression(array: SharedArray, swizzle: Swizzle) -> str:
     splits = columns == 1 << bits and swizzle.z_mask < columns <= swizzle.y_mask & -swizzle.y_mask
     if len(array.dims) == 2 and splits:
         moved = _shifted(f"y & {swizzle.y_mask >> bits}", swizzle.shift - bits)
-        return f"`{array.name}[y][x ^ {moved}]`"
+        between = ", " if array.span.path.endswith(".py") else "]["
+        return f"`{array.name}[y{between}x ^ {moved}]`"
     moved = _shifted(f"i & {swizzle.y_mask:#x}", swizzle.shift)
     return f"`i ^ {moved}` in place of each element offset `i` of `{array.name}`"
 

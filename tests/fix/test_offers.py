@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from kernels import TRANSPOSE, checked, conflicts, kernel
 
+from smemlint.config import Settings
+from smemlint.engine import analyze, check
 from smemlint.fix.edits import applied
-from smemlint.fix.evaluation import STATIC_BYTES
+from smemlint.fix.evaluation import STATIC_BYTES, Run
 from smemlint.fix.offer import with_fixes
+from smemlint.source import Source
 
 BARRIER = "__syncthreads();"
 
@@ -168,6 +171,34 @@ def test_a_swizzled_array_gets_no_padding():
     assert (found.message, found.fix) == ("8-way bank conflict writing `s`", None)
 
 
+NUMBA = """\
+from numba import cuda, float32
+
+@cuda.jit
+def k(a, n):
+    s = cuda.shared.array((32, 32), dtype=float32)
+    s[cuda.threadIdx.x, {column}] = n
+    cuda.syncthreads()
+    a[n] = s[0, cuda.threadIdx.x]
+
+def run(a, n):
+    k[1, 32](a, n)
+"""
+
+
+def test_a_shape_in_python_is_named_but_not_edited():
+    (found,) = check([Source("k.py", NUMBA.format(column=3))], Settings()).findings
+    assert (found.message, found.fix) == ("32-way bank conflict writing `s`", None)
+    assert found.help == (
+        "pad the rows: `s` of shape (32, 33) frees both accesses of bank conflicts"
+    )
+    healed = NUMBA.replace("(32, 32)", "(32, 33)").format(column=3)
+    assert check([Source("k.py", healed)], Settings()).findings == ()
+    # Where the index hides that it stays within a row, nothing is known of a longer one.
+    (found,) = check([Source("k.py", NUMBA.format(column="n % 32"))], Settings()).findings
+    assert (found.certainty, found.help) == ("assumed", "")
+
+
 def test_templates_share_their_declaration():
     text = """\
 template <int N> __global__ void k(float *out) {
@@ -216,11 +247,6 @@ def test_evaluating_has_a_budget():
     text = kernel("__shared__ float s[32][32];", body)
     (found,) = checked(text).findings
     assert found.fix is not None
-    from smemlint.config import Settings
-    from smemlint.engine import analyze
-    from smemlint.fix.evaluation import Run
-    from smemlint.source import Source
-
     settings = Settings()
     sources = (Source("k.cu", text),)
     facts, _ = analyze(sources, settings)
