@@ -62,7 +62,7 @@ class Measurement:
 
     Attributes:
         verdict: equal integers or not.
-        predicted: wavefronts of the model.
+        predicted: wavefronts of the model; of a whole kernel, the mean of a line.
         measured: wavefronts as measured, before rounding; None when not replayable.
         spread: half the range of the repetitions, in wavefronts.
         device: e.g. `NVIDIA H200, sm_90`.
@@ -73,7 +73,7 @@ class Measurement:
     """
 
     verdict: Verdict
-    predicted: int
+    predicted: float
     measured: float | None
     spread: float
     device: str

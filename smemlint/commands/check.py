@@ -12,10 +12,11 @@ from smemlint.options import FOR_PEOPLE
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from smemlint.config import Settings
     from smemlint.engine import Result
+    from smemlint.source import Source
 
 
 def add_parser(commands: Any) -> None:
@@ -78,10 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.add_ignore is not None:
             return known.add_ignore_pragmas(result, arguments.add_ignore)
     if verifies:
-        from smemlint.verify.findings import verify
-
-        result, verified = verify(result, settings, sources)
-        closing.append(str(verified))
+        result, verified = _verified(result, settings, sources)
+        closing.append(verified)
     exit_code = _exit_code(result, settings)
     report = _report(result, arguments, settings, text_of, exit_code)
     is_for_tools = arguments.output_format not in FOR_PEOPLE
@@ -92,6 +91,18 @@ def run(arguments: argparse.Namespace) -> int:
     if settings.statistics:
         print(_statistics(result), file=sys.stderr)
     return exit_code
+
+
+def _verified(result: Result, settings: Settings, sources: Sequence[Source]) -> tuple[Result, str]:
+    """The result with what the GPU says of it, and a summary."""
+    if settings.verify_gpu == "kernel":
+        from smemlint.verify.kernels import verify_kernels
+
+        return verify_kernels(result, settings, sources)
+    from smemlint.verify.findings import verify
+
+    measured, summary = verify(result, settings, sources)
+    return measured, str(summary)
 
 
 def _exit_code(result: Result, settings: Settings) -> int:

@@ -72,7 +72,7 @@ def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
         yield "certainty", str(finding.certainty)
     if finding.measurement is not None:
         yield "measured", said_of_measurement(finding.measurement)
-        if finding.is_refuted:
+        if finding.is_refuted and finding.measurement.command:
             yield "report", f"what this prints: {finding.measurement.command}"
     if advice(finding):
         yield "help", advice(finding)

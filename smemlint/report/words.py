@@ -22,9 +22,9 @@ def said_of_measurement(measurement: Measurement) -> str:
     after = measurement.after
     fixed = ""
     if after is not None and after.measured is not None:
-        fixed = f"; after the fix predicted {after.predicted}, measured {after.measured:.1f}"
+        fixed = f"; after the fix predicted {after.predicted:g}, measured {after.measured:.1f}"
     return (
-        f"predicted {measurement.predicted}, measured {measurement.measured:.1f}{spread} "
+        f"predicted {measurement.predicted:g}, measured {measurement.measured:.1f}{spread} "
         f"({measurement.device}): {measurement.verdict}{fixed}"
     )
 

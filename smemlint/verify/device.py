@@ -130,10 +130,15 @@ def _doubt(form: Form, readings: Mapping[Pattern, Reading]) -> str:
 
 
 def engine_process(timeout: float) -> Engine:
-    """An engine in a process of its own, which is ended after `timeout` seconds."""
+    """The engine in a process of its own, which is ended after `timeout` seconds."""
+    return script_process("engine.py", timeout)
+
+
+def script_process(name: str, timeout: float) -> Engine:
+    """A script of this folder that answers a request in a process of its own."""
 
     def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
-        script = Path(__file__).with_name("engine.py")
+        script = Path(__file__).with_name(name)
         # -P: nothing is imported from the working directory, which holds linted files.
         command = [sys.executable, "-P", str(script)]
         try:

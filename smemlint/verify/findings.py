@@ -108,7 +108,7 @@ def _worst(replays: Sequence[tuple[WarpPattern, Pattern | str]], measured: Measu
     return replace(chosen, patterns=told, command=command)
 
 
-def report_command(pattern: Pattern, predicted: int) -> str:
+def report_command(pattern: Pattern, predicted: float) -> str:
     """The command that replays this one pattern, without the linted code."""
     offsets = ",".join(map(str, pattern.offsets))
     mask = f" --mask {pattern.mask:08x}" if pattern.mask != 2**32 - 1 else ""
