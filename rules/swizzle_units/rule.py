@@ -34,7 +34,8 @@ class SwizzleUnits(Rule):
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
         """One finding for each named mode that is written in the wrong unit and costs for it."""
         for use in facts.layouts:
-            if not use.is_bound or not (use.certainty.is_decided or settings.pedantic):
+            is_placed = use.is_bound or (use.family == "cute-dsl" and bool(use.units))
+            if not is_placed or not (use.certainty.is_decided or settings.pedantic):
                 continue
             meant = _meant(use)
             if meant is None or is_conflict_free(use, facts):

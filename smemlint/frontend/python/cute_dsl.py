@@ -1,0 +1,169 @@
+"""CuTe DSL (`cutlass.cute`): the swizzles that Python sources write, and what they are bound to.
+
+Functions are followed with arguments that are not known. Where a swizzle hangs on one open
+condition, each of its outcomes is followed too and named; what hangs on several at once is left
+open, since not every combination need occur.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
+from smemlint.frontend.python.abstract import DType, Function, Value
+from smemlint.frontend.python.cute_library import DTYPES, CuteLibrary
+from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.text import NotPython, PythonText
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.source import Source
+
+_MARKS = ("cute.kernel", "cutlass.cute.kernel")
+_MOST_CONDITIONS = 12
+_TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
+"""Operations whose first argument is an element type of that many bits."""
+
+
+def facts_of(source: Source, settings: Settings) -> Facts:
+    """The swizzles of a file."""
+    try:
+        text = PythonText.of(source)
+    except NotPython as problem:
+        where = Span(source.path, 1, 1, 1, 1)
+        return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
+    return _File(text).facts()
+
+
+class _Follower(Follower):
+    """Takes open conditions as told, remembers those it was not told, and reads `cute.struct`s."""
+
+    def __init__(self, library: CuteLibrary, told: Mapping[str, bool]) -> None:
+        super().__init__(library, _MARKS)
+        self._told = told
+        self.open: dict[str, None] = {}
+
+    def truth(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> bool | None:
+        """Whether a condition holds; None where nothing says so."""
+        known = super().truth(node, scopes)
+        if known is None:
+            text = ast.unparse(node)
+            known = self._told.get(text)
+            if known is None:
+                self.open.setdefault(text)
+        return known
+
+    def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
+        if isinstance(node, ast.ClassDef) and _is_struct(node):
+            for member in node.body:
+                if isinstance(member, ast.AnnAssign):
+                    self.value(member.annotation, scopes)
+        return super()._statement(node, scopes)
+
+
+class _File:
+    """One file."""
+
+    def __init__(self, text: PythonText) -> None:
+        self._text = text
+        self._library = CuteLibrary(text.span, text.segment)
+        self._notes: list[NotAnalysed] = []
+
+    def facts(self) -> Facts:
+        """The swizzles of all functions, each reading of a place once."""
+        scope: dict[str, Value] = {}
+        module = _Follower(self._library, {})
+        self._guarded("", lambda: module.run(self._text.tree.body, (scope,)))
+        for node, owner in _functions(self._text.tree.body):
+            self._function(node, owner, scope)
+        seen: dict[object, LayoutUse] = {}
+        for use in self._library.uses:
+            key = (use.span, use.swizzle, use.units, use.element_bytes, use.shape, use.stride)
+            seen.setdefault(key, use)
+        return Facts((), tuple(self._notes), tuple(seen.values()))
+
+    def _function(
+        self, node: ast.FunctionDef, owner: ast.ClassDef | None, scope: dict[str, Value]
+    ) -> None:
+        library = self._library
+        library.kernel = node.name
+        widths = stated_widths(owner) if owner is not None else {}
+        library.widths = {text: dtype for text, (dtype, _) in widths.items()}
+        said = tuple(f"`{t}` is {d.name} (line {line})" for t, (d, line) in widths.items())
+        function = Function(node, (scope,), False)
+        first = _Follower(library, {})
+        library.assumptions = said
+        self._guarded(node.name, lambda: first.call(function, (), {}))
+        for text in list(first.open)[:_MOST_CONDITIONS]:
+            for holds in (True, False):
+                other = _Follower(library, {text: holds})
+                library.assumptions = (*said, f"`{text}` {'holds' if holds else 'does not hold'}")
+                self._guarded(node.name, lambda f=other: f.call(function, (), {}))
+
+    def _guarded(self, function: str, action: Callable[[], object]) -> None:
+        """Over the budget, or nested too deeply, is said."""
+        try:
+            action()
+        except (OverBudget, RecursionError):
+            where = Span(self._text.path, 1, 1, 1, 1)
+            self._notes.append(NotAnalysed(where, function, "it takes too long to follow"))
+
+
+def _functions(
+    body: list[ast.stmt], owner: ast.ClassDef | None = None
+) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, node)
+        elif isinstance(node, ast.FunctionDef):
+            yield node, owner
+
+
+def _is_struct(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(d).endswith("cute.struct") for d in node.decorator_list)
+
+
+def stated_widths(owner: ast.ClassDef) -> dict[str, tuple[DType, int]]:
+    """Expressions that a class says the element type of, each with the line that says so.
+
+    That is an `assert x == Float16 or x == BFloat16`, or an operation of the tensor cores that
+    takes only types of one width.
+    """
+    found: dict[str, tuple[DType, int]] = {}
+    for node in ast.walk(owner):
+        said: tuple[str, DType] | None = None
+        if not isinstance(node, ast.Assert | ast.Call):
+            continue
+        if isinstance(node, ast.Assert):
+            said = _asserted(node.test)
+        elif node.args:
+            bits = _TENSOR_CORE_OPS.get(ast.unparse(node.func).rpartition(".")[2])
+            if bits is not None:
+                said = ast.unparse(node.args[0]), DType(f"a {bits}-bit type", bits)
+        if said is not None:
+            text, dtype = said
+            before = found.get(text)
+            if before is not None and before[0].bits != dtype.bits:
+                dtype = DType("of several widths", 0)
+            if before is None or not dtype.bits:
+                found[text] = dtype, node.lineno
+    return {text: (dtype, line) for text, (dtype, line) in found.items() if dtype.bits}
+
+
+def _asserted(test: ast.expr) -> tuple[str, DType] | None:
+    """`x == A or x == B` where A and B have one width."""
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    if isinstance(test, ast.BoolOp) and not isinstance(test.op, ast.Or):
+        return None
+    subjects, names = set(), []
+    for part in parts:
+        if not (isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq)):
+            return None
+        subjects.add(ast.unparse(part.left))
+        names += [ast.unparse(c).rpartition(".")[2] for c in part.comparators]
+    widths = {DTYPES.get(name, 0) for name in names}
+    if len(subjects) != 1 or len(widths) != 1 or 0 in widths:
+        return None
+    return subjects.pop(), DType(" or ".join(names), widths.pop())
