@@ -40,7 +40,7 @@ class Producer:
 
 PRODUCERS = (
     Producer("gluon", ("experimental.gluon", "experimental import gluon")),
-    Producer("cute_dsl", ("make_swizzle",)),
+    Producer("cute_dsl", ("make_swizzle(",)),
     Producer("jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
 )
 

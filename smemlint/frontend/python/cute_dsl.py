@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from smemlint.source import Source
 
 _MARKS = ("cute.kernel", "cutlass.cute.kernel")
+_MAKER = "make_swizzle("
 _MOST_CONDITIONS = 12
 _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 """Operations whose first argument is an element type of that many bits."""
@@ -76,13 +78,30 @@ class _File:
         scope: dict[str, Value] = {}
         module = _Follower(self._library, {})
         self._guarded("", lambda: module.run(self._text.tree.body, (scope,)))
-        for node, owner in _functions(self._text.tree.body):
+        for node, owner in self._concerned():
             self._function(node, owner, scope)
         seen: dict[object, LayoutUse] = {}
         for use in self._library.uses:
             key = (use.span, use.swizzle, use.units, use.element_bytes, use.shape, use.stride)
             seen.setdefault(key, use)
         return Facts((), tuple(self._notes), tuple(seen.values()))
+
+    def _concerned(self) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
+        """Functions that make swizzles, or call one of the file that does."""
+        found = [(self._text.segment(node), node, owner) for node, owner in self._functions()]
+        makers = [f"{node.name}(" for text, node, owner in found if _MAKER in text and not owner]
+        for text, node, owner in found:
+            body = text.partition("(")[2]  # without the function's own name
+            if any(name in body for name in (_MAKER, *makers)):
+                yield node, owner
+
+    def _functions(self) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
+        """The functions of the file, and the methods of its classes."""
+        for node in self._text.tree.body:
+            if isinstance(node, ast.FunctionDef):
+                yield node, None
+            elif isinstance(node, ast.ClassDef):
+                yield from ((m, node) for m in node.body if isinstance(m, ast.FunctionDef))
 
     def _function(
         self, node: ast.FunctionDef, owner: ast.ClassDef | None, scope: dict[str, Value]
@@ -95,12 +114,12 @@ class _File:
         function = Function(node, (scope,), False)
         first = _Follower(library, {})
         library.assumptions = said
-        self._guarded(node.name, lambda: first.call(function, (), {}))
+        self._guarded(node.name, partial(first.call, function, (), {}))
         for text in list(first.open)[:_MOST_CONDITIONS]:
             for holds in (True, False):
                 other = _Follower(library, {text: holds})
                 library.assumptions = (*said, f"`{text}` {'holds' if holds else 'does not hold'}")
-                self._guarded(node.name, lambda f=other: f.call(function, (), {}))
+                self._guarded(node.name, partial(other.call, function, (), {}))
 
     def _guarded(self, function: str, action: Callable[[], object]) -> None:
         """Over the budget, or nested too deeply, is said."""
@@ -109,16 +128,6 @@ class _File:
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
             self._notes.append(NotAnalysed(where, function, "it takes too long to follow"))
-
-
-def _functions(
-    body: list[ast.stmt], owner: ast.ClassDef | None = None
-) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, node)
-        elif isinstance(node, ast.FunctionDef):
-            yield node, owner
 
 
 def _is_struct(node: ast.ClassDef) -> bool:

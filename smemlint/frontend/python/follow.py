@@ -108,7 +108,7 @@ class Follower:
         finally:
             self._stack.pop()
             returned = self._returns.pop()
-        if falls_through:
+        if falls_through or not returned:  # or it always raises
             returned.append(None)
         value = returned[0]
         for other in returned[1:]:
