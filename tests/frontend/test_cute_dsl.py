@@ -1,0 +1,176 @@
+"""Swizzles of CuTe DSL: what they are bound to, in which units, under which condition.
+
+The verdicts are those of the PTX of nvidia-cutlass-dsl 4.8.1 on a tile of 16-bit elements of which
+8 rows of 16 bytes are read at once: composed (3,3,3) 1 wavefront, (3,4,3) 2; on a pointer (3,4,3) 1,
+(3,3,3) 4 and torn vectors; (3,3,2) is the identity, 8 in both.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smemlint.config import Settings
+from smemlint.engine import analyze, check
+from smemlint.hardware import wavefronts
+from smemlint.layout import Swizzle
+from smemlint.source import Source
+
+HEAD = "import math\nimport cutlass\nimport cutlass.cute as cute\n"
+HSTU = "cutlass/examples/python/CuTeDSL/cute/ampere/kernel/attention/hstu_attention.py"
+CORPUS = Path("/work/corpus")
+COMPOSED = """
+def f(smem):
+    rows = cute.make_layout((8, 64), stride=(64, 1))
+    tile = cute.make_composed_layout(cute.make_swizzle({}), 0, rows)
+    smem.allocate_tensor(cutlass.Float16, tile, 1024)
+"""
+POINTER = """
+def f(smem):
+    rows = cute.make_layout((8, 64), stride=(64, 1))
+    smem.allocate_tensor(cutlass.Float16, rows, 1024, swizzle=cute.make_swizzle({}))
+"""
+
+
+def written(text, tmp_path, *, is_check=False):
+    path = tmp_path / "layouts.py"
+    path.write_text(HEAD + text)
+    if is_check:
+        return check([Source(str(path))], Settings()).findings
+    facts, crashed = analyze([Source(str(path))], Settings())
+    assert not crashed
+    return facts.layouts
+
+
+def bound(text, tmp_path):
+    """(swizzle, units, element bytes, shape, stride) of each binding."""
+    return [
+        (u.swizzle, u.units, u.element_bytes, u.shape, u.stride)
+        for u in written(text, tmp_path)
+        if u.units
+    ]
+
+
+@pytest.mark.parametrize(
+    ("template", "triple", "code", "cost"),
+    [
+        (COMPOSED, (3, 3, 3), None, 1),
+        (COMPOSED, (3, 4, 3), "SML204", 2),
+        (COMPOSED, (3, 3, 2), "SML201", 8),
+        (POINTER, (3, 4, 3), None, 1),
+        (POINTER, (3, 3, 3), "SML204", None),
+        (POINTER, (3, 3, 2), "SML201", 8),
+    ],
+)
+def test_units_decide_the_verdict(template, triple, code, cost, tmp_path):
+    """Rows 17 and 18 of the facts; the cost is recomputed from the model."""
+    findings = written(template.format(", ".join(map(str, triple))), tmp_path, is_check=True)
+    assert [f.code for f in findings] == ([code] if code else [])
+    rows = np.zeros(32, dtype=np.int64)
+    rows[:8] = np.arange(8) * 128
+    unit = 2 if template is COMPOSED else 1
+    if Swizzle.why_invalid(*triple) is None:
+        rows = Swizzle(*triple)(rows // unit) * unit
+    if cost is not None:
+        assert wavefronts(rows, kind="ldmatrix", width=16, matrices=1).wavefronts == cost
+
+
+def test_pointer_swizzles_have_strides_in_bytes(tmp_path):
+    assert bound(POINTER.format("3, 4, 3"), tmp_path) == [
+        ((3, 4, 3), "bytes", 2, (8, 64), (128, 2))
+    ]
+    assert bound(COMPOSED.format("3, 3, 3"), tmp_path) == [
+        ((3, 3, 3), "elements", 2, (8, 64), (64, 1))
+    ]
+
+
+def test_layouts_as_cute_builds_them(tmp_path):
+    text = """
+def f(field):
+    ordered = cute.make_ordered_layout((8, (2, 4)), order=(1, (0, 2)))
+    a = cute.make_composed_layout(cute.make_swizzle(2, 3, 3), 0, ordered)
+    field.get_tensor(a, dtype=cutlass.Float32)
+    b = cute.make_composed_layout(cute.make_swizzle(1, 3, 3), 16, cute.make_layout((4, 8)))
+    field.get_tensor(cute.tile_to_shape(b, (64, 64), (0, 1)), dtype=cutlass.Int8)
+    bits = int(math.log2(64 * cutlass.Float16.width // 128))
+    field.get_tensor(b.outer, swizzle=cute.make_swizzle(bits, 4, 3), dtype=cutlass.BFloat16)
+"""
+    assert bound(text, tmp_path) == [
+        ((2, 3, 3), "elements", 4, (8, 2, 4), (2, 1, 16)),
+        ((1, 3, 3), "elements", 1, (4, 8), (1, 4)),
+        ((3, 4, 3), "bytes", 2, (4, 8), (2, 8)),
+    ]
+    found = written(text, tmp_path)
+    assert [u.is_bound for u in found if u.units] == [True, False, True]
+    assert [u.offset for u in found if u.units] == [0, 16, 0]
+
+
+def test_one_open_condition_is_taken_both_ways_and_named(tmp_path):
+    text = """
+class Kernel:
+    def make(self, mQ):
+        assert self._dtype == cutlass.Float16 or self._dtype == cutlass.BFloat16
+        size = 64 if self.head % 64 == 0 else 32
+        bits = 3 if size == 64 else 2
+        rows = cute.make_layout((8, size), stride=(size, 1))
+        tile = cute.make_composed_layout(cute.make_swizzle(bits, 4, 3), 0, rows)
+
+        @cute.struct
+        class Storage:
+            sQ: cute.struct.Align[cute.struct.MemRange[self._dtype, cute.cosize(tile)], 1024]
+"""
+    found = {
+        (u.swizzle, u.element_bytes, u.shape): u.assumptions
+        for u in written(text, tmp_path)
+        if u.units and u.shape
+    }
+    stated = "`self._dtype` is Float16 or BFloat16 (line 7)"
+    assert found == {
+        ((3, 4, 3), 2, (8, 64)): (stated, "`self.head % 64 == 0` holds"),
+        ((2, 4, 3), 2, (8, 32)): (stated, "`self.head % 64 == 0` does not hold"),
+    }
+    codes = [(f.code, f.span.line) for f in written(text, tmp_path, is_check=True)]
+    assert set(codes) == {("SML204", 11)}
+
+
+def test_what_two_open_conditions_decide_together_is_left_open(tmp_path):
+    text = """
+def f(n, dtype):
+    bits = 4 if n == 128 else 3
+    shift = 2 if dtype.width == 32 else bits
+    return cute.make_swizzle(bits, 2, shift)
+"""
+    assert written(text, tmp_path) == ()
+
+
+def test_helpers_are_followed_with_the_types_of_their_calls(tmp_path):
+    text = """
+def atom(dtype, size):
+    base = 2 if dtype.width == 32 else 3
+    rows = cute.make_ordered_layout((8, size), order=(1, 0))
+    return cute.make_composed_layout(cute.make_swizzle(3, base, 3), 0, rows)
+
+
+def f(field):
+    field.get_tensor(atom(cutlass.Float32, 32), dtype=cutlass.Float32)
+    field.get_tensor(atom(cutlass.Float16, 64), dtype=cutlass.Float16)
+"""
+    assert bound(text, tmp_path) == [
+        ((3, 2, 3), "elements", 4, (8, 32), (32, 1)),
+        ((3, 3, 3), "elements", 2, (8, 64), (64, 1)),
+    ]
+
+
+def test_other_libraries_of_that_name_are_none_of_ours(tmp_path):
+    path = tmp_path / "other.py"
+    path.write_text("from mine import make_swizzle\ndef f():\n    return make_swizzle(3, 3, 2)\n")
+    facts, crashed = analyze([Source(str(path))], Settings())
+    assert (facts.layouts, facts.not_analysed, crashed) == ((), (), False)
+
+
+@pytest.mark.skipif(not (CORPUS / HSTU).exists(), reason="CUTLASS is not checked out here")
+def test_the_units_of_hstu_attention_come_out_unaided():
+    findings = check([Source(str(CORPUS / HSTU))], Settings()).findings
+    assert [(f.code, f.span.line) for f in findings] == [("SML204", 147)]
