@@ -15,6 +15,7 @@ TABLE = (
     "gluon_element_bitwidth",
     "misaligned_vector",
     "vector_beyond_mbase",
+    "under_aligned_array",
     "model_refuted",
     "out_of_bounds",
     "not_analysed",
