@@ -69,7 +69,7 @@ class Settings:
     force_exclude: bool = False
     respect_gitignore: bool = True
     jobs: int = 0
-    time_limit: float = 60.0
+    time_limit: float = 30.0
     cache_dir: str = ".smemlint_cache"
     no_cache: bool = False
     statistics: bool = False

@@ -230,7 +230,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("force-exclude", False, read_bool, "exclude files that are named, too"),
     Option("respect-gitignore", True, read_bool, "pass over what .gitignore files name"),
     Option("jobs", 0, read_jobs, "processes; 0 is one a processor", "N", "j", key=False),
-    Option("time-limit", 60.0, read_seconds, "seconds for one file and what it includes",
+    Option("time-limit", 30.0, read_seconds, "processor time for one file and what it includes",
            "SECONDS"),
     Option("cache-dir", ".smemlint_cache", read_text, "where results are kept between runs", "DIR",
            commands=("check",), is_path=True),

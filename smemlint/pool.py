@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, TypeVar
 
 from smemlint.attempt import Lost, attempt
@@ -31,6 +32,15 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+def processor_seconds(pid: int | None) -> float | None:
+    """Processor time of a process; None where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def spread(
     tasks: Sequence[Task],
     work: Callable[[Task], Answer],
@@ -44,7 +54,8 @@ def spread(
         tasks: what `work` is called with; they are sent to the processes.
         work: given to each process once; where processes cannot be forked it must be picklable.
         jobs: processes at a time.
-        seconds: time on the clock after which a task's process is ended.
+        seconds: processor time after which a task's process is ended; on the clock it is given
+            ten times as much, since the machine may have other work, too.
     """
     waiting = deque(range(len(tasks)))
     crew = [_Worker(work) for _ in range(min(jobs, len(tasks)))]
@@ -53,8 +64,7 @@ def spread(
             worker.take(waiting, tasks)
         while any(w.index is not None for w in crew):
             busy = {w.connection: w for w in crew if w.index is not None}
-            due = min(w.since for w in busy.values()) + seconds
-            ready = wait(list(busy), timeout=max(due - time.monotonic(), 0.0))
+            ready = wait(list(busy), timeout=min(seconds / 4, 1.0))
             for connection in ready:
                 worker = busy[connection]
                 index, answer = worker.index, worker.answer()
@@ -64,7 +74,7 @@ def spread(
                 if index is not None:
                     yield index, answer
             for worker in crew:
-                if worker.index is not None and time.monotonic() - worker.since >= seconds:
+                if worker.index is not None and worker.is_overdue(seconds):
                     index = worker.index
                     worker.restart()
                     worker.take(waiting, tasks)
@@ -81,6 +91,7 @@ class _Worker:
         self._work = work
         self.index: int | None = None
         self.since = 0.0
+        self._spent_before = 0.0
         self._start()
 
     def _start(self) -> None:
@@ -97,6 +108,7 @@ class _Worker:
         if waiting:
             self.index = waiting.popleft()
             self.since = time.monotonic()
+            self._spent_before = processor_seconds(self._process.pid) or 0.0
             try:
                 self.connection.send(tasks[self.index])
             except OSError:
@@ -111,6 +123,14 @@ class _Worker:
             code = self._process.exitcode
             how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
             return Lost(f"internal error: the process ended with {how}", is_crash=True)
+
+    def is_overdue(self, seconds: float) -> bool:
+        """Whether the task has had its time."""
+        passed = time.monotonic() - self.since
+        if passed < seconds:
+            return False
+        spent = processor_seconds(self._process.pid)
+        return passed >= 10 * seconds or spent is None or spent - self._spent_before >= seconds
 
     def restart(self) -> None:
         """Ends the process and starts another."""
@@ -142,7 +162,6 @@ def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
 def _bound_memory() -> None:
     try:
         import resource
-        from pathlib import Path
 
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + MAX_BYTES

@@ -23,8 +23,8 @@ Answer = TypeVar("Answer")
 
 _FEW = 3
 """So many tasks are evaluated in this process; more are worth processes of their own."""
-_PATIENCE = 4
-"""Seconds on the clock for a second of processor time, before a process counts as hanging."""
+_PATIENCE = 2
+"""Of the time that a task allows itself: what takes longer does not notice and is ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +197,7 @@ def watched(
     from smemlint.progress import Progress
 
     progress = Progress(len(tasks))
-    seconds = _PATIENCE * limit + 10
+    seconds = _PATIENCE * limit + 1
     try:
         if len(tasks) <= _FEW:
             answers: Iterator[tuple[int, Answer | Lost]] = (
