@@ -17,7 +17,7 @@ _KINDS: dict[Callable[[Any], Any], dict[str, Any]] = {
     options.read_bool: {"type": "boolean"},
     options.read_text: {"type": "string"},
     options.read_list: {"anyOf": [{"type": "string"}, _STRINGS]},
-    options.read_texts: {"type": "object", "additionalProperties": {"type": "string"}},
+    options.read_swizzles: {"type": "object", "additionalProperties": {"type": "string"}},
     options.read_lists: {
         "type": "object",
         "additionalProperties": {"anyOf": [{"type": "string"}, _STRINGS]},

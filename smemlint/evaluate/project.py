@@ -314,8 +314,10 @@ class Project:
     def alone(self, path: str) -> tuple[Facts, Journal]:
         """One task as if it were the first, and what its facts rest on."""
         self._seen.clear()
+        self.journal = journal = Journal()
+        facts = self.facts_of(path)
         self.journal = Journal()
-        return self.facts_of(path), self.journal
+        return facts, journal
 
     def _is_of_the_run(self, use: LayoutUse) -> bool:
         return posixpath.normpath(use.span.path) in self.sources

@@ -1,0 +1,144 @@
+"""The cache: the same outcome as without it, after every change; damage is as good as absence."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from smemlint.codec import CodecError, decode, encode
+
+KERNEL = """\
+#include "size.h"
+__global__ void NAME(float *out) {
+  __shared__ float s[32][N];
+  out[threadIdx.x] = s[threadIdx.x][0];
+}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for i in range(6):
+        (tmp_path / f"k{i}.cu").write_text(KERNEL.replace("NAME", f"k{i}"))
+    (tmp_path / "size.h").write_text("#define N 32\n")
+    (tmp_path / "run.cpp").write_text(
+        "void run(float *o) { k0<<<1, 32>>>(o); k1<<<1, 16>>>(o); }\n"
+    )
+    age(tmp_path)
+    return tmp_path
+
+
+def age(folder) -> None:
+    """Times in the past: the cache trusts no file that is younger than a clock step."""
+    for file in folder.iterdir():
+        if file.is_file():
+            os.utime(file, (time.time() - 600, time.time() - 600))
+
+
+def change(file, text: str) -> None:
+    file.write_text(text)
+    os.utime(file, (time.time() - 300, time.time() - 300))
+
+
+def same_as_without(smemlint) -> str:
+    """The report of a cached run, twice, after making sure that it is that of an uncached one."""
+    plain = smemlint("check", "--no-cache", ".")
+    for _ in range(3):
+        assert smemlint("check", ".") == plain
+    return plain[1]
+
+
+def test_every_change_counts(smemlint, tree):
+    first = same_as_without(smemlint)
+    assert first.count("32-way bank conflict") == 5 and "16-way" in first
+    change(tree / "k2.cu", (tree / "k2.cu").read_text().replace("[N]", "[33]"))
+    assert same_as_without(smemlint).count("32-way bank conflict") == 4
+    change(tree / "run.cpp", "void run(float *o) { k0<<<1, 32>>>(o); k1<<<1, 8>>>(o); }\n")
+    assert "8-way" in same_as_without(smemlint)
+    change(tree / "other.cpp", "void more(float *o) { k5<<<1, 4>>>(o); }\n")
+    assert "4-way" in same_as_without(smemlint)
+    (tree / "other.cpp").unlink()
+    assert "4-way" not in same_as_without(smemlint)
+    change(tree / "size.h", "#define N 33\n")
+    assert same_as_without(smemlint) == ""
+    (tree / "size.h").unlink()
+    assert "SML101" not in same_as_without(smemlint)
+
+
+def test_only_what_a_change_bears_on_is_evaluated(smemlint, tree, monkeypatch):
+    from smemlint import shares
+    from smemlint.config import Configuration
+    from smemlint.files import find_sources
+    from smemlint.runner import check_run
+
+    evaluated = []
+    original = shares.Evaluator.__call__
+    monkeypatch.setattr("smemlint.runner._FEW", 100)
+    monkeypatch.setattr(
+        shares.Evaluator, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
+    )
+    monkeypatch.chdir(tree)
+
+    def run():
+        evaluated.clear()
+        configuration = Configuration()
+        result = check_run(find_sources(["."]), configuration, configuration.for_file("x"))
+        return len(result.findings), sorted(evaluated)
+
+    everything = [f"k{i}.cu" for i in range(6)]
+    assert run() == (6, everything)
+    assert run() == (6, [])
+    change(tree / "k2.cu", (tree / "k2.cu").read_text().replace("[N]", "[33]"))
+    assert run() == (5, ["k2.cu"])
+    change(tree / "k2.cu", (tree / "k2.cu").read_text())
+    assert run() == (5, [])
+    change(tree / "run.cpp", "void run(float *o) { k0<<<1, 32>>>(o); }\n")
+    assert run() == (5, ["k0.cu", "k1.cu"])
+    change(tree / "size.h", "#define N 33\n")
+    assert run() == (0, everything)
+
+
+def test_damage_and_concurrent_runs_do_no_harm(smemlint, tree):
+    plain = same_as_without(smemlint)
+    for damage in (b"", b"{}", b"\0" * 100, b"0" * 32 + b"\n[]"):
+        for kept in (tree / ".smemlint_cache").glob("*.json"):
+            kept.write_bytes(damage)
+        assert smemlint("check", ".")[1] == plain
+    for kept in (tree / ".smemlint_cache").glob("*.json"):
+        data = bytearray(kept.read_bytes())
+        data[len(data) // 2] ^= 1
+        kept.write_bytes(data)
+    assert smemlint("check", ".")[1] == plain
+    for kept in (tree / ".smemlint_cache").glob("*.json"):
+        kept.unlink()
+    with ThreadPoolExecutor(4) as crew:
+        runs = list(crew.map(lambda _: smemlint("check", ".")[1], range(4)))
+    assert runs == [plain] * 4
+    assert smemlint("check", ".")[1] == plain
+
+
+def test_settings_have_their_own_results(smemlint, tree):
+    smemlint("check", ".")
+    assert "16-way" in smemlint("check", "--block-dim", "16", ".")[1]
+    assert smemlint("check", "--max-ways", "32", ".")[1] == ""
+    assert smemlint("check", "--ignore", "SML101", ".")[1] == ""
+    assert smemlint("check", ".")[1].count("bank-conflict") == 6
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(smemlint, tree):
+    (tree / "file").write_text("")
+    code, out, err = smemlint("check", "--cache-dir", "file/cache", ".")
+    assert (code, "Traceback" in err) == (1, False)
+    assert "32-way" in out
+
+
+def test_only_plain_data_is_written_and_read():
+    with pytest.raises(CodecError):
+        encode(object())
+    for data in ({"c": "Path", "v": ["x"]}, {"c": "Span", "v": [1]}, {"e": "Severity", "v": 9},
+                 {"a": "|O", "s": [1], "v": ""}, {}):  # fmt: skip
+        with pytest.raises(CodecError):
+            decode(data)

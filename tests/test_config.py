@@ -1,0 +1,226 @@
+"""Configuration: nearest file, validation with line and nearest match, schema, files that are looked at."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from smemlint.config import Configuration, Settings
+from smemlint.config_schema import schema
+from smemlint.errors import ConfigError
+from smemlint.options import KERNEL_KEYS, OPTIONS
+
+KERNEL = """\
+__global__ void k(float *out) {
+  __shared__ float s[32][32];
+  out[threadIdx.x] = s[threadIdx.x][0];
+}
+void run(float *out) { k<<<1, 32>>>(out); }
+"""
+
+
+def write(folder, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_toml", ".toml").replace("_cu", ".cu")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def shown(smemlint, *arguments: str) -> list[str]:
+    return smemlint("check", "--show-files", *arguments)[1].split()
+
+
+def test_every_option_has_an_attribute_with_its_default():
+    for option in OPTIONS:
+        expected = {} if option.name == "max-ways" else option.default
+        assert getattr(Settings(), option.attribute) == expected, option.name
+
+
+def test_each_file_has_its_nearest_configuration(smemlint, tmp_path):
+    write(
+        tmp_path,
+        pyproject_toml='[tool.smemlint]\nselect = ["SML4"]\n',
+        a__k_cu=KERNEL,
+        b__smemlint_toml="max-ways = 16\n",
+        b__k_cu=KERNEL,
+        b__deep__k_cu=KERNEL,
+        c__pyproject_toml="[tool.other]\n",
+        c__k_cu=KERNEL,
+        d__smemlint_toml="max-ways = { bank-conflict = 32 }\n",
+        d__k_cu=KERNEL,
+    )
+    _, out, _ = smemlint("check", "--output-format", "concise", ".")
+    assert [line.split(":")[0] for line in out.splitlines()] == ["b/deep/k.cu", "b/k.cu"]
+    assert smemlint("check", "--isolated", ".")[1].count("-way bank conflict") == 5
+
+
+def test_the_search_ends_at_the_root_of_the_repository(smemlint, tmp_path):
+    write(tmp_path, smemlint_toml='ignore = ["ALL"]\n', repo__src__k_cu=KERNEL)
+    assert smemlint("check", "repo")[0] == 0
+    (tmp_path / "repo" / ".git").mkdir()
+    assert smemlint("check", "repo")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("\nmax-wais = 3\n", "smemlint.toml:2: unknown key `max-wais`", "did you mean `max-ways`?"),
+        ('arch = "sm_12"\n', "smemlint.toml:1: ", "sm_12"),
+        ("select = 3\n", "smemlint.toml:1: 3 is not a list of strings", ""),
+        ("strict = 1\n", "smemlint.toml:1: 1 is not true or false", ""),
+        ("[kernels.k]\nblok = 32\n", "smemlint.toml:2: unknown key `blok` of a kernel", "`block`"),
+        ("[kernels.k]\n\nblock = [32, 99]\n", "smemlint.toml:3: [32, 99] is no block shape", ""),
+        ("kernels = 3\n", "smemlint.toml:1: `kernels` is not a table", ""),
+        ("max-ways = { SML101 = 0 }\n", "smemlint.toml:1: 0 is no number of ways: at least 1", ""),
+        ("a = \n", "smemlint.toml: is not TOML: ", "line 1"),
+        ('select = ["SML777"]\n', "unknown rule `SML777`", "did you mean"),
+        ('[per-file-ignores]\n"*.h" = [3]\n', "smemlint.toml:1: [3] is not a list of strings", ""),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_said_with_its_line(smemlint, tmp_path, text, message, hint):
+    write(tmp_path, smemlint_toml=text, k_cu=KERNEL)
+    code, out, err = smemlint("check", ".")
+    assert (code, out) == (2, "")
+    assert message in err and hint in err and "Traceback" not in err
+
+
+def test_keys_are_found_in_their_own_table(smemlint, tmp_path):
+    write(
+        tmp_path,
+        k_cu=KERNEL,
+        pyproject_toml='[tool.ruff]\nselect = ["E"]\nnonsense = 1\n[tool.smemlint]\n# nonsense\nnonsense = 1\n',
+    )
+    assert "pyproject.toml:6: unknown key `nonsense`" in smemlint("check", ".")[2]
+
+
+def test_single_settings_and_files_from_the_command_line(smemlint, tmp_path):
+    write(tmp_path, k_cu=KERNEL, smemlint_toml="max-ways = 32\n", other_toml="max-ways = 16\n")
+    assert smemlint("check", ".")[0] == 0
+    assert smemlint("check", "--config", "max-ways=31", ".")[0] == 1
+    assert (
+        smemlint("check", "--config", "kernels.k.block=[16]", "--config", "max-ways=16", ".")[0]
+        == 0
+    )
+    (tmp_path / "other.toml").rename(tmp_path / "x.toml")
+    assert smemlint("check", "--config", "x.toml", ".")[0] == 1
+    for wrong in ("max-wais=3", "no.toml", "max-ways=none"):
+        code, _, err = smemlint("check", "--config", wrong, ".")
+        assert code == 2 and wrong in err
+
+
+def test_per_file_ignores_and_max_ways_of_a_rule():
+    settings = Configuration(
+        given=['per-file-ignores={"old/*" = ["SML101"]}', "max-ways={bank-conflict = 4}"],
+        isolated=True,
+    ).for_file("k.cu")
+    assert settings.per_file_ignores == {"old/*": ("SML101",)}
+    assert settings.most_ways("SML101", "bank-conflict") == 4
+    assert settings.most_ways("SML102", "atomic-contention") == 1
+
+
+def test_paths_in_a_file_are_relative_to_its_folder(tmp_path, monkeypatch):
+    write(tmp_path, sub__smemlint_toml='include-dir = ["inc", "/abs"]\nbaseline = "b.json"\n')
+    monkeypatch.chdir(tmp_path)
+    settings = Configuration().for_file("sub/k.cu")
+    assert settings.include_dir == ("sub/inc", "/abs")
+    assert settings.baseline == "sub/b.json"
+    monkeypatch.chdir(tmp_path / "sub")
+    assert Configuration().for_file("k.cu").include_dir == ("inc", "/abs")
+
+
+def test_two_files_for_config_are_too_many(tmp_path):
+    write(tmp_path, a_toml="", b_toml="")
+    with pytest.raises(ConfigError, match="more than one file"):
+        Configuration(given=[str(tmp_path / "a.toml"), str(tmp_path / "b.toml")])
+
+
+def test_what_is_excluded(smemlint, tmp_path):
+    write(tmp_path, a_cu=KERNEL, gen__b_cu=KERNEL, gen__deep__c_cu=KERNEL, src__gen_d_cu=KERNEL)
+    assert shown(smemlint, ".") == ["a.cu", "gen/b.cu", "gen/deep/c.cu", "src/gen_d.cu"]
+    assert shown(smemlint, "--exclude", "gen", ".") == ["a.cu", "src/gen_d.cu"]
+    assert shown(smemlint, "--exclude", "gen/deep", ".") == ["a.cu", "gen/b.cu", "src/gen_d.cu"]
+    assert shown(smemlint, "--exclude", "*_d.cu,gen/*.cu", ".") == ["a.cu"]
+    write(tmp_path, smemlint_toml='exclude = ["gen"]\n')
+    assert shown(smemlint, "--extend-exclude", "src", ".") == ["a.cu"]
+    assert shown(smemlint, "--exclude", "src", ".") == ["a.cu", "gen/b.cu", "gen/deep/c.cu"]
+    assert shown(smemlint, "gen/b.cu") == ["gen/b.cu"]
+    assert shown(smemlint, "--force-exclude", "gen/b.cu", "a.cu") == ["a.cu"]
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_gitignore_is_respected_in_and_outside_of_repositories(smemlint, tmp_path, is_repository):
+    write(tmp_path, a_cu=KERNEL, out__b_cu=KERNEL, src__c_cu=KERNEL, src__keep_cu=KERNEL)
+    (tmp_path / ".gitignore").write_text("out/\n")
+    (tmp_path / "src" / ".gitignore").write_text("*.cu\n!keep.cu\n")
+    if is_repository:
+        subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert shown(smemlint, ".") == ["a.cu", "src/keep.cu"]
+    assert shown(smemlint, "--no-respect-gitignore", ".") == [
+        "a.cu", "out/b.cu", "src/c.cu", "src/keep.cu",
+    ]  # fmt: skip
+
+
+def test_the_schema_describes_every_key_and_agrees_with_validation(smemlint):
+    properties = schema()["properties"]
+    assert set(properties) == {o.name for o in OPTIONS if o.key} | {"kernels"}
+    kernel = properties["kernels"]["additionalProperties"]["properties"]
+    assert set(kernel) == set(KERNEL_KEYS)
+    assert json.loads(smemlint("config", "--schema")[1]) == json.loads(json.dumps(schema()))
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(schema())
+    good = {"arch": "sm_90", "max-ways": {"SML101": 2}, "kernels": {"k": {"block": [32, 8]}}}
+    jsonschema.validate(good, schema())
+    for bad in ({"max-wais": 2}, {"strict": 1}, {"kernels": {"k": {"blok": 1}}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, schema())
+
+
+def test_settings_are_listed_and_explained(smemlint):
+    listed = {line.split()[0] for line in smemlint("config")[1].splitlines()}
+    assert listed >= {o.name for o in OPTIONS if o.key} | {"kernels.NAME.assume"}
+    assert 'default: "assumed"' in smemlint("config", "min-certainty")[1]
+    code, _, err = smemlint("config", "min-certaintie")
+    assert code == 2 and "did you mean `min-certainty`?" in err
+
+
+def test_a_baseline_hides_what_it_knows_and_is_pruned(smemlint, tmp_path):
+    write(tmp_path, a_cu=KERNEL, b_cu=KERNEL.replace("k(", "m(").replace("k<<<", "m<<<"))
+    _, _, err = smemlint("check", "--write-baseline", ".")
+    assert err == "wrote 2 findings to smemlint-baseline.json: 2 new, 0 pruned\n"
+    use = ("check", "--baseline", "smemlint-baseline.json", ".")
+    code, out, err = smemlint(*use)
+    assert (code, out) == (0, "") and "(2 suppressed)" in err
+    write(tmp_path, a_cu="// moved\n\n" + KERNEL)
+    assert smemlint(*use)[0] == 0
+    write(tmp_path, a_cu=KERNEL.replace("[0];", "[0] + s[threadIdx.x][1];"))
+    code, out, _ = smemlint(*use, "--output-format", "concise")
+    assert code == 1 and out.count("SML101") == 1 and "a.cu:3:42" in out
+    write(tmp_path, a_cu=KERNEL.replace("[32][32]", "[32][33]"))
+    code, _, err = smemlint(*use)
+    assert code == 0 and "1 entry of smemlint-baseline.json stale" in err
+    _, _, err = smemlint("check", "--baseline", "smemlint-baseline.json", "--write-baseline", ".")
+    assert err == "wrote 1 finding to smemlint-baseline.json: 0 new, 1 pruned\n"
+    for wrong in ("missing.json", "a.cu"):
+        code, _, err = smemlint("check", "--baseline", wrong, ".")
+        assert code == 2 and wrong in err and "--write-baseline" in err
+
+
+def test_add_ignore_leaves_nothing_to_find(smemlint, tmp_path):
+    write(tmp_path, a_cu=KERNEL, sub__b_cu=KERNEL)
+    assert smemlint("check", "--add-ignore=later", ".")[2] == "added 2 ignore pragmas\n"
+    code, out, err = smemlint("check", "--strict", ".")
+    assert (code, out) == (0, "") and "(2 suppressed)" in err
+    assert "  // smemlint: ignore[bank-conflict] later\n" in (tmp_path / "a.cu").read_text()
+
+
+def test_strict_and_min_certainty(smemlint, tmp_path):
+    unknown = "__global__ void k(int *p) { __shared__ int s[64]; s[p[threadIdx.x]] = 1; }\n"
+    write(tmp_path, a_cu=unknown)
+    assert smemlint("check", "--block-dim", "32", ".")[0] == 0
+    assert smemlint("check", "--block-dim", "32", "--strict", ".")[0] == 1
+    assert smemlint("check", "--block-dim", "32", "--strict", "--exit-zero", ".")[0] == 0
+    write(tmp_path, a_cu=KERNEL)
+    assert smemlint("check", "--min-certainty", "assumed", ".")[0] == 1
+    assert smemlint("check", "--min-certainty", "proved", ".")[0] == 0

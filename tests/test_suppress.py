@@ -1,0 +1,187 @@
+"""Suppressions: what each pragma covers, which are unused or malformed, and the edits that mend them."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.add_ignores import with_ignores
+from smemlint.facts import Span
+from smemlint.finding import Finding, Severity
+from smemlint.pragmas import CommentStyle, pragmas_in
+from smemlint.suppress import suppress
+
+
+def finding(
+    line: int, end_line: int = 0, name: str = "bank-conflict", path: str = "k.cu"
+) -> Finding:
+    code = {"bank-conflict": "SML101", "out-of-bounds": "SML401"}[name]
+    span = Span(path, line, 3, end_line or line, 9)
+    return Finding(code, name, Severity.WARNING, "message", span)
+
+
+def kept(text: str, *findings: Finding, path: str = "k.cu", **options):
+    return suppress(findings, [path], lambda _: text, **options)
+
+
+def said(result) -> list[tuple[str, int, str]]:
+    return [(f.code, f.span.line, f.message) for f in result.findings if f.code.startswith("SML9")]
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("a;\ns[i] = 0;  // smemlint: ignore[SML101] why\n", True),
+        ("a;\ns[i] = 0;  /* smemlint: ignore[bank-conflict] */\n", True),
+        ("// smemlint: ignore[bank-conflict]\ns[i] = 0;\n", True),
+        ("// smemlint: ignore[out-of-bounds]\ns[i] = 0;\n", False),
+        ("a;  // smemlint: ignore[bank-conflict]\ns[i] = 0;\n", False),
+        ("// smemlint: ignore-file[bank-conflict] generated\ns[i] = 0;\n", True),
+        ("// smemlint: ignore-begin[bank-conflict]\ns[i] = 0;\n// smemlint: ignore-end\n", True),
+        ("s[i] = 0;\ns[i] = 0;\n// smemlint: ignore-file[SML101, SML401]", True),
+        ('x;\ns[i] = "// smemlint: ignore[bank-conflict]";\n', False),
+    ],
+)
+def test_what_each_pragma_covers(text, hidden):
+    result = kept(text, finding(2))
+    assert [f.code for f in result.hidden] == (["SML101"] if hidden else [])
+    assert ("SML101" in [f.code for f in result.findings]) is not hidden
+
+
+def test_a_pragma_that_stands_alone_speaks_of_the_code_behind_further_comments():
+    text = "// smemlint: ignore[bank-conflict] one\n// more\n\n/* and\nmore */ s[i] = 0;\n"
+    assert [p.target for p in pragmas_in(text)] == [5]
+    assert len(kept(text, finding(5)).hidden) == 1
+
+
+def test_a_block_ends_where_it_says_and_nests_by_rule():
+    text = (
+        "// smemlint: ignore-begin[SML101]\n"
+        "// smemlint: ignore-begin[SML401] inner\n"
+        "s;\n"
+        "// smemlint: ignore-end[SML101]\n"
+        "s;\n"
+        "// smemlint: ignore-end[SML401]\n"
+        "s;\n"
+    )
+    lines = [(f.span.line, f.code) for f in kept(
+        text, *(finding(n, name=m) for n in (3, 5, 7) for m in ("bank-conflict", "out-of-bounds"))
+    ).hidden]  # fmt: skip
+    assert lines == [(3, "SML101"), (3, "SML401"), (5, "SML401")]
+
+
+def test_a_finding_over_several_lines_is_covered_on_any_of_them():
+    assert len(kept("a\nb\nc // smemlint: ignore[SML101]\n", finding(1, 3)).hidden) == 1
+
+
+def test_the_reason_is_kept():
+    (hidden,) = kept("s; // smemlint: ignore[SML101] bank 0 is free\n", finding(1)).hidden
+    assert hidden.suppression is not None
+    assert (hidden.suppression.kind, hidden.suppression.reason) == ("inSource", "bank 0 is free")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("// smemlint: ignore[SML101]\n", ("SML902", 1, "`ignore[SML101]` suppresses nothing")),
+        ("s; // smemlint: ignore\n", ("SML903", 1, "`ignore` names no rule: write ignore[bank-conflict]")),
+        ("s; // smemlint: ignore[SML101\n", ("SML903", 1, "`[` is not closed")),
+        ("s; // smemlint: ignor[SML101]\n", ("SML903", 1, "unknown pragma `ignor`: one of ignore, ignore-begin, "
+          "ignore-end, ignore-file, launch, swizzle, assume")),
+        ("s;\n// smemlint: ignore-end\n", ("SML903", 2, "`ignore-end` ends nothing")),
+        ("// smemlint: ignore-begin[SML101]\n", ("SML903", 1, "`ignore-begin` without an `ignore-end`: ignored")),
+        ("s; // smemlint: ignore[bank-conflit]\n", ("SML903", 1, "`bank-conflit` is no rule: did you mean `bank-conflict`?")),
+    ],
+)  # fmt: skip
+def test_unused_and_malformed_pragmas_are_said(text, expected):
+    assert said(kept(text)) == [expected]
+
+
+def test_a_rule_that_is_not_reported_makes_no_pragma_unused():
+    def reports(code: str, name: str, path: str) -> bool:
+        return code != "SML101"
+
+    assert said(kept("// smemlint: ignore[SML101, SML401]\ns;\n", reports=reports)) == [
+        ("SML902", 1, "`ignore[SML401]` suppresses nothing")
+    ]
+
+
+def test_a_reason_can_be_required():
+    text = "s; // smemlint: ignore[SML101]\nt; // smemlint: ignore[SML101] known\n"
+    result = kept(text, finding(1), finding(2), require_reason=lambda path: True)
+    assert said(result) == [("SML903", 1, "`ignore` gives no reason")]
+
+
+def apply(text: str, result) -> str:
+    for note in result.findings:
+        assert note.fix is not None and note.fix.is_safe
+        for edit in note.fix.edits:
+            lines = text.split("\n")
+            start = sum(len(x) + 1 for x in lines[: edit.span.line - 1]) + edit.span.column - 1
+            end = (
+                sum(len(x) + 1 for x in lines[: edit.span.end_line - 1]) + edit.span.end_column - 1
+            )
+            text = text[:start] + edit.text + text[end:]
+    return text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a;\n  // smemlint: ignore[SML101]\nb;\n", "a;\nb;\n"),
+        ("a;  // smemlint: ignore[SML101] why\nb;\n", "a;\nb;\n"),
+        ("a; /* smemlint: ignore[SML101] */ b;\n", "a; b;\n"),
+        ("// smemlint: ignore-file[SML101]", ""),
+    ],
+)
+def test_the_edit_removes_what_is_unused(before, after):
+    assert apply(before, kept(before)) == after
+
+
+def test_of_several_rules_only_the_unused_one_goes():
+    text = "s[i]; // smemlint: ignore[SML401, SML101] why\n"
+    result = kept(text, finding(1))
+    assert said(result) == [("SML902", 1, "`ignore[SML401]` suppresses nothing")]
+    notes = [f for f in result.findings if f.code == "SML902"]
+    assert apply(text, type(result)(tuple(notes))) == "s[i]; // smemlint: ignore[SML101] why\n"
+
+
+PYTHON = '''\
+code = r"""
+s[i] = 0;  // smemlint: ignore[bank-conflict] in CUDA
+// smemlint: ignore[bank-conflict]
+s[j] = 0;
+"""
+kernel(x)  # smemlint: ignore[bank-conflict] in Python
+"# smemlint: ignore[bank-conflict]"
+'''
+
+
+def test_python_files_have_pragmas_in_comments_and_in_cuda_text():
+    found = pragmas_in(PYTHON, CommentStyle.PYTHON)
+    assert [(p.line, p.target, p.reason) for p in found] == [
+        (2, 2, "in CUDA"), (3, 4, ""), (6, 6, "in Python"),
+    ]  # fmt: skip
+    lines = (1, 2, 4, 6, 7)
+    result = kept(PYTHON, *(finding(n, path="k.py") for n in lines), path="k.py")
+    assert [f.span.line for f in result.hidden] == [2, 4, 6]
+
+
+def test_ignores_are_added_before_the_line_with_its_indentation_and_line_end():
+    text = "void f() {\r\n\ts[i] = 0;\r\n}\r\n#define M \\\r\n  s[i] = 0\r\n"
+    after, added, left = with_ignores(
+        text, [finding(2), finding(2, name="out-of-bounds"), finding(5)], "later", CommentStyle.C
+    )
+    assert after == text.replace(
+        "\ts[i]", "\t// smemlint: ignore[bank-conflict, out-of-bounds] later\r\n\ts[i]", 1
+    )
+    assert (added, [f.span.line for f in left]) == (1, [5])
+    result = kept(after, finding(3), finding(3, name="out-of-bounds"))
+    assert (len(result.hidden), result.findings) == (2, ())
+
+
+def test_ignores_in_python_take_the_style_of_their_place():
+    after, added, _ = with_ignores(PYTHON, [finding(4), finding(6)], "", CommentStyle.PYTHON)
+    assert added == 2
+    lines = after.splitlines()
+    assert lines[3] == "// smemlint: ignore[bank-conflict]"
+    assert lines[6] == "# smemlint: ignore[bank-conflict]"
