@@ -18,6 +18,8 @@ TABLE = (
     "under_aligned_array",
     "model_refuted",
     "out_of_bounds",
+    "dot_operand_major",
+    "stage_ring_budget",
     "not_analysed",
     "unused_ignore",
     "malformed_pragma",

@@ -92,12 +92,9 @@ def analyze(
         parts.append(evaluate_project(cuda, settings, crashes.append, part))
     wanted = [s for s in python if part is None or s.path == part.path]
     parts += python_facts(wanted, settings, crashes.append)
-    facts = Facts(
-        tuple(k for found in parts for k in found.kernels),
-        (*problems(sources), *(n for found in parts for n in found.not_analysed), *crashes),
-        tuple(u for found in parts for u in found.layouts),
-    )
-    return facts, bool(crashes)
+    facts = Facts.together(parts)
+    notes = (*problems(sources), *facts.not_analysed, *crashes)
+    return replace(facts, not_analysed=notes), bool(crashes)
 
 
 def check(
@@ -157,12 +154,13 @@ def judged(
         settings_of: the settings of a file.
         crashed: told of every rule that failed; without it, errors are raised.
     """
-    if not (facts.kernels or facts.not_analysed or facts.layouts):
+    if not (facts.kernels or facts.not_analysed or facts.layouts or facts.dots):
         return []
     from smemlint.registry import entries
 
     spans = [k.instance.span for k in facts.kernels]
     spans += [n.span for n in facts.not_analysed] + [u.span for u in facts.layouts]
+    spans += [d.span for d in facts.dots]
     by_identity = {id(settings): settings for settings in (settings_of(s.path) for s in spans)}
     found: list[Finding] = []
     for settings in by_identity.values():
@@ -174,6 +172,7 @@ def judged(
             tuple(k for k in facts.kernels if is_its(k.instance.span)),
             tuple(n for n in facts.not_analysed if is_its(n.span)),
             tuple(u for u in facts.layouts if is_its(u.span)),
+            tuple(d for d in facts.dots if is_its(d.span)),
         )
         for entry in entries():
             try:

@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -226,6 +228,7 @@ class KernelFacts:
     not_analysed: tuple[NotAnalysed, ...] = ()
     steps: int = 0
     layouts: tuple[LayoutUse, ...] = ()
+    dots: tuple[DotUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,6 +279,49 @@ class LayoutUse:
     address: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DotOperand:
+    """An operand of a matrix product that a compiler places in shared memory.
+
+    Attributes:
+        name: `a` of shape (M, K) or `b` of shape (K, N).
+        element: spelling of the element type.
+        element_bits: its size; 0 when unknown.
+        shape: of the tile; None for an extent that is not known.
+        contiguous: the dimension of stride 1, `m`, `n` or `k`; empty when unknown.
+        is_loaded: comes from memory as it is, not from registers.
+    """
+
+    name: str
+    element: str
+    element_bits: int
+    shape: tuple[int | None, ...]
+    contiguous: str
+    is_loaded: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DotUse:
+    """A matrix product of tiles, e.g. `tl.dot(a, b)`.
+
+    Attributes:
+        span: of the call.
+        kernel: the kernel that makes it.
+        operands: a and b.
+        precision: of 32-bit operands, e.g. `tf32` or `ieee`; empty when unknown.
+        stages: of the software pipeline; None when unknown or outside of a loop.
+        certainty, assumptions: as for an access.
+    """
+
+    span: Span
+    kernel: str
+    operands: tuple[DotOperand, DotOperand]
+    precision: str = ""
+    stages: int | None = None
+    certainty: Certainty = Certainty.ASSUMED
+    assumptions: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """Everything known of the sources of one run."""
@@ -283,3 +329,14 @@ class Facts:
     kernels: tuple[KernelFacts, ...] = ()
     not_analysed: tuple[NotAnalysed, ...] = field(default=())
     layouts: tuple[LayoutUse, ...] = ()
+    dots: tuple[DotUse, ...] = ()
+
+    @staticmethod
+    def together(parts: Sequence[Facts]) -> Facts:
+        """The facts of several sources as one."""
+        return Facts(
+            tuple(k for part in parts for k in part.kernels),
+            tuple(n for part in parts for n in part.not_analysed),
+            tuple(u for part in parts for u in part.layouts),
+            tuple(d for part in parts for d in part.dots),
+        )

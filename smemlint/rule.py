@@ -9,7 +9,7 @@ from smemlint.finding import Finding, Fix, Severity
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
-    from smemlint.facts import Access, Facts, KernelFacts, LayoutUse, Span
+    from smemlint.facts import Access, DotUse, Facts, KernelFacts, LayoutUse, Span
 
 
 class Rule:
@@ -35,6 +35,9 @@ class Rule:
         for layout in facts.layouts:
             if settings.is_sure_enough(layout.certainty):
                 yield from self.check_layout(layout, settings)
+        for dot in facts.dots:
+            if settings.is_sure_enough(dot.certainty):
+                yield from self.check_dot(dot, settings)
 
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
@@ -44,6 +47,10 @@ class Rule:
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
         """Findings on one swizzle or layout that the source writes down."""
+        yield from ()
+
+    def check_dot(self, dot: DotUse, settings: Settings) -> Iterator[Finding]:
+        """Findings on one matrix product of tiles."""
         yield from ()
 
     def finding(

@@ -83,7 +83,7 @@ def analyze_run(
     outcome = _outcome(sources, configuration, settings, None, keep_facts=True)
     facts = outcome.whole.facts
     notes = (*problems(sources), *facts.not_analysed)
-    return Facts(facts.kernels, notes, facts.layouts), outcome.whole.crashed
+    return replace(facts, not_analysed=notes), outcome.whole.crashed
 
 
 def _outcome(

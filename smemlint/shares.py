@@ -7,7 +7,7 @@ instance, so that the outcome is that of one share after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.engine import judged, sites_of
@@ -91,7 +91,7 @@ class Evaluator:
         if self._crashes:
             notes = Facts(not_analysed=tuple(self._crashes))
             findings += judged(notes, self._configuration.for_file)
-            facts = Facts(facts.kernels, (*facts.not_analysed, *notes.not_analysed), facts.layouts)
+            facts = replace(facts, not_analysed=(*facts.not_analysed, *notes.not_analysed))
         kept = facts if self._is_asked_for(facts, findings, root) else Facts()
         return Share(tuple(findings), sites_of(facts), bool(self._crashes), journal, kept)
 
@@ -99,11 +99,7 @@ class Evaluator:
         """The facts of a Python file; one that names CUDA files may have read any of the run."""
         source = self._python[path]
         parts = python_facts([source], self._configuration.for_file(path), self._crashes.append)
-        facts = Facts(
-            tuple(k for part in parts for k in part.kernels),
-            tuple(n for part in parts for n in part.not_analysed),
-            tuple(u for part in parts for u in part.layouts),
-        )
+        facts = Facts.together(parts)
         may_read = self._sources if ".cu" in source.text else (source,)
         return facts, Journal(dict.fromkeys(s.path for s in may_read))
 
@@ -194,7 +190,8 @@ def _facts_together(shares: Sequence[Share]) -> Facts:
         kernels += fresh
     notes = dict.fromkeys(n for share in shares for n in share.facts.not_analysed)
     layouts = {u.span: u for share in reversed(shares) for u in share.facts.layouts}
-    return Facts(tuple(kernels), tuple(notes), tuple(layouts.values()))
+    dots = {d.span: d for share in reversed(shares) for d in share.facts.dots}
+    return Facts(tuple(kernels), tuple(notes), tuple(layouts.values()), tuple(dots.values()))
 
 
 def _key(instance: Instance) -> InstanceKey:

@@ -29,8 +29,11 @@ class SharedAccess:
     line: int = 0
 
 
-def shared_accesses(text: str, warps: int) -> list[SharedAccess]:
-    """All loads, stores, `ldmatrix` and `stmatrix` of a PTX text, in order.
+def shared_accesses(text: str, warps: int, *, skip: bool = False) -> list[SharedAccess]:
+    """All loads, stores, `ldmatrix`, `stmatrix` and `cp.async` of a PTX text, in order.
+
+    Loops are not followed: what they change has the value of their first iteration. With `skip`,
+    addresses that cannot be followed are left out.
 
     Raises:
         ValueError: an address cannot be followed.
@@ -49,7 +52,12 @@ def shared_accesses(text: str, warps: int) -> list[SharedAccess]:
             continue
         predicate, operation, rest = match.groups()
         words = [w.strip() for w in _split(rest)]
-        access = _access(operation, words, known, bool(predicate), (warps, LANES))
+        try:
+            access = _access(operation, words, known, bool(predicate), (warps, LANES))
+        except ValueError:
+            if not skip:
+                raise
+            continue
         if access is not None:
             found.append(replace(access, line=source_line))
         elif words and words[0].startswith("%"):
@@ -80,12 +88,16 @@ def _access(
         kind, width = parts[0], 16
         matrices = next(int(p[1:]) for p in parts if re.fullmatch(r"x\d", p))
         spelled = words[1] if kind == "ldmatrix" else words[0]
+    elif operation.startswith("cp.async.c") and len(words) > 2:
+        kind, matrices, spelled = "async_copy", 0, words[0]
+        width = int(words[2], 0)
     else:
         return None
     base, _, offset = spelled.strip("[] ").partition("+")
+    base = base.strip()
     if base not in known:
         raise ValueError(f"unknown address {spelled} of {operation}")
-    total = (np.asarray(known[base]) + int(offset or 0)) & 0xFFFFFFFF
+    total = (np.asarray(known[base]) + int(offset.strip() or "0", 0)) & 0xFFFFFFFF
     addresses = np.broadcast_to(total, shape)
     return SharedAccess(kind, width, matrices, addresses.astype(np.int64), is_predicated)
 

@@ -41,6 +41,7 @@ class Producer:
 PRODUCERS = (
     Producer("gluon", ("experimental.gluon", "experimental import gluon")),
     Producer("cute_dsl", ("make_swizzle(",)),
+    Producer("triton", ("triton.language", "import triton")),
     Producer("jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
 )
 

@@ -115,4 +115,6 @@ def is_known(value: Value) -> bool:
     """Whether the value is a constant through and through."""
     if isinstance(value, tuple | list):
         return all(is_known(v) for v in value)
-    return not isinstance(value, Unknown | Tensor | Symbol | Function | Method)
+    if isinstance(value, dict):
+        return all(is_known(v) for v in value.values())
+    return value is None or isinstance(value, int | float | str | bytes | range | DType)

@@ -59,7 +59,13 @@ class OverBudget(Exception):
 
 
 class Library(Protocol):
-    """What a domain-specific language's names mean."""
+    """What a domain-specific language's names mean.
+
+    Attributes:
+        loops: how many loops are around what is followed.
+    """
+
+    loops: int
 
     def call(
         self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
@@ -217,6 +223,7 @@ class Follower:
 
     def _loop(self, node: ast.For, scopes: tuple[dict[str, Value], ...]) -> None:
         items = self.value(node.iter, scopes)
+        self._library.loops += 1
         if isinstance(items, range | list | tuple) and len(items) <= _MAX_UNROLLED:
             for item in items:
                 self._assign(node.target, item, scopes)
@@ -224,6 +231,7 @@ class Follower:
         else:
             self._assign(node.target, UNKNOWN, scopes)
             self._repeat(node.body, scopes)
+        self._library.loops -= 1
         self.run(node.orelse, scopes)
 
     def _repeat(self, body: Sequence[ast.stmt], scopes: tuple[dict[str, Value], ...]) -> None:

@@ -50,6 +50,7 @@ DTYPES = {
 }  # fmt: skip
 AMD = Unknown("warps of 64 lanes")
 AUTOMATIC = Unknown("the compiler chooses the layout")
+_MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
 _TRANSPARENT = frozenset(("constexpr", "to_tensor", "multiple_of", "max_contiguous", "assume"))
 _ELEMENTWISE = frozenset(
     [
@@ -166,6 +167,7 @@ class GluonLibrary:
     layouts: list[LayoutUse] = field(default_factory=list)
     has_amd: bool = False
     kernel: str = ""
+    loops: int = 0
     _is_paused: bool = False
     _known_arrays: dict[object, SharedArray] = field(default_factory=dict)
 
@@ -219,7 +221,7 @@ class GluonLibrary:
             tensor = given.get(0, "tensor")
             dtype = tensor.dtype if isinstance(tensor, HostTensor) else UNKNOWN
             return HostDescriptor(given.get(1, "block_shape"), given.get(2, "layout"), dtype)
-        if callee.path.startswith("torch."):
+        if callee.path in _MAKES_TENSORS:
             return _host_tensor(given)
         return _other(name, given)
 

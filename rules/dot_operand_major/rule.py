@@ -1,0 +1,58 @@
+"""SML501: a dot operand that is contiguous along the wrong dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smemlint.rule import Rule
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import DotOperand, DotUse
+    from smemlint.finding import Finding
+
+_LEAST_ROWS = 64
+"""Rows of a tile that make it one of `wgmma`."""
+_SEEN = {
+    (8, "sm_90"): "it leaves the asynchronous pipeline and is stored byte by byte, 8-way",
+    (32, "sm_90"): "it is copied 4 bytes a lane, 16-way",
+    (32, "sm_100"): "it is copied 4 bytes a lane, 16-way",
+}
+"""What triton 3.9.0 makes of such an operand in a tile of 128 x 128 x 64 (fixtures/triton)."""
+
+
+class DotOperandMajor(Rule):
+    """Checks that 8-bit and tf32 operands are contiguous along K."""
+
+    code = "SML501"
+    name = "dot-operand-major"
+    summary = "an 8-bit or tf32 operand of a dot is not contiguous along K"
+
+    def check_dot(self, dot: DotUse, settings: Settings) -> Iterator[Finding]:
+        """One finding for each such operand."""
+        rows = dot.operands[0].shape[0]
+        if rows is None or rows < _LEAST_ROWS:
+            return
+        for operand in dot.operands:
+            seen = _SEEN.get((_kind(operand, dot), settings.arch))
+            if seen is None or not operand.is_loaded or operand.contiguous not in ("m", "n"):
+                continue
+            yield self.finding(
+                f"`{operand.name}` of {operand.element} is contiguous along "
+                f"{operand.contiguous.upper()}, not along K",
+                dot.span,
+                notes=(f"triton 3.9 on {settings.arch}: {seen}", *dot.assumptions),
+                help="store it with K contiguous, and transpose the tile in the kernel",
+                weight=1.0,
+            )
+
+
+def _kind(operand: DotOperand, dot: DotUse) -> int:
+    """Bits of an operand whose major dimension matters; 0 for others."""
+    if operand.element_bits == 8:
+        return 8
+    return 32 if operand.element == "float32" and dot.precision == "tf32" else 0
+
+
+RULE = DotOperandMajor()

@@ -1,0 +1,97 @@
+"""Classic Triton (`@triton.jit`): what the source decides of shared memory and nobody repairs.
+
+Registers and shared memory are the compiler's; what is left to the source is which dimension of a
+matrix product's operands is contiguous, and how much a software pipeline keeps.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import TYPE_CHECKING
+
+from smemlint.facts import DotUse, Facts, NotAnalysed, Span
+from smemlint.frontend.python.abstract import Function, Launch, Value
+from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.gluon import parametrized
+from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.frontend.python.triton_library import HostTensor, TritonLibrary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.config import Settings
+    from smemlint.source import Source
+
+KERNEL_MARKS = ("triton.jit", "jit")
+_DEFAULT_STAGES = 3
+_LEAST_WARPS = 4
+_MOST_LAUNCHES = 8
+
+
+def facts_of(source: Source, settings: Settings) -> Facts:
+    """The matrix products whose operands a launch in the file decides."""
+    if ".dot(" not in source.text or "torch" not in source.text:
+        return Facts()
+    try:
+        text = PythonText.of(source)
+    except NotPython as problem:
+        where = Span(source.path, 1, 1, 1, 1)
+        return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
+    return _File(text).facts()
+
+
+class _File:
+    """One file: what its host code makes is handed to the kernels that it launches."""
+
+    def __init__(self, text: PythonText) -> None:
+        self._text = text
+        self._library = TritonLibrary(text.span)
+        self._notes: list[NotAnalysed] = []
+
+    def facts(self) -> Facts:
+        """The matrix products of all launches."""
+        follower = Follower(self._library, KERNEL_MARKS)
+        scope: dict[str, Value] = {}
+        self._guarded("", follower, partial(follower.run, self._text.tree.body, (scope,)))
+        for function in list(scope.values()):
+            if isinstance(function, Function) and not function.is_kernel:
+                read = partial(_read, follower, scope)
+                for arguments in parametrized(function.node, read):
+                    call = partial(follower.call, function, (), arguments)
+                    self._guarded(function.node.name, follower, call)
+        found: dict[object, DotUse] = {}
+        for launch in follower.launches[:_MOST_LAUNCHES]:
+            for dot in self._of(launch):
+                found.setdefault((dot.span, dot.operands, dot.stages), dot)
+        return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))
+
+    def _of(self, launch: Launch) -> list[DotUse]:
+        """The matrix products of one launch; none where it hands over nothing that decides them."""
+        if not any(isinstance(v, HostTensor) for v in launch.arguments.values()):
+            return []
+        library = self._library
+        warps = launch.options.get("num_warps", _LEAST_WARPS)
+        if not isinstance(warps, int) or warps < _LEAST_WARPS:
+            return []  # fewer do not make a warp group, and the operands go another way
+        stages = launch.options.get("num_stages", _DEFAULT_STAGES)
+        library.dots = []
+        library.kernel = launch.function.node.name
+        library.stages = stages if isinstance(stages, int) else None
+        library.assumptions = (f"launched in line {launch.line}",)
+        follower = Follower(library, KERNEL_MARKS)
+        call = partial(follower.call, launch.function, (), launch.arguments)
+        self._guarded(library.kernel, follower, call)
+        return library.dots
+
+    def _guarded(self, name: str, follower: Follower, action: Callable[[], object]) -> None:
+        follower.steps = 0
+        try:
+            action()
+        except (OverBudget, RecursionError):
+            where = Span(self._text.path, 1, 1, 1, 1)
+            self._notes.append(NotAnalysed(where, name, "its functions take too long to follow"))
+
+
+def _read(follower: Follower, scope: dict[str, Value], node: ast.expr) -> Value:
+    return follower.value(node, (scope,))
