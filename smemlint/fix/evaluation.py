@@ -188,7 +188,8 @@ def _is_right(
 ) -> bool:
     """Whether an access reaches after the edit the elements that it reached before.
 
-    Accesses whose addresses are all known are compared; of the others the type has to tell.
+    Accesses whose addresses are all known are compared. Of the others the type has to tell; an
+    index that runs over the end of its row would reach the padding.
     """
     if old.array is None or new.array is None or old.array.span != declaration:
         return True
@@ -196,7 +197,11 @@ def _is_right(
         return False
     known = Usage((old, new)).is_complete
     if not known or old.width_bytes != new.width_bytes:  # else the compiler fuses other accesses
-        return is_typed
+        return is_typed and all(
+            padding.is_left_alone((p.addresses - new.array.base)[p.active], old.array)
+            for p in new.patterns
+            if p.exact
+        )
     meant = {
         _lanes(p, padding.moved(p.addresses - old.array.base, old.array)) for p in old.patterns
     }

@@ -63,6 +63,12 @@ class Padding:
         moved: NDArray[np.int64] = offsets + rows * self.extra * stride
         return moved
 
+    def is_left_alone(self, offsets: NDArray[np.int64], array: SharedArray) -> bool:
+        """Whether none of these byte offsets in the padded array lies in the padding."""
+        extent = array.dims[self.axis] or 1
+        index = offsets // _stride(array, self.axis) % (extent + self.extra)
+        return bool((index < extent).all())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
@@ -90,9 +96,15 @@ class Usage:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every address that is ever touched was recorded, as it is."""
+        """Whether every address that is ever touched was recorded, as it is.
+
+        Of a long loop whose iterations repeat one another only some are.
+        """
         return all(
-            len(a.patterns) < MOST_KEPT and all(p.exact for p in a.patterns) for a in self.accesses
+            len(a.patterns) < MOST_KEPT
+            and all(p.exact for p in a.patterns)
+            and sum(p.count for p in a.patterns) >= a.instructions
+            for a in self.accesses
         )
 
     @property

@@ -118,6 +118,10 @@ def test_code_that_counts_on_the_pitch_gets_no_fix():
         found = conflicts(kernel("__shared__ float s[32][32];", body, before=before))
         assert found, body
         assert [f.fix for f in found] == [None] * len(found), body
+    # One row that is all of the array, in a loop of which some iterations stand for all.
+    sweep = "for (int i = threadIdx.x; i < 4096; i += 32) s[0][i] = 1; s[threadIdx.x][0] = 2;"
+    (found,) = conflicts(kernel("__shared__ float s[128][32];", sweep))
+    assert (found.access.expression, found.fix) == ("s[threadIdx.x][0]", None)
     # One unknown count of rows away, the flat offset looks as the padded one does.
     loop = "float *p = &s[0][0]; for (int i = 0; i < n; i++) p[i * 32 + threadIdx.x * 32] = 1;"
     (found,) = conflicts(kernel("__shared__ float s[32][32];", loop))
