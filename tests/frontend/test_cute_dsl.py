@@ -77,6 +77,18 @@ def test_units_decide_the_verdict(template, triple, code, cost, tmp_path):
         assert wavefronts(rows, kind="ldmatrix", width=16, matrices=1).wavefronts == cost
 
 
+def test_the_fixture_has_the_marked_findings():
+    path = Path(__file__).resolve().parents[2] / "fixtures" / "python" / "cute_swizzles.py"
+    marks = [
+        (number, line.rpartition("~ ")[2])
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "# ~ " in line
+    ]
+    findings = check([Source(str(path))], Settings()).findings
+    assert [(f.span.line, f.code) for f in findings] == marks
+    assert len(marks) == 4
+
+
 def test_pointer_swizzles_have_strides_in_bytes(tmp_path):
     assert bound(POINTER.format("3, 4, 3"), tmp_path) == [
         ((3, 4, 3), "bytes", 2, (8, 64), (128, 2))

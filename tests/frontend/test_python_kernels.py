@@ -1,8 +1,7 @@
 """Kernels of cupyx.jit and Numba: figures that are marked in fixtures/python, and refusals.
 
 A marker `# ~ 32/1` is the worst instruction of each shared access of its line: wavefronts and
-ideal. The bare tile patterns are those of facts that PTX of numba-cuda 0.30.4 and CuPy 14.2.0
-gave; tests/oracle says how to see them again.
+ideal; fixtures/python/JIT.md says which compiler's output stands behind them.
 """
 
 from __future__ import annotations

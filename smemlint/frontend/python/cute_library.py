@@ -70,6 +70,7 @@ class CuteLibrary:
         uses: the swizzles, in order; those bound to memory have units.
         kernel: the function that is followed.
         assumptions: what holds for all uses that are found.
+        loops: see `follow.Library`.
     """
 
     span_of: Callable[[ast.AST], Span]
@@ -78,6 +79,7 @@ class CuteLibrary:
     uses: list[LayoutUse] = field(default_factory=list)
     kernel: str = ""
     assumptions: tuple[str, ...] = ()
+    loops: int = 0
 
     # ---- what the follower asks
 
