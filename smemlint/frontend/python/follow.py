@@ -59,13 +59,7 @@ class OverBudget(Exception):
 
 
 class Library(Protocol):
-    """What a domain-specific language's names mean.
-
-    Attributes:
-        loops: how many loops are around what is followed.
-    """
-
-    loops: int
+    """What a domain-specific language's names mean."""
 
     def call(
         self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
@@ -87,6 +81,7 @@ class Follower:
 
     Attributes:
         launches: kernels that were launched.
+        loops: how many loops are around what is followed.
     """
 
     def __init__(self, library: Library, kernel_marks: Sequence[str]) -> None:
@@ -94,6 +89,7 @@ class Follower:
         self._marks = tuple(kernel_marks)
         self.launches: list[Launch] = []
         self.steps = 0
+        self.loops = 0
         self._stack: list[ast.FunctionDef] = []
         self._returns: list[list[Value]] = []
         self._open_paths = 0
@@ -223,7 +219,7 @@ class Follower:
 
     def _loop(self, node: ast.For, scopes: tuple[dict[str, Value], ...]) -> None:
         items = self.value(node.iter, scopes)
-        self._library.loops += 1
+        self.loops += 1
         if isinstance(items, range | list | tuple) and len(items) <= _MAX_UNROLLED:
             for item in items:
                 self._assign(node.target, item, scopes)
@@ -231,7 +227,7 @@ class Follower:
         else:
             self._assign(node.target, UNKNOWN, scopes)
             self._repeat(node.body, scopes)
-        self._library.loops -= 1
+        self.loops -= 1
         self.run(node.orelse, scopes)
 
     def _repeat(self, body: Sequence[ast.stmt], scopes: tuple[dict[str, Value], ...]) -> None:

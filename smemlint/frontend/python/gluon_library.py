@@ -167,7 +167,6 @@ class GluonLibrary:
     layouts: list[LayoutUse] = field(default_factory=list)
     has_amd: bool = False
     kernel: str = ""
-    loops: int = 0
     _is_paused: bool = False
     _known_arrays: dict[object, SharedArray] = field(default_factory=dict)
 

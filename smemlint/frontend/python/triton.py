@@ -80,6 +80,7 @@ class _File:
         library.stages = stages if isinstance(stages, int) else None
         library.assumptions = (f"launched in line {launch.line}",)
         follower = Follower(library, KERNEL_MARKS)
+        library.is_in_loop = lambda: follower.loops > 0
         call = partial(follower.call, launch.function, (), launch.arguments)
         self._guarded(library.kernel, follower, call)
         return library.dots

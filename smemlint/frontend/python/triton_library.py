@@ -75,7 +75,7 @@ class TritonLibrary:
     stages: int | None = None
     assumptions: tuple[str, ...] = ()
     dots: list[DotUse] = field(default_factory=list)
-    loops: int = 0
+    is_in_loop: Callable[[], bool] = lambda: False
     _is_paused: bool = False
 
     @contextmanager
@@ -160,7 +160,7 @@ class TritonLibrary:
                 self.kernel,
                 (_operand("a", a, "mk"), _operand("b", b, "kn")),
                 precision if isinstance(precision, str) else "",
-                self.stages if self.loops else None,
+                self.stages if self.is_in_loop() else None,
                 assumptions=self.assumptions,
             )
         )
