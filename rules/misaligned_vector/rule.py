@@ -15,7 +15,7 @@ from ..layouts import byte_swizzle
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
-    from smemlint.facts import Access, KernelFacts
+    from smemlint.facts import Access, KernelFacts, SharedArray
     from smemlint.finding import Finding
 
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
@@ -48,14 +48,23 @@ class MisalignedVector(Rule):
             lane = int(broken[0])
             offset = int(pattern.addresses[lane]) - access.array.base
             message = f"misaligned {pattern.width}-byte access of `{access.array.name}`"
+            cause = _cause(access.array, pattern.width)
             note = (
                 f"warp {pattern.warp}: lane {lane} is at byte {offset}, which is not a multiple "
-                f"of {pattern.width}; {len(broken)} lanes fault"
+                f"of {pattern.width}; {len(broken)} lanes fault{cause}"
             )
             yield self.finding(
                 message, access.span, access=access, notes=(note,), weight=len(broken)
             )
             return
+
+
+def _cause(array: SharedArray, width: int) -> str:
+    """The row pitch, where it is what misaligns every other row."""
+    if len(array.dims) < 2 or not array.dims[-1] or not array.element_bytes:
+        return ""
+    pitch = array.dims[-1] * array.element_bytes
+    return f": rows are {pitch} bytes apart, no multiple of {width}" if pitch % width else ""
 
 
 def _is_guarded(access: Access) -> bool:

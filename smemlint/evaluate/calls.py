@@ -20,6 +20,7 @@ from smemlint.evaluate.ctypes import (
     is_opaque,
 )
 from smemlint.evaluate.cute_types import CuteTypes
+from smemlint.evaluate.cute_values import tensor_of
 from smemlint.evaluate.machine import Frame, Place, Scope, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.types import CTYPES, scope_of, type_of
@@ -167,7 +168,8 @@ class Calls(CuteTypes):
         else:
             place = self.place(callee.name)
         if isinstance(place, Unknown):
-            self._evaluate_arguments(node)
+            if any(tensor_of(v) is not None for v in self._evaluate_arguments(node)):
+                self._given_shared(self.source(callee), node)
             return place
         record = place.type
         if isinstance(record, OpaqueType) or (
@@ -221,14 +223,18 @@ class Calls(CuteTypes):
             if isinstance(value, Int) and any(s.key in self.bases for s, _ in value.terms):
                 said = f"`{name}` is given a shared address and its definition was not read"
                 self.not_followed(node, said)
+            if tensor_of(value) is not None:
+                self._given_shared(name, node)
             if isinstance(value, Pointer):
                 if value.object.space is Space.SHARED:
-                    self.not_followed(
-                        node, f"`{name}` is given shared memory and its definition was not read"
-                    )
+                    self._given_shared(name, node)
                 elif value.object.space is Space.LOCAL:
                     self.store.forget(value.object, f"was given to `{name}`")
         return Unknown(reason)
+
+    def _given_shared(self, name: str, node: c_ast.Node) -> None:
+        said = f"`{name}` is given shared memory and its definition was not read"
+        self.not_followed(node, said)
 
     def _unread_macro(self, name: str, node: c_ast.FuncCall) -> list[Value]:
         """Arguments of a name in capitals: a macro from a header that was not read.
@@ -239,9 +245,7 @@ class Calls(CuteTypes):
         values = []
         for operand in map(self._operand, _arguments(node)):
             if operand.place is not None and operand.place.object.space is Space.SHARED:
-                self.not_followed(
-                    node, f"`{name}` is given shared memory and its definition was not read"
-                )
+                self._given_shared(name, node)
             else:
                 values.append(self._value(operand))
         return values

@@ -110,6 +110,12 @@ def layout_of(value: Value) -> cute.Layout | Swizzled | None:
     return held if isinstance(held, cute.Layout | Swizzled) else None
 
 
+def tensor_of(value: Value) -> Tensor | None:
+    """The shared tensor that a value is; None for others."""
+    held = value.payload if isinstance(value, Cute) else None
+    return held if isinstance(held, Tensor) else None
+
+
 def plain_layout(value: Value) -> cute.Layout | None:
     """The same without the swizzle, which sizes do not depend on."""
     found = layout_of(value)

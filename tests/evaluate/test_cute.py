@@ -195,3 +195,36 @@ def test_swizzles_that_depend_on_something_are_silent(line, smemlint, tmp_path):
 def test_a_constant_is_a_number(smemlint, tmp_path):
     text = HEAD + "constexpr int kShift = 2;\nusing A = cute::Swizzle<3, 0, kShift>;\n"
     assert "k.cu:4:17" in findings(text, smemlint, tmp_path, "SML201")
+
+
+def test_what_becomes_of_a_tensor_elsewhere_is_said():
+    text = (
+        HEAD
+        + """
+template <class Thr>
+__global__ void k(half_t *out, Thr thr) {
+  __shared__ half_t smem[512];
+  auto s = make_tensor(make_smem_ptr(smem), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  auto mine = thr.get_slice(threadIdx.x).partition_S(s);
+  copy(thr, s, out);
+  auto tile = local_tile(s, make_shape(_8{}, _8{}), make_coord(0, threadIdx.x / 8));
+}
+"""
+    )
+    notes = [n for k in facts_of(text).kernels for n in k.not_analysed]
+    assert [n.span.line for n in notes if "is given shared memory" in n.reason] == [8, 9, 10]
+
+
+def test_the_atoms_of_wgmma_are_those_of_the_headers():
+    from smemlint.evaluate.cute_values import mma_atom
+
+    bits = {"INTER": (0, 16), "SW32": (1, 32), "SW64": (2, 64), "SW128": (3, 128)}
+    for mode, (b, span) in bits.items():
+        for size in (1, 2, 4):
+            k, mn = (mma_atom(f"Layout_{m}_{mode}_Atom", size) for m in ("K", "MN"))
+            assert str(k) == f"Swizzle<{b},4,3> o (8,{span // size}):({span // size},1)"
+            assert str(mn) == f"Swizzle<{b},4,3> o ({span // size},8):(1,{span // size})"
+            assert k.units == mn.units == "bytes"
+    wide = mma_atom("Layout_MN_SW128_32B_Atom", 4)
+    assert str(wide) == "Swizzle<2,5,2> o (32,4):(1,32)"
+    assert mma_atom("Layout_K_SW256_Atom", 2) is None
