@@ -155,6 +155,8 @@ def f(n, dtype):
     return cute.make_swizzle(bits, 2, shift)
 """
     assert written(text, tmp_path) == ()
+    (note,) = written(text, tmp_path, is_check=True)
+    assert (note.code, note.span.line, note.span.column) == ("SML901", 8, 12)
 
 
 def test_helpers_are_followed_with_the_types_of_their_calls(tmp_path):

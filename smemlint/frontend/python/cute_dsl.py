@@ -84,6 +84,13 @@ class _File:
         for use in self._library.uses:
             key = (use.span, use.swizzle, use.units, use.element_bytes, use.shape, use.stride)
             seen.setdefault(key, use)
+        known = {use.span for use in seen.values()}
+        said = "the numbers of this swizzle are not known"
+        self._notes += (
+            NotAnalysed(span, kernel, said)
+            for span, kernel in self._library.open.items()
+            if span not in known
+        )
         return Facts((), tuple(self._notes), tuple(seen.values()))
 
     def _concerned(self) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:

@@ -71,6 +71,7 @@ class CuteLibrary:
         kernel: the function that is followed.
         assumptions: what holds for all uses that are found.
         loops: see `follow.Library`.
+        open: places of swizzles with numbers that are not known, and the function around each.
     """
 
     span_of: Callable[[ast.AST], Span]
@@ -80,6 +81,7 @@ class CuteLibrary:
     kernel: str = ""
     assumptions: tuple[str, ...] = ()
     loops: int = 0
+    open: dict[Span, str] = field(default_factory=dict)
 
     # ---- what the follower asks
 
@@ -153,6 +155,7 @@ class CuteLibrary:
     def _swizzle(self, given: _Given, node: ast.Call) -> Value:
         numbers = [given.get(i, name) for i, name in enumerate("bms")]
         if not all(type(n) is int for n in numbers):
+            self.open.setdefault(self.span_of(node), self.kernel)
             return UNKNOWN
         triple = (numbers[0], numbers[1], numbers[2])
         spelled = " ".join(self.text_of(node).split())
