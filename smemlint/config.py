@@ -25,7 +25,7 @@ class KernelSettings:
         block: its block shape.
         template: values of template parameters, as C++ spells them.
         swizzle: declared swizzles by array, e.g. `3,4,3 bytes`.
-        assume: what holds for its arguments, e.g. `K % 8 == 0`.
+        assume: what holds for its arguments, e.g. `K % 8 == 0`; not evaluated, which is said.
     """
 
     block: Block | None = None

@@ -186,8 +186,8 @@ def _read(pragma: Pragma, rest: str) -> Pragma:
         problem = f"`{name}` names no rule: write {name}[bank-conflict]"
     if name == "launch" and "block" not in values and not arguments and not problem:
         problem = "`launch` names no block: write launch(block=(32, 8))"
-    if name == "assume" and not arguments and not problem:
-        problem = "`assume` says nothing: write assume(K % 8 == 0)"
+    if name == "assume" and not problem:
+        problem = "`assume` is not evaluated in this version: it changes nothing"
     if name == "swizzle" and not problem:
         problem = _swizzle_problem(arguments, reason)
     return replace(

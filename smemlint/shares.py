@@ -88,6 +88,9 @@ class Evaluator:
             facts = Facts(not_analysed=(*facts.not_analysed, note))
             journal = Journal(dict.fromkeys(s.path for s in self._sources))
             findings = judged(facts, self._configuration.for_file, self._crashes.append)
+        project = self._projects.get(id(settings))
+        if project is not None and project.has_run_out:
+            self._projects[id(settings)] = project.renewed()
         if self._crashes:
             notes = Facts(not_analysed=tuple(self._crashes))
             findings += judged(notes, self._configuration.for_file)

@@ -224,3 +224,11 @@ def test_strict_and_min_certainty(smemlint, tmp_path):
     write(tmp_path, a_cu=KERNEL)
     assert smemlint("check", "--min-certainty", "assumed", ".")[0] == 1
     assert smemlint("check", "--min-certainty", "proved", ".")[0] == 0
+
+
+def test_assumptions_are_said_to_be_unused(smemlint, tmp_path):
+    write(tmp_path, a_cu="// smemlint: assume(K % 8 == 0)\n" + KERNEL)
+    write(tmp_path, smemlint_toml='[kernels.k]\nassume = ["K % 8 == 0"]\n')
+    _, out, err = smemlint("check", "--output-format", "concise", ".")
+    assert "a.cu:1:1: SML903 note: `assume` is not evaluated in this version" in out
+    assert "warning: `assume` of kernel `k` is not evaluated in this version" in err

@@ -93,8 +93,17 @@ class Project:
         self._seen: set[tuple[Span, object, object]] = set()
         self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
         self._stopped: list[NotAnalysed] = []
+        self.has_run_out = False
         self.journal = Journal()
         self._journals: dict[str, Journal] = {}
+
+    def renewed(self) -> Project:
+        """The same project without what an evaluation that broke off may have left half done."""
+        fresh = Project(tuple(self.sources.values()), self.settings, self._crashed, self._part)
+        fresh._texts, fresh._includes = self._texts, self._includes
+        if "_roots" in self.__dict__:
+            fresh.__dict__["_roots"] = self._roots
+        return fresh
 
     # ---- files
 
@@ -115,8 +124,9 @@ class Project:
                 unit: Unit = self._load(path, ())
                 homes = (self.home(name, path) for name in unit.not_found)
                 folders = tuple(dict.fromkeys(f for f in homes if f))
-                self._units[path] = self._load(path, folders) if folders else unit
+                unit = self._load(path, folders) if folders else unit
                 self._journals[path] = self.journal
+                self._units[path] = unit
             finally:
                 self.journal = outer
         self.journal.add(self._journals[path])
@@ -370,10 +380,14 @@ class Project:
         try:
             yield
         except OutOfTime as spent:
+            self.has_run_out = True
             self._stopped.append(NotAnalysed(span, name, str(spent)))
         except MemoryError:
             self._stopped.append(NotAnalysed(span, name, "evaluation stopped: out of memory"))
         except Exception as error:
+            if self.has_run_out:  # it broke off anywhere, and left things half done
+                self._stopped.append(NotAnalysed(span, name, "evaluation stopped before"))
+                return
             if self._crashed is None:
                 raise
             what = f"internal error: {type(error).__name__}: {error}"
