@@ -84,6 +84,8 @@ class Evaluator:
                 facts, journal = work(root)
                 findings = judged(facts, self._configuration.for_file, self._crashes.append)
         except OutOfTime as spent:
+            if id(settings) in self._projects:
+                self._projects[id(settings)].has_run_out = True
             note = NotAnalysed(Span(root, 1, 1, 1, 1), "", str(spent))
             facts = Facts(not_analysed=(*facts.not_analysed, note))
             journal = Journal(dict.fromkeys(s.path for s in self._sources))
