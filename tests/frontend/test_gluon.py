@@ -136,3 +136,17 @@ def test_endless_work_is_cut():
     )
     (note,) = facts_of(text).not_analysed
     assert (note.kernel, note.reason) == ("k", "its functions take too long to follow")
+
+
+def test_an_allocation_that_is_not_reached_is_said():
+    text = (
+        HEAD
+        + """
+@gluon.aggregate
+class Ring:
+    def make(self):
+        return gl.allocate_shared_memory(gl.float32, [32, 32], self.layout)
+"""
+    )
+    (note,) = facts_of(text).not_analysed
+    assert (note.span.line, note.reason.split(":")[0]) == (8, "an allocation that was not reached")

@@ -52,6 +52,7 @@ class _File:
         self._settings = settings
         self._library = GluonLibrary(text.span, text.segment)
         self._notes: list[NotAnalysed] = []
+        self._is_amd = False
 
     def facts(self) -> Facts:
         """The facts of all kernels that hold shared memory."""
@@ -63,6 +64,7 @@ class _File:
             for arguments in parametrized(host.node, lambda e: follower.value(e, (scope,))):
                 follower.steps = 0
                 self._guarded(host.node.name, partial(follower.call, host, (), arguments))
+        self._library.reached.clear()  # by hosts: no kernel is followed yet
         found = []
         layouts = []
         nested = {la.function.node: la.function for la in follower.launches}
@@ -72,7 +74,22 @@ class _File:
             if made is not None:
                 found.append(made)
                 layouts += self._library.layouts
+        self._notes += self._unreached()
         return Facts(tuple(found), tuple(self._notes), tuple(layouts))
+
+    def _unreached(self) -> list[NotAnalysed]:
+        """Allocations that no kernel was followed to; none of files for AMD."""
+        if self._is_amd or ".amd" in self._text.text:
+            return []
+        why = "an allocation that was not reached: in a class, or called from elsewhere"
+        calls = (n for n in ast.walk(self._text.tree) if isinstance(n, ast.Call))
+        return [
+            NotAnalysed(self._text.span(call), "", why)
+            for call in calls
+            if getattr(call.func, "attr", "") == "allocate_shared_memory"
+            and "mbarrier" not in ast.unparse(call).lower()
+            and self._text.span(call) not in self._library.reached
+        ]
 
     def _functions(
         self, follower: Follower, scope: dict[str, Value]
@@ -101,6 +118,7 @@ class _File:
         library.has_amd, library.kernel = False, node.name
         follower = Follower(library, KERNEL_MARKS)
         self._guarded(node.name, lambda: follower.call(run.function, (), run.arguments))
+        self._is_amd |= library.has_amd
         if library.has_amd or not library.seen:
             library.layouts = [] if library.has_amd else library.layouts
             return None

@@ -158,6 +158,7 @@ class GluonLibrary:
     Attributes:
         span_of: the place of a node.
         text_of: its text.
+        reached: places of all allocations that were followed, by any kernel.
     """
 
     span_of: Callable[[ast.AST], Span]
@@ -167,6 +168,7 @@ class GluonLibrary:
     layouts: list[LayoutUse] = field(default_factory=list)
     has_amd: bool = False
     kernel: str = ""
+    reached: set[Span] = field(default_factory=set)
     _is_paused: bool = False
     _known_arrays: dict[object, SharedArray] = field(default_factory=dict)
 
@@ -234,6 +236,7 @@ class GluonLibrary:
         return Written(layout, self.span_of(node), spelled, family, problem)
 
     def _allocate(self, given: _Given, node: ast.Call) -> Value:
+        self.reached.add(self.span_of(node))
         dtype, shape = given.get(0, "element_ty"), given.shape(1, "shape")
         written, value = given.get(2, "layout"), given.get(3, "value", None)
         if isinstance(written, Symbol | Unknown) and _is_barrier(node):
