@@ -24,7 +24,6 @@ DIRECTION = {
 }
 TOLERANCE, CONFLICT = 0.05, 1.05
 
-FRAGMENT = "where the lanes of a wmma fragment lie is not modelled"
 REWRITTEN = "LLVM computes the index of `even` from that of `data`, whose pitch is 33"
 NOT_FULL = "a run-time loop stays rolled: LLVM moves its pointer, which costs alignment"
 KNOWN_GAPS = {
@@ -40,12 +39,6 @@ KNOWN_GAPS = {
     ("tiled_gemm.cu", 73): NOT_FULL,
     ("vector_members.cu", 20): "one member of the float4 is used: a 32-bit load is left",
     ("vector_members.cu", 21): "two members of the float4 are used: two 32-bit loads are left",
-    ("wmma.cu", 20): FRAGMENT,
-    ("wmma.cu", 21): FRAGMENT,
-    ("wmma.cu", 23): FRAGMENT,
-    ("wmma.cu", 40): FRAGMENT,
-    ("wmma.cu", 41): FRAGMENT,
-    ("wmma.cu", 44): FRAGMENT,
 }
 """Lines whose figure differs from the counters', and why. Remove an entry when it is learnt."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pycparser import c_ast
 
-from smemlint.evaluate import ptx, python_semantics
+from smemlint.evaluate import ptx, python_semantics, wmma
 from smemlint.evaluate.ctypes import (
     FLOAT,
     HALF,
@@ -337,6 +337,34 @@ def _copy_async(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall)
     return number(0)
 
 
+def _memcpy_async(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+    """`memcpy_async([group,] dst, src, size[, pipeline])`: counted, without a verdict."""
+    values = m.values(node)
+    if not values or isinstance(values[0], Pointer):
+        target, rest = values[:1], values[2:]
+    else:
+        target, rest = values[1:2], values[3:]
+    if not target or not isinstance(target[0], Pointer):
+        return number(0)
+    pointer = target[0]
+    if pointer.object.space is Space.SHARED:
+        bytes_ = rest[0].constant if rest and isinstance(rest[0], Int) else None
+        width = next((w for w in (16, 8, 4) if bytes_ and bytes_ % w == 0), 4)
+        is_shared_out = target != values[:1]
+        why = Unknown("a group shares out the bytes of the copy")
+        offset = why if is_shared_out else pointer.offset
+        m.emit(AccessKind.ASYNC_COPY, pointer.object, offset, width, node)
+    return number(0)
+
+
+def _load_fragment(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+    return wmma.move(m, node, is_store=False)
+
+
+def _store_fragment(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+    return wmma.move(m, node, is_store=True)
+
+
 def _static_assert(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     return number(0)
 
@@ -376,6 +404,9 @@ _TABLE: dict[str, Handler] = {
     "__pipeline_memcpy_async": _copy_async,
     "__static_assert": _static_assert,
     "asm": _assembly,
+    "memcpy_async": _memcpy_async,
+    "load_matrix_sync": _load_fragment,
+    "store_matrix_sync": _store_fragment,
     **python_semantics.TABLE,
 }  # fmt: skip
 _RESERVED = frozenset(n for n in _TABLE if n.startswith(("__", "atomic")) or n == "asm")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,6 +37,7 @@ _MAX_INSTANCES = 24
 _MAX_STEPS = 30_000
 """Statements after which no further instance of a kernel is evaluated."""
 _MOST_FOLDERS_UP = 3
+_MAX_RECURSION = 6000
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
 
@@ -310,7 +312,7 @@ class Project:
         kernels: list[KernelFacts] = []
         notes: list[NotAnalysed] = []
         layouts: list[LayoutUse] = []
-        with self._guarded(path):
+        with _deep_recursion(), self._guarded(path):
             if path in self._roots:
                 self._evaluate_unit(self.unit(path), kernels, notes)
         layouts += (use for kernel in kernels for use in kernel.layouts)
@@ -400,6 +402,17 @@ class Project:
         if self._part is not None and function.name not in self._part.kernels:
             return False
         return touches_shared(function, unit)
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Lets inlined calls nest: one of the language is some forty of the interpreter."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _MAX_RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def mention_of(words: Iterable[str]) -> re.Pattern[str]:

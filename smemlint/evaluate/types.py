@@ -51,6 +51,7 @@ class Types(Machine):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._resolving: set[int] = set()
+        self._keyed: list[Scope] = []
         self._aliases: dict[tuple[int, str], CType] = {}
 
     # ---- types
@@ -183,6 +184,7 @@ class Types(Machine):
             scope = self.template_scope(declaration.template, arguments)
             key = (id(declaration), _scope_text(scope))
             if key not in self._aliases:
+                self._keyed.append(scope)
                 self._resolving.add(id(declaration))
                 self.frames.append(Frame(f"alias {name}", [scope]))
                 try:
@@ -210,6 +212,7 @@ class Types(Machine):
         if key in self.types:
             return self.types[key]
         self.types[key] = RecordType(record.name, (), 1, 1)  # ends recursion
+        self._keyed.append(scope)  # what the key names lives on, so no other takes its identity
         tree = record.parse()
         self.frames.append(Frame(f"struct {record.name}", [scope]))
         try:
@@ -365,11 +368,15 @@ class Types(Machine):
         """A variable of the unit; of several declarations the one with a value."""
         found: Binding | None = None
         for declaration in self.unit.declarations.get(name, ()):
-            if declaration.kind != "variable":
-                continue
+            if declaration.kind != "variable" or id(declaration) in self._resolving:
+                continue  # `A::n` in what defines `n` is another one
             node = declaration.parse()
             if isinstance(node, c_ast.Decl) and (found is None or node.init is not None):
-                found = self._global_variable(declaration, node)
+                self._resolving.add(id(declaration))
+                try:
+                    found = self._global_variable(declaration, node)
+                finally:
+                    self._resolving.discard(id(declaration))
                 if node.init is not None:
                     break
         return found
@@ -495,7 +502,21 @@ def _best_record(records: object, arguments: tuple[str, ...]) -> Record | None:
 
 
 def _scope_text(scope: Scope) -> str:
-    return ",".join(f"{k}={v!r}" for k, v in scope.items())
+    return ",".join(f"{k}={_binding_text(v)}" for k, v in scope.items())
+
+
+def _binding_text(binding: Binding) -> str:
+    """A text that tells bindings apart; a record goes by its identity: each is made once."""
+    match binding:
+        case RecordType():
+            return f"{binding.name}#{id(binding):x}"
+        case PointerType():
+            return f"{_binding_text(binding.target)}{'&' if binding.is_reference else '*'}"
+        case ArrayType():
+            return f"{_binding_text(binding.element)}[{binding.count}]"
+        case Aggregate() | Pointer() | Lazy() | Callable() | Variable():
+            return f"{type(binding).__name__}#{id(binding):x}"
+    return repr(binding)
 
 
 def _struct_alignment(tree: c_ast.Node | None) -> int:
