@@ -43,6 +43,7 @@ PRODUCERS = (
     Producer("cute_dsl", ("make_swizzle(",)),
     Producer("triton", ("triton.language", "import triton")),
     Producer("jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
+    Producer("cupy", ("RawKernel(", "RawModule(", "ElementwiseKernel(", "ReductionKernel(")),
 )
 
 
