@@ -228,3 +228,18 @@ def test_the_atoms_of_wgmma_are_those_of_the_headers():
     wide = mma_atom("Layout_MN_SW128_32B_Atom", 4)
     assert str(wide) == "Swizzle<2,5,2> o (32,4):(1,32)"
     assert mma_atom("Layout_K_SW256_Atom", 2) is None
+
+
+def test_a_constant_that_takes_the_value_of_its_namesake_does_not_recurse():
+    text = """
+namespace lib { constexpr int N = 32; }
+constexpr int N = lib::N;
+namespace own { constexpr int N = ::N; }
+__global__ void k(float *out) {
+  __shared__ float s[own::N][own::N];
+  out[threadIdx.x] = s[threadIdx.x][0];
+}
+void launch(float *o) { k<<<1, 32>>>(o); }
+"""
+    (access,) = accesses_of(text)
+    assert access.array is not None
