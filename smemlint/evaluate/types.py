@@ -157,6 +157,10 @@ class Types(Machine):
             if last not in ("array",) and self.unit.records.get(last):
                 return None
             return lay_out(name, [("", ArrayType(element, n), 0)])
+        if last == "complex" and len(arguments) == 1:  # of thrust and cuda::std, aligned whole
+            part = self.type_argument(arguments[0])
+            if isinstance(part, FloatType):
+                return lay_out(name, [("", ArrayType(part, 2), 0)], align=2 * part.size)
         if last in ("conditional_t",) and len(arguments) == 3:
             chosen = self.value_argument(arguments[0])
             if isinstance(chosen, Int) and chosen.constant is not None:

@@ -1,31 +1,156 @@
-"""CUDA text in CuPy's calls: what is not read is said where it stands."""
+"""CUDA text in CuPy's calls: evaluated as its launches have it; what is not read is said."""
 
 from __future__ import annotations
+
+import textwrap
 
 import pytest
 
 from smemlint.config import Settings
 from smemlint.engine import analyze
+from smemlint.frontend.python.origins import Place, literal
 from smemlint.source import Source
 
 _SHARED = "'__global__ void f() { __shared__ float s[32]; }'"
+_KERNEL = """extern "C" __global__ void k(float* o) {
+    __shared__ float s[1024];
+    s[threadIdx.x * STEP] = 1;
+    o[0] = 0;
+}
+"""
+
+
+def _facts(text: str, path: str = "k.py"):
+    facts, crashed = analyze([Source(path, text)], Settings())
+    assert not crashed
+    return facts
 
 
 def _notes(text: str) -> list[tuple[int, int, str]]:
-    facts, crashed = analyze([Source("k.py", text)], Settings())
-    assert not crashed
-    return [(n.span.line, n.span.column, n.reason) for n in facts.not_analysed]
+    return [(n.span.line, n.span.column, n.reason) for n in _facts(text).not_analysed]
 
 
-def test_texts_with_shared_memory_are_said_at_their_call() -> None:
-    text = f"import cupy as cp\nk = cp.RawKernel({_SHARED}, 'f')\n  \n"
-    assert _notes(text) == [(2, 5, "the CUDA text of `RawKernel` is not read yet")]
+def _stores(text: str, path: str = "k.py"):
+    """Line, column, ways and block of each access."""
+    return [
+        (a.span.line, a.span.column, a.ways, a.instance.block)
+        for kernel in _facts(text, path).kernels
+        for a in kernel.accesses
+    ]
+
+
+def _program(code: str, launch: str = "k((1,), (32,), (o,))", options: str = "()") -> str:
+    return (
+        f"import cupy as cp\nk = cp.RawKernel({code}, 'k', {options})\ndef run(o):\n    {launch}\n"
+    )
+
+
+STEP_2 = _KERNEL.replace("STEP", "2")
+
+
+def test_a_literal_is_evaluated_at_its_place_and_launch() -> None:
+    text = _program(f"r'''{STEP_2}'''", "k((1,), (16, 4), (o,))")
+    assert _stores(text) == [(4, 5, 1.0, (16, 4, 1))]  # 16 lanes a row: x * 2 covers 16 banks twice
+    assert _stores(_program(f"'''{STEP_2}'''")) == [(4, 5, 2.0, (32, 1, 1))]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"'''{_KERNEL}'''.replace('STEP', '2')",
+        f"'''{_KERNEL}'''.replace('STEP', str(1 + 1))",
+        "'''" + _KERNEL.replace("STEP", "%d").replace("%d]", "2]") + "''' % 2",
+        "'''"
+        + _KERNEL.replace("{", "{{").replace("}", "}}").replace("STEP", "{}")
+        + "'''.format(2)",
+        "f'''" + _KERNEL.replace("{", "{{").replace("}", "}}").replace("STEP", "{1 + 1}") + "'''",
+    ],
+    ids=["replace", "str", "percent", "format", "f-string"],
+)
+def test_texts_that_are_put_together_keep_their_places(code: str) -> None:
+    assert _stores(_program(code)) == [(4, 5, 2.0, (32, 1, 1))]
+
+
+def test_macros_come_from_options_and_constants_from_the_module() -> None:
+    assert _stores(_program(f"'''{_KERNEL}'''", options="('-DSTEP=8',)")) == [
+        (4, 5, 8.0, (32, 1, 1))
+    ]
+    text = f"N = 4\nCODE = '''{_KERNEL}'''\nimport cupy\nK = cupy.RawKernel('#define STEP ' + str(N) + '\\n' + CODE, 'k')\nK((1,), (N * 8,), ())\n"
+    assert _stores(text) == [(4, 5, 4.0, (32, 1, 1))]
+
+
+def test_implicit_concatenation_escapes_and_wide_characters_keep_columns() -> None:
+    code = "('extern \"C\" __global__ void k(float* o) {\\n'\n  ' /* é */ __shared__ float s[64];'\n  '\\ts[threadIdx.x * 2] = 1; }')"
+    assert _stores(_program(code)) == [(4, 6, 2.0, (32, 1, 1))]
+
+
+def test_each_way_of_an_open_condition_launches_and_names_stand_for_calls() -> None:
+    text = textwrap.dedent(
+        """
+        import cupy
+        CODE = '''
+        template<typename T, int M> __global__ void k(T* o) {
+            __shared__ T s[M][M];
+            s[threadIdx.x][threadIdx.y] = 1;
+        }
+        '''
+        def module():
+            return cupy.RawModule(code=CODE, name_expressions=['k<float, 32>', 'k<double, 16>'])
+        class Filter:
+            def run(self, o, n, name):
+                if n < 8:
+                    block = (32, 32)
+                else:
+                    block = (16, 16)
+                module().get_function(name)((1,), block, (o,))
+        """
+    )
+    found = {
+        (a.instance.title, a.instance.block, a.ways)
+        for kernel in _facts(text).kernels
+        for a in kernel.accesses
+    }
+    assert found == {
+        ("k<float, 32>", (32, 32, 1), 32.0),
+        ("k<float, 32>", (16, 16, 1), 16.0),
+        ("k<double, 16>", (32, 32, 1), 16.0),
+        ("k<double, 16>", (16, 16, 1), 16.0),
+    }
+
+
+def test_files_beside_are_read_and_findings_stand_in_them(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.cu").write_text(_KERNEL)
+    (tmp_path / "helper.py").write_text(
+        "def read(path, params):\n    with open(path) as f:\n        code = f.read()\n"
+        "    for k, v in params.items():\n        code = '#define ' + k + ' ' + str(v) + '\\n' + code\n"
+        "    return code\n"
+    )
+    text = (
+        "import os\nimport cupy\nfrom helper import read\n"
+        "FILE = os.path.join(os.path.dirname(__file__), 'k.cu')\n"
+        "def run(o, step=16):\n    k = cupy.RawKernel(read(FILE, {'STEP': step}), 'k')\n    k((1,), (32,), (o,))\n"
+    )
+    (tmp_path / "main.py").write_text(text)
+    facts = _facts(text, "main.py")
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    assert (access.span.path, access.span.line, access.ways) == ("k.cu", 3, 16.0)
+    assert "launch at main.py:7" in access.instance.origin
+
+
+def test_findings_in_texts_are_suppressed_in_them(smemlint, tmp_path) -> None:
+    marked = STEP_2.replace("= 1;", "= 1;  // smemlint: ignore[bank-conflict] once")
+    (tmp_path / "a.py").write_text(_program(f"'''{STEP_2}'''"))
+    (tmp_path / "b.py").write_text(_program(f"'''{marked}'''"))
+    assert smemlint("check", "a.py")[0] == 1
+    assert smemlint("check", "b.py")[0] == 0
 
 
 @pytest.mark.parametrize("argument", ["code=TEXT", "TEXT", "path='a.cubin'", "f'{TEXT}'"])
-def test_texts_that_are_no_literals_may_use_it(argument: str) -> None:
+def test_texts_that_are_not_followed_are_said(argument: str) -> None:
     found = _notes(f"m = cupy.RawModule({argument})\n")
-    assert found == [(1, 5, "the CUDA text of `RawModule` is not read yet")]
+    said = "the CUDA text of `RawModule` is put together in a way that is not followed"
+    assert found == [(1, 5, said)]
 
 
 @pytest.mark.parametrize(
@@ -45,4 +170,29 @@ def test_preambles_with_it_are_said() -> None:
     text = (
         f"k = cp.ReductionKernel('T x', 'T y', 'x', 'a+b', 'y=a', '0', 'n', preamble={_SHARED})\n"
     )
-    assert _notes(text) == [(1, 5, "the CUDA text of `ReductionKernel` is not read yet")]
+    assert _notes(text) == [(1, 5, "the CUDA text of `ReductionKernel` is not read")]
+
+
+@pytest.mark.parametrize(
+    "text", ["import cupy.RawKernel(\n", "print 'RawKernel('\n", "x = (" * 400]
+)
+def test_what_is_no_python_is_said(text: str) -> None:
+    (note,) = _facts(text + "# RawKernel(").not_analysed
+    assert note.reason.startswith("not Python")
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (r"'a\n\x41\u00e9\101\'' 'b'", "a\nA\u00e9A'b"),
+        ("r'a\\n' \"b\"", "a\\nb"),
+        ("'''a\n b'''", "a\n b"),
+        ("('a' # no\n 'b')", "ab"),
+        ("'a\\\nb'", "ab"),
+    ],
+)
+def test_literals_are_read_as_python_reads_them(written: str, text: str) -> None:
+    made = literal(written, Place("p", 1, 1))
+    assert made == text
+    assert len(made.places) == len(text)
+    assert made.places[-1] is not None

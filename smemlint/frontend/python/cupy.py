@@ -1,11 +1,21 @@
-"""CUDA text in CuPy's calls: it is not read yet, and that is said."""
+"""CuPy's `RawKernel` and `RawModule`: their CUDA text is evaluated as their launches have it.
+
+What makes a text that cannot be followed, and the preambles of element-wise and reduction kernels,
+are said to be not analysed where they may use shared memory.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.frontend.python.abstract import Function, Value
+from smemlint.frontend.python.cupy_library import CupyFollower, CupyLibrary, RawText
+from smemlint.frontend.python.embedded import Embedded
+from smemlint.frontend.python.follow import OverBudget
 from smemlint.frontend.python.text import NotPython, PythonText
 
 if TYPE_CHECKING:
@@ -18,18 +28,87 @@ _SHARED = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
-    """A notice at every call whose CUDA text uses shared memory, or may: it is no literal."""
+    """The facts of all texts of a file; a notice at every call whose text is not followed."""
     try:
         text = PythonText.of(source)
     except NotPython as problem:
         where = Span(source.path, 1, 1, 1, 1)
         return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
-    notes = (
-        NotAnalysed(text.span(call), "", f"the CUDA text of `{_name(call)}` is not read yet")
-        for call in ast.walk(text.tree)
-        if isinstance(call, ast.Call) and _may_use_shared(call)
-    )
-    return Facts(not_analysed=tuple(sorted(notes, key=lambda n: (n.span.line, n.span.column))))
+    return _File(text, settings).facts()
+
+
+class _File:
+    """One file: its statements, then each of its functions, are followed for texts and launches."""
+
+    def __init__(self, text: PythonText, settings: Settings) -> None:
+        self._text = text
+        self._settings = settings
+        self._library = CupyLibrary(text)
+        self._notes: list[NotAnalysed] = []
+
+    def facts(self) -> Facts:
+        """Of all texts."""
+        self._follow()
+        raws = list(self._library.raws.values())
+        parts = [e.facts(self._settings) for e in map(self._embedded, raws) if e is not None]
+        read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
+        self._notes += (
+            NotAnalysed(self._text.span(call), "", _reason(call))
+            for call in ast.walk(self._text.tree)
+            if isinstance(call, ast.Call)
+            and (call.lineno, call.col_offset) not in read
+            and _may_use_shared(call)
+        )
+        notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
+        return Facts.together([*parts, Facts(not_analysed=tuple(notes))])
+
+    def _follow(self) -> None:
+        follower = CupyFollower(self._library, self._text)
+        scope: dict[str, Value] = {"__file__": self._text.path}
+        self._guarded(follower, partial(follower.run, self._text.tree.body, (scope,)))
+        held = [f for f in scope.values() if isinstance(f, Function)]
+        for node in self._text.tree.body:
+            if isinstance(node, ast.ClassDef):
+                methods = (m for m in node.body if isinstance(m, ast.FunctionDef))
+                held += (Function(m, (scope,), False) for m in methods)
+        for function in held:
+            self._guarded(follower, partial(follower.call, function, (), {}))
+
+    def _guarded(self, follower: CupyFollower, action: Callable[[], object]) -> None:
+        follower.steps = 0
+        try:
+            action()
+        except (OverBudget, RecursionError):
+            where = Span(self._text.path, 1, 1, 1, 1)
+            self._notes.append(NotAnalysed(where, "", "its functions take too long to follow"))
+
+    def _embedded(self, raw: RawText) -> Embedded | None:
+        """The text as a unit; None where it is not known or has no shared memory."""
+        if raw.text is None or not any(mark in raw.text for mark in _SHARED):
+            return None
+        span = self._text.span(raw.node)
+        number = list(self._library.raws.values()).index(raw)
+        name = f"{self._text.path}#{span.line}.{number}.cu"
+        calls = list(dict.fromkeys(raw.calls))
+        return Embedded(raw.text, span, name, _defines(raw.options), calls)
+
+
+def _defines(options: tuple[str, ...]) -> dict[str, str]:
+    """Macros of compiler options: `-DNAME=VALUE`, `--define-macro=NAME`."""
+    found = {}
+    for option in options:
+        for prefix in ("--define-macro=", "-D"):
+            if option.startswith(prefix):
+                name, _, value = option.removeprefix(prefix).strip().partition("=")
+                found[name] = value or "1"
+                break
+    return found
+
+
+def _reason(call: ast.Call) -> str:
+    if _name(call) in _SNIPPETS:
+        return f"the CUDA text of `{_name(call)}` is not read"
+    return f"the CUDA text of `{_name(call)}` is put together in a way that is not followed"
 
 
 def _name(call: ast.Call) -> str:
