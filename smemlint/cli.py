@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from smemlint import __version__
-from smemlint.commands import FAILED, analyze, check, config, rule, swizzle
+from smemlint.commands import FAILED, analyze, check, config, lsp, rule, swizzle
 from smemlint.errors import SmemlintError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (check, analyze, rule, config, swizzle)
+COMMANDS = (check, analyze, rule, config, swizzle, lsp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

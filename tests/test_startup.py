@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-HEAVY = ("numpy", "libcst", "pycparser", "subprocess", "json", "concurrent.futures", "hypothesis")
+HEAVY = (
+    "numpy",
+    "libcst",
+    "pycparser",
+    "subprocess",
+    "json",
+    "concurrent.futures",
+    "hypothesis",
+    "pygls",
+)
 
 
 def imported(*arguments: str, stdin: str = "") -> set[str]:
@@ -25,7 +34,9 @@ def imported(*arguments: str, stdin: str = "") -> set[str]:
     return set(done.stdout.rsplit("LOADED", 1)[1].split())
 
 
-@pytest.mark.parametrize("arguments", [("--version",), ("rule", "--help"), ("check", "--help")])
+@pytest.mark.parametrize(
+    "arguments", [("--version",), ("rule", "--help"), ("check", "--help"), ("lsp", "--help")]
+)
 def test_help_loads_nothing_heavy(arguments):
     assert imported(*arguments) == set()
 

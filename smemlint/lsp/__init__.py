@@ -1,0 +1,1 @@
+"""The language server: diagnostics, fixes, hovers and hints in an editor, while one types."""

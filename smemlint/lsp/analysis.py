@@ -1,0 +1,159 @@
+"""What is known of one open document, seen together with the files of its folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from smemlint.engine import concluded, judged, may_use_shared, problems
+from smemlint.facts import Facts
+from smemlint.files import SUFFIXES, matches
+from smemlint.frontend.python import is_python, may_hold_kernels
+from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from smemlint.config import Configuration
+    from smemlint.facts import Access
+    from smemlint.finding import Finding
+    from smemlint.shares import Share
+
+_SUFFIXES = tuple(SUFFIXES)
+_MOST_NEIGHBOURS = 500
+"""Files of a folder that are looked at; the first ones by name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """What was found in one document.
+
+    Attributes:
+        path: of the document.
+        findings: that are shown, in order of place.
+        accesses: to shared memory, of all kernel instances.
+        text_of: the text of a file that spans lie in.
+    """
+
+    path: str
+    findings: tuple[Finding, ...]
+    accesses: tuple[Access, ...]
+    text_of: Callable[[str], str]
+
+
+class Folders:
+    """The files beside documents, read again only when they changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, int], Source]] = {}
+
+    def sources(self, path: str, opened: Mapping[str, Source]) -> list[Source]:
+        """The document and the files of its folder in order; open ones as the editor has them."""
+        folder = path.rpartition("/")[0]
+        found = {path: opened[path]}
+        try:
+            with os.scandir(folder or ".") as entries:
+                files = [e for e in entries if e.name.endswith(_SUFFIXES)]
+        except OSError:
+            files = []  # a document that was never saved
+        for entry in sorted(files, key=lambda e: e.name)[:_MOST_NEIGHBOURS]:
+            beside = f"{folder.rstrip('/')}/{entry.name}" if folder else entry.name
+            source = opened.get(beside) or self._read(beside, entry)
+            if source is not None:
+                found[beside] = source
+        return [found[name] for name in sorted(found)]
+
+    def _read(self, path: str, entry: os.DirEntry[str]) -> Source | None:
+        try:
+            if not entry.is_file():
+                return None
+            status = entry.stat()
+        except OSError:
+            return None
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = self._known.get(path)
+        if known is None or known[0] != stamp:
+            known = self._known[path] = (stamp, Source(path))
+        return known[1]
+
+
+def analyses(
+    path: str, sources: Sequence[Source], configuration: Configuration
+) -> Iterator[Analysis]:
+    """What is known of a document: first at once, then with what repairs its findings.
+
+    Args:
+        path: of the document.
+        sources: it and the files that may launch its kernels.
+        configuration: read anew for each analysis, so that a changed file counts.
+
+    Raises:
+        SmemlintError: the configuration cannot be used.
+    """
+    from smemlint.shares import Fixer
+
+    texts = {s.path: s for s in sources}
+
+    def text_of(name: str) -> str:
+        if name not in texts:
+            texts[name] = Source(name)  # a header from elsewhere
+        return texts[name].text
+
+    settings = configuration.for_file(path)
+    if any((settings.select, settings.ignore, settings.extend_select, settings.extend_ignore)):
+        from smemlint.selection import require_known_rules
+
+        require_known_rules(settings)
+    if matches(path, (*settings.exclude, *settings.extend_exclude), settings.root):
+        yield Analysis(path, (), (), text_of)
+        return
+    whole, said = _evaluated(path, sources, configuration)
+
+    def analysis(findings: Sequence[Finding]) -> Analysis:
+        own = [f for f in (*findings, *said) if f.span.path == path]
+        marked = [path] if "smemlint:" in text_of(path) else []
+        shown, _ = concluded(own, marked, text_of, configuration.for_file)
+        accesses = (a for k in whole.facts.kernels for a in k.accesses if a.span.path == path)
+        return Analysis(path, shown, tuple(accesses), text_of)
+
+    yield analysis(whole.findings)
+    indices = [
+        index
+        for index, finding in enumerate(whole.findings)
+        if finding.span.path == path
+        and finding.access is not None
+        and finding.access.array is not None
+    ]
+    if indices:
+        findings = list(whole.findings)
+        fixed = Fixer(whole, sources, configuration)(indices)
+        for index, finding in zip(indices, fixed, strict=True):
+            findings[index] = replace(finding, access=findings[index].access)
+        yield analysis(findings)
+
+
+def _evaluated(
+    path: str, sources: Sequence[Source], configuration: Configuration
+) -> tuple[Share, list[Finding]]:
+    """The share of the units that hold a file, and what the rules say of the file besides."""
+    from smemlint.evaluate.project import Part, Project
+    from smemlint.shares import Evaluator, Share, together
+
+    document = next(s for s in sources if s.path == path)
+    said = list(problems([document]))
+    if not (may_hold_kernels(document) if is_python(document) else may_use_shared([document])):
+        return Share(facts=Facts()), judged(Facts(not_analysed=tuple(said)), configuration.for_file)
+    work = Evaluator(sources, configuration, keep_facts=True)
+    if is_python(document):
+        whole = work(path)
+    else:
+        settings = configuration.for_file(path)
+        cuda = [s for s in sources if not is_python(s)]
+        roots = Project(cuda, settings, part=Part(path, frozenset())).roots()
+        project = work.project(path)
+        roots += [task for task in project.tasks() if task == path]
+        shares = [work(root) for root in dict.fromkeys(roots)]
+        used = {place for share in shares for place in share.journal.swizzles}
+        said += project.idle_swizzles(used)
+        whole = together(shares)
+    return whole, judged(Facts(not_analysed=tuple(said)), configuration.for_file)

@@ -1,0 +1,57 @@
+"""Findings as diagnostics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from smemlint.finding import Severity
+from smemlint.report.words import labelled_notes
+
+if TYPE_CHECKING:
+    from smemlint.finding import Finding
+    from smemlint.lsp.analysis import Analysis
+    from smemlint.lsp.positions import Places
+
+SOURCE = "smemlint"
+_SEVERITIES = {
+    Severity.NOTE: types.DiagnosticSeverity.Information,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+}
+
+
+def diagnostics(analysis: Analysis, places: Places) -> list[types.Diagnostic]:
+    """The findings of a document."""
+    return [diagnostic(finding, places) for finding in analysis.findings]
+
+
+def diagnostic(finding: Finding, places: Places) -> types.Diagnostic:
+    """One finding: its proof and what to write instead are part of the message."""
+    lines = [finding.message]
+    lines += [f"{label}: {note}" for label, note in labelled_notes(finding)]
+    if finding.certainty is not None:
+        lines.append(f"certainty: {finding.certainty}")
+    if finding.help:
+        lines.append(f"help: {finding.help}")
+    return types.Diagnostic(
+        range=places.range(finding.span),
+        message="\n".join(lines),
+        severity=_SEVERITIES[finding.severity],
+        code=finding.code,
+        source=SOURCE,
+        related_information=_related(finding, places),
+    )
+
+
+def _related(finding: Finding, places: Places) -> list[types.DiagnosticRelatedInformation]:
+    """Where the array is declared, and the places that the rule names."""
+    related = dict(finding.related)
+    array = finding.access.array if finding.access is not None else None
+    if array is not None and array.span not in related:
+        related = {array.span: f"`{array.name}` is declared here", **related}
+    return [
+        types.DiagnosticRelatedInformation(places.location(span), said)
+        for span, said in related.items()
+    ]

@@ -1,0 +1,82 @@
+"""What an access costs, where it stands: the hover under the cursor and the hints in the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from smemlint.report.strip import bank_strip
+from smemlint.report.terminal import Terminal
+
+if TYPE_CHECKING:
+    from smemlint.facts import Access, Span
+    from smemlint.lsp.analysis import Analysis
+    from smemlint.lsp.positions import Places
+
+_TERMINAL = Terminal()
+
+
+def hover(
+    analysis: Analysis, places: Places, position: types.Position, *, is_markdown: bool
+) -> types.Hover | None:
+    """The costliest instance of the innermost access under the cursor, with its banks."""
+    place = places.place(analysis.path, position)
+    under = [a for a in analysis.accesses if _holds(a.span, place)]
+    if not under:
+        return None
+    innermost = min((a.span for a in under), key=_size)
+    here = [a for a in under if a.span == innermost]
+    access = max(here, key=lambda a: a.ways)
+    said = "\n".join(_said(access, len(here)))
+    value, kind = said, types.MarkupKind.PlainText
+    if is_markdown:
+        fence = "`" * max(3, said.count("`") + 1)  # linted text must not end the block
+        value, kind = f"{fence}text\n{said}\n{fence}", types.MarkupKind.Markdown
+    return types.Hover(types.MarkupContent(kind, value), places.range(innermost))
+
+
+def hints(analysis: Analysis, places: Places, wanted: types.Range) -> list[types.InlayHint]:
+    """`32-way` behind every access of the range that takes more wavefronts than it must."""
+    costliest: dict[Span, float] = {}
+    for access in analysis.accesses:
+        if access.certainty.is_decided and access.ways > 1:
+            costliest[access.span] = max(access.ways, costliest.get(access.span, 0.0))
+    return [
+        types.InlayHint(
+            places.position(span.path, span.end_line, span.end_column),
+            f"{ways:.3g}-way",
+            padding_left=True,
+        )
+        for span, ways in sorted(costliest.items())
+        if wanted.start.line <= span.end_line - 1 <= wanted.end.line
+    ]
+
+
+def _said(access: Access, instances: int) -> Iterator[str]:
+    kind = str(access.kind).replace("_", " ")
+    name = f" of `{access.array.name}`" if access.array is not None else ""
+    worst = access.worst
+    if worst is None or access.wavefronts is None:
+        yield f"{kind}{name}: {access.certainty}"
+    else:
+        ideal = max(worst.ideal, worst.profiler_ideal)
+        spent = f"{worst.wavefronts} wavefront{'s' if worst.wavefronts != 1 else ''}"
+        yield f"{kind}{name}: {spent}, {ideal} at best ({access.ways:.3g}-way), {access.certainty}"
+        yield bank_strip(access, _TERMINAL)
+    yield _TERMINAL.visible(f"in `{access.instance.title}`")
+    if instances > 1:
+        yield f"the costliest of {instances} evaluations"
+    if access.reason:
+        yield _TERMINAL.visible(access.reason)
+    for assumption in access.assumptions:
+        yield _TERMINAL.visible(f"assumed: {assumption}")
+
+
+def _holds(span: Span, place: tuple[int, int]) -> bool:
+    return (span.line, span.column) <= place < (span.end_line, span.end_column)
+
+
+def _size(span: Span) -> tuple[int, int]:
+    return span.end_line - span.line, span.end_column - span.column

@@ -1,0 +1,288 @@
+"""The server: what the protocol asks for, answered from analyses of open documents."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from lsprotocol import types
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from smemlint import __version__
+from smemlint.commands import CLEAN, FAILED
+from smemlint.config import Configuration
+from smemlint.config_file import FILE_NAMES
+from smemlint.errors import SmemlintError
+from smemlint.files import SUFFIXES
+from smemlint.lsp.actions import Offer
+from smemlint.lsp.analysis import Analysis, Folders, analyses
+from smemlint.lsp.convert import diagnostics
+from smemlint.lsp.documents import Document
+from smemlint.lsp.hover import hints, hover
+from smemlint.lsp.positions import Places
+from smemlint.lsp.settings import overrides
+from smemlint.lsp.worker import Worker
+from smemlint.source import Source
+
+_log = logging.getLogger(__name__)
+_WATCHED = [f"**/{name}" for name in FILE_NAMES] + [f"**/*{suffix}" for suffix in sorted(SUFFIXES)]
+
+
+class Server(LanguageServer):
+    """Documents of one client, and what it configured.
+
+    The whole text is asked for at each change: what counts as a line differs between editors, so
+    that pieces of a text with form feeds end up in the wrong place.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__("smemlint", __version__, types.TextDocumentSyncKind.Full)
+        self.worker = worker
+        self.documents: dict[str, Document] = {}
+        self.is_shut_down = False
+        self._overrides: dict[str, Any] = {}
+        self._folders = Folders()
+        self._said = ""
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Messages that cannot be read are logged: the user did not write them."""
+        _log.error("%s", error)
+
+    # ---- documents
+
+    def open(self, uri: str) -> None:
+        """Begins to watch a document."""
+        path = _path_of(uri)
+        self.documents[uri] = Document(
+            uri,
+            self.worker,
+            lambda: self._analyses(path),
+            lambda analysis: self._publish(uri, diagnostics(analysis, self.places(analysis))),
+            self._complain,
+        )
+        self.documents[uri].changed(0.0)
+
+    def close(self, uri: str) -> None:
+        """Forgets a document."""
+        document = self.documents.pop(uri, None)
+        if document is not None:
+            document.close()
+            self._publish(uri, [])
+
+    def refresh(self) -> None:
+        """Everything may have changed."""
+        for document in self.documents.values():
+            document.changed()
+        workspace = self.client_capabilities.workspace
+        if workspace is None:
+            return
+        if workspace.diagnostics is not None and workspace.diagnostics.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+        if workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+
+    async def known(self, uri: str) -> Analysis | None:
+        """What is known of the newest version of a document."""
+        document = self.documents.get(uri)
+        return await document.current() if document is not None else None
+
+    def places(self, analysis: Analysis) -> Places:
+        """How the client counts positions in the files of an analysis."""
+        open_uris = {_path_of(uri): uri for uri in self.documents}
+
+        def uri_of(path: str) -> str:
+            return open_uris.get(path) or str(uris.from_fs_path(str(Path(path).absolute())))
+
+        encoding = types.PositionEncodingKind(self.workspace.position_encoding or "utf-16")
+        return Places(encoding.value, analysis.text_of, uri_of)
+
+    def versions(self) -> dict[str, int | None] | None:
+        """Versions of open documents for a client that wants them in edits, else None."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace is not None else None
+        if edit is None or not edit.document_changes:
+            return None
+        return {uri: self.workspace.get_text_document(uri).version for uri in self.documents}
+
+    def _analyses(self, path: str) -> Iterator[Analysis]:
+        opened = {}
+        for uri in tuple(self.documents):
+            name = _path_of(uri)
+            opened[name] = Source(name, self.workspace.get_text_document(uri).source)
+        configuration = Configuration(self._overrides)
+        return analyses(path, self._folders.sources(path, opened), configuration)
+
+    def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
+        text_document = self.client_capabilities.text_document
+        if text_document is not None and text_document.diagnostic is not None:
+            return  # it asks
+        version = self.workspace.get_text_document(uri).version if uri in self.documents else None
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri, found, version=version)
+        )
+
+    def _complain(self, error: Exception) -> None:
+        """Says once what is wrong; internal errors only to the log."""
+        said = str(error)
+        _log.error("%s: %s", type(error).__name__, said)
+        if isinstance(error, SmemlintError) and said != self._said:
+            self._said = said
+            message = types.ShowMessageParams(types.MessageType.Error, f"smemlint: {said}")
+            self.window_show_message(message)
+
+    # ---- configuration
+
+    def configure(self, given: Any) -> None:
+        """Takes over the client's settings."""
+        try:
+            self._overrides = overrides(given)
+        except SmemlintError as error:
+            self._complain(error)
+
+    async def ask_for_settings(self) -> None:
+        """Asks a client that can be asked; one that answers nothing keeps what it gave before."""
+        workspace = self.client_capabilities.workspace
+        if workspace is None or not workspace.configuration:
+            return
+        section = types.ConfigurationItem(section="smemlint")
+        answer = await self.workspace_configuration_async(types.ConfigurationParams([section]))
+        if answer and answer[0] is not None:
+            self.configure(answer[0])
+            self.refresh()
+
+    def watch(self) -> None:
+        """Asks a client that can to say when a file of interest changes."""
+        workspace = self.client_capabilities.workspace
+        watching = workspace.did_change_watched_files if workspace is not None else None
+        if watching is None or not watching.dynamic_registration:
+            return
+        options = types.DidChangeWatchedFilesRegistrationOptions(
+            [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
+        )
+        wanted = types.Registration("watch", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+        self.client_register_capability(types.RegistrationParams([wanted]))
+
+
+def _path_of(uri: str) -> str:
+    """The path that `check` would show: from the working directory where the file lies below it."""
+    given = uris.to_fs_path(uri)
+    if given is None:
+        return uri.partition(":")[2].rpartition("/")[2] or uri  # a document without a file
+    path = Path(given)
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
+
+
+def make_server(worker: Worker) -> Server:
+    """A server with all its features, which does not talk yet."""
+    server = Server(worker)
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(params: types.InitializedParams) -> None:
+        server.watch()
+        await server.ask_for_settings()
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.configure(params.initialization_options)
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(params: None) -> None:
+        server.is_shut_down = True
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    async def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        server.open(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    async def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        document = server.documents.get(params.text_document.uri)
+        if document is not None:
+            document.changed()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    async def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        server.refresh()  # launches in other open files, configuration
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    async def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.close(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def files_changed(params: types.DidChangeWatchedFilesParams) -> None:
+        server.refresh()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def settings_changed(params: types.DidChangeConfigurationParams) -> None:
+        if params.settings:
+            server.configure(params.settings)
+        server.refresh()
+        await server.ask_for_settings()
+
+    @server.feature(
+        types.TEXT_DOCUMENT_DIAGNOSTIC,
+        types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
+    )
+    async def pulled(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        analysis = await server.known(params.text_document.uri)
+        found = diagnostics(analysis, server.places(analysis)) if analysis is not None else []
+        return types.RelatedFullDocumentDiagnosticReport(items=found)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+    )
+    async def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        analysis = await server.known(params.text_document.uri)
+        if analysis is None:
+            return []
+        return Offer(analysis, server.places(analysis), server.versions()).actions(params.range)
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: types.HoverParams) -> types.Hover | None:
+        analysis = await server.known(params.text_document.uri)
+        if analysis is None:
+            return None
+        places = server.places(analysis)
+        return hover(analysis, places, params.position, is_markdown=_reads_markdown(server))
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
+        analysis = await server.known(params.text_document.uri)
+        return hints(analysis, server.places(analysis), params.range) if analysis else []
+
+    return server
+
+
+def _reads_markdown(server: Server) -> bool:
+    text_document = server.client_capabilities.text_document
+    formats = text_document.hover.content_format if text_document and text_document.hover else None
+    return types.MarkupKind.Markdown in (formats or ())
+
+
+def serve(*, debug: bool = False) -> int:
+    """Talks over standard input and output until the client ends; returns the exit code."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.DEBUG if debug else logging.CRITICAL,
+        format="smemlint: %(levelname)s: %(message)s",
+    )
+    logging.getLogger("smemlint.lsp").setLevel(logging.DEBUG if debug else logging.WARNING)
+    output, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else may write there
+    worker = Worker()
+    server = make_server(worker)
+
+    def talk() -> None:
+        try:
+            server.start_io(None, output)
+        finally:
+            worker.close()
+
+    Thread(target=talk, name="protocol", daemon=True).start()
+    worker.serve()
+    return CLEAN if server.is_shut_down else FAILED

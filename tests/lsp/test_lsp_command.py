@@ -1,0 +1,86 @@
+"""`smemlint lsp` where pygls is missing, and what it makes of messages that are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def served(data: bytes, *before: str) -> subprocess.CompletedProcess[bytes]:
+    """The server on some input, and what stands in `before` run first."""
+    code = "; ".join(
+        ("import sys", *before, "from smemlint.cli import main", "sys.exit(main(['lsp']))")
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-c", code], input=data, capture_output=True, timeout=60, env=env, check=False
+    )  # fmt: skip
+
+
+def framed(body: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def message(method: str, params: object = None, number: int | None = None) -> bytes:
+    body: dict[str, object] = {"jsonrpc": "2.0", "method": method, "params": params}
+    return framed(json.dumps(body if number is None else {**body, "id": number}).encode())
+
+
+def answers(data: bytes) -> list[dict[str, object]]:
+    found = []
+    while data:
+        head, _, rest = data.partition(b"\r\n\r\n")
+        length = int(head.split(b"Content-Length: ")[1].split()[0])
+        found.append(json.loads(rest[:length]))
+        data = rest[length:]
+    return found
+
+
+def test_without_pygls_it_says_what_to_install():
+    done = served(b"", "sys.modules['pygls'] = None")
+    assert done.returncode == 2
+    said = done.stderr.decode()
+    assert "the language server needs `pygls`" in said or "needs `lsprotocol`" in said
+    assert "hint: pip install 'smemlint[lsp]'" in said and "Traceback" not in said
+
+
+MALFORMED = [
+    framed(b"{"),
+    framed(b"\xff\xfe"),
+    framed(b"[1, 2]"),
+    framed(b"null"),
+    framed(b'{"jsonrpc": "2.0"}'),
+    framed(b'{"jsonrpc": "2.0", "method": 7, "params": []}'),
+    b"Content-Length: x\r\n\r\n",
+    b"nonsense\r\n\r\n",
+    message("textDocument/didOpen", {"textDocument": {"uri": 3}}),
+    message("textDocument/didChange", {"textDocument": {"uri": "a:b", "version": 1}}),
+    message("textDocument/hover", {"textDocument": {"uri": "file:///none.cu"}}, 5),
+    message("textDocument/inlayHint", {}, 6),
+    message("no/such/method", {}, 7),
+    message("$/cancelRequest", {"id": 99}),
+]
+
+
+@pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
+def test_malformed_messages_do_not_end_it():
+    start = message("initialize", {"capabilities": {}}, 1)
+    done = served(b"".join((start, *MALFORMED, message("shutdown", None, 2), message("exit"))))
+    by_id = {a["id"]: a for a in answers(done.stdout) if "id" in a}
+    assert "capabilities" in by_id[1]["result"]
+    assert by_id[2]["result"] is None
+    assert "error" in by_id[7]
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
+def test_a_client_that_goes_away_ends_it():
+    assert served(message("initialize", {"capabilities": {}}, 1)).returncode == 2

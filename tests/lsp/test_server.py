@@ -1,0 +1,228 @@
+"""The server seen by two clients: one that counts in UTF-16 and is told, one in UTF-8 that asks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pygls", reason="pygls is not installed: pip install 'smemlint[lsp]'")
+pytest_lsp = pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed")
+
+from lsprotocol import types  # noqa: E402
+from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = """\
+__global__ void transpose(float *out, const float *in) {
+  __shared__ float tile[32][32];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * 32 + threadIdx.x];
+  __syncthreads();
+  /* \U0001f642é */ out[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+void run(float *out, const float *in) { transpose<<<1, dim3(32, 32)>>>(out, in); }
+"""
+LINE = KERNEL.splitlines()[4]
+START = {
+    "utf-16": len(LINE[: LINE.index("tile[")].encode("utf-16-le")) // 2,
+    "utf-8": len(LINE[: LINE.index("tile[")].encode()),
+}
+
+
+def capabilities(encoding: str) -> types.ClientCapabilities:
+    asks = encoding == "utf-8"
+    return types.ClientCapabilities(
+        general=types.GeneralClientCapabilities(position_encodings=[encoding]),
+        text_document=types.TextDocumentClientCapabilities(
+            diagnostic=types.DiagnosticClientCapabilities() if asks else None,
+            hover=types.HoverClientCapabilities(
+                content_format=[types.MarkupKind.Markdown if asks else types.MarkupKind.PlainText]
+            ),
+        ),
+        workspace=types.WorkspaceClientCapabilities(
+            workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=asks),
+        ),
+    )
+
+
+def command() -> list[str]:
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from smemlint.cli import main; "
+    return [sys.executable, "-c", code + "sys.exit(main(['lsp']))"]
+
+
+@pytest_lsp.fixture(params=["utf-16", "utf-8"], config=ClientServerConfig(server_command=command()))
+async def client(request, lsp_client: LanguageClient, tmp_path):
+    lsp_client.encoding = request.param
+    lsp_client.folder = tmp_path
+    await lsp_client.initialize_session(
+        types.InitializeParams(capabilities=capabilities(request.param), root_uri=tmp_path.as_uri())
+    )
+    yield
+    await lsp_client.shutdown_session()
+
+
+def opened(client: LanguageClient, text: str, name: str = "k.cu") -> str:
+    uri = (client.folder / name).as_uri()
+    item = types.TextDocumentItem(uri, "cuda-cpp", 1, text)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+    return uri
+
+
+def change(client: LanguageClient, uri: str, text: str, version: int) -> None:
+    client.text_document_did_change(
+        types.DidChangeTextDocumentParams(
+            types.VersionedTextDocumentIdentifier(version, uri),
+            [types.TextDocumentContentChangeWholeDocument(text)],
+        )
+    )
+
+
+async def diagnostics(client: LanguageClient, uri: str) -> list[types.Diagnostic]:
+    """The diagnostics of the newest version with its fixes, as this client gets them."""
+    if client.encoding == "utf-8":
+        params = types.DocumentDiagnosticParams(types.TextDocumentIdentifier(uri))
+        return list((await client.text_document_diagnostic_async(params)).items)
+    await actions(client, uri, 0)  # waits for the analysis
+    return list(client.diagnostics[uri])
+
+
+async def actions(client: LanguageClient, uri: str, line: int) -> list[types.CodeAction]:
+    place = types.Position(line, 0)
+    end = types.Position(line, 200)
+    context = types.CodeActionContext([])
+    params = types.CodeActionParams(
+        types.TextDocumentIdentifier(uri), types.Range(place, end), context
+    )
+    return list(await client.text_document_code_action_async(params) or [])
+
+
+def edits(action: types.CodeAction, uri: str) -> list[types.TextEdit]:
+    if action.edit.document_changes is not None:
+        (change,) = action.edit.document_changes
+        assert (change.text_document.uri, change.text_document.version) == (uri, 1)
+        return list(change.edits)
+    assert list(action.edit.changes) == [uri]
+    return list(action.edit.changes[uri])
+
+
+def edited(text: str, changes: list[types.TextEdit]) -> str:
+    """The text with ASCII edits inside of lines, or of whole lines."""
+    lines = text.splitlines(keepends=True)
+    for e in sorted(changes, key=lambda e: -e.range.start.line):
+        assert e.range.start.line == e.range.end.line
+        row = lines[e.range.start.line]
+        lines[e.range.start.line] = (
+            row[: e.range.start.character] + e.new_text + row[e.range.end.character :]
+        )
+    return "".join(lines)
+
+
+@pytest.mark.asyncio
+async def test_a_conflict_is_shown_with_its_place_in_the_clients_units(client: LanguageClient):
+    uri = opened(client, KERNEL)
+    (found,) = await diagnostics(client, uri)
+    start = START[client.encoding]
+    assert found.range == types.Range(
+        types.Position(4, start), types.Position(4, start + len("tile[threadIdx.x][threadIdx.y]"))
+    )
+    assert (found.code, found.severity) == ("SML101", types.DiagnosticSeverity.Warning)
+    assert found.message.startswith("32-way bank conflict reading `tile`\nproof: warp 0: 32 lanes")
+    (related,) = found.related_information
+    assert related.location.uri == uri and related.location.range.start.line == 1
+
+
+@pytest.mark.asyncio
+async def test_the_fix_heals_what_it_is_offered_for(client: LanguageClient):
+    uri = opened(client, KERNEL)
+    fix = (await actions(client, uri, 4))[0]
+    assert fix.is_preferred and fix.kind == types.CodeActionKind.QuickFix
+    text = edited(KERNEL, edits(fix, uri))
+    assert "float tile[32][33];" in text
+    change(client, uri, text, 2)
+    assert await diagnostics(client, uri) == []
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("where", ["here", "in this file"])
+async def test_a_suppression_suppresses(client: LanguageClient, where):
+    uri = opened(client, KERNEL)
+    offered = await actions(client, uri, 4)
+    (action,) = (a for a in offered if a.title == f"suppress bank-conflict {where}")
+    text = edited(KERNEL, edits(action, uri))
+    line = {"here": 4, "in this file": 0}[where]
+    assert "// smemlint: ignore" in text.splitlines()[line]
+    change(client, uri, text, 2)
+    assert await diagnostics(client, uri) == []
+
+
+@pytest.mark.asyncio
+async def test_hover_and_hints_tell_the_banks(client: LanguageClient):
+    uri = opened(client, KERNEL)
+    document = types.TextDocumentIdentifier(uri)
+    at = types.Position(4, START[client.encoding] + 1)
+    shown = await client.text_document_hover_async(types.HoverParams(document, at))
+    assert "load of `tile`: 32 wavefronts, 1 at best (32-way), assumed" in shown.contents.value
+    assert "1 of 32 busy, up to 32 words in one bank" in shown.contents.value
+    assert "assumed: block (32, 32, 1) (launch at k.cu:7)" in shown.contents.value
+    assert shown.contents.value.startswith("```") is (client.encoding == "utf-8")
+    nowhere = types.HoverParams(document, types.Position(3, 3))
+    assert await client.text_document_hover_async(nowhere) is None
+    everything = types.Range(types.Position(0, 0), types.Position(99, 0))
+    params = types.InlayHintParams(document, everything)
+    (hint,) = await client.text_document_inlay_hint_async(params)
+    end = START[client.encoding] + len("tile[threadIdx.x][threadIdx.y]")
+    assert (hint.label, hint.position) == ("32-way", types.Position(4, end))
+
+
+@pytest.mark.asyncio
+async def test_launches_are_found_in_the_files_beside(client: LanguageClient):
+    kernel, launch = KERNEL[: KERNEL.index("void run")], KERNEL[KERNEL.index("void run") :]
+    (client.folder / "run.cu").write_text(f'#include "k.cuh"\n{launch}', encoding="utf-8")
+    uri = opened(client, kernel, "k.cuh")
+    (found,) = await diagnostics(client, uri)
+    assert found.message.startswith("32-way")
+
+
+@pytest.mark.asyncio
+async def test_settings_of_the_client_and_of_files_count(client: LanguageClient):
+    uri = opened(client, KERNEL)
+    assert len(await diagnostics(client, uri)) == 1
+    client.workspace_did_change_configuration(
+        types.DidChangeConfigurationParams({"smemlint": {"ignore": ["SML101"]}})
+    )
+    assert await diagnostics(client, uri) == []
+    client.workspace_did_change_configuration(
+        types.DidChangeConfigurationParams({"smemlint": {"arch": "sm_90"}})
+    )
+    assert len(await diagnostics(client, uri)) == 1
+    (client.folder / "smemlint.toml").write_text("[max-ways]\nbank-conflict = 32\n")
+    changed = types.FileEvent(uri, types.FileChangeType.Changed)
+    client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([changed]))
+    assert await diagnostics(client, uri) == []
+
+
+@pytest.mark.asyncio
+async def test_a_setting_that_does_not_exist_is_complained_of(client: LanguageClient):
+    uri = opened(client, KERNEL)
+    client.workspace_did_change_configuration(
+        types.DidChangeConfigurationParams({"smemlint": {"archh": "sm_90"}})
+    )
+    assert len(await diagnostics(client, uri)) == 1
+    (said,) = client.messages
+    assert "unknown key `archh`" in said.message and "did you mean `arch`?" in said.message
+
+
+@pytest.mark.asyncio
+async def test_half_typed_text_and_a_storm_of_edits_end_in_what_the_last_version_says(
+    client: LanguageClient,
+):
+    uri = opened(client, KERNEL)
+    for version, end in enumerate(range(1, len(KERNEL), 7), 2):
+        change(client, uri, KERNEL[:end], version)
+        if version % 10 == 0:
+            await asyncio.sleep(0.2)  # long enough for an analysis to begin
+    change(client, uri, KERNEL, 1000)
+    (found,) = await diagnostics(client, uri)
+    assert found.message.startswith("32-way")
