@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ _MAX_INSTANCES = 24
 _MAX_STEPS = 30_000
 """Statements after which no further instance of a kernel is evaluated."""
 _MOST_FOLDERS_UP = 3
+_MOST_ELSEWHERE = 4
+"""Files of other folders that are looked into for a launch."""
 _MAX_RECURSION = 6000
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
@@ -271,9 +274,14 @@ class Project:
         alike = [p for p in self.sources if p.endswith(".py") == is_python]
         same = [p for p in alike if posixpath.dirname(p) == folder]
         others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
-        found = [p for p in same if pattern.search(self.read(p) or "")]
+
+        def names_one(path: str) -> bool:
+            text = self.read(path) or ""
+            return any(w in text for w in words) and pattern.search(text) is not None
+
+        found = [p for p in same if names_one(p)]
         if not found or found == [near]:
-            found += [p for p in others if pattern.search(self.read(p) or "")][:4]
+            found += islice((p for p in others if names_one(p)), _MOST_ELSEWHERE)
         self.journal.reads = reads
         self.journal.searches[tuple(words)] = tuple(found)
         return found
