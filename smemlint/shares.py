@@ -18,9 +18,11 @@ from smemlint.frontend.python import is_python, python_facts
 if TYPE_CHECKING:
     from smemlint.config import Configuration
     from smemlint.engine import Site
+    from smemlint.evaluate.kernel import Task
     from smemlint.evaluate.project import Project
-    from smemlint.facts import Instance
+    from smemlint.facts import Instance, KernelFacts
     from smemlint.finding import Finding
+    from smemlint.frontend.cuda.unit import Unit
     from smemlint.source import Source
 
 InstanceKey = tuple[Span, object, object]
@@ -54,16 +56,23 @@ class Evaluator:
         sources: the files of the run.
         configuration: the settings of each; a unit is evaluated under those of its root.
         keep_facts: shares bring their facts along.
+        evaluate: in place of `evaluate_kernel`, for kernels that are known from before.
     """
 
     def __init__(
-        self, sources: Sequence[Source], configuration: Configuration, *, keep_facts: bool = False
+        self,
+        sources: Sequence[Source],
+        configuration: Configuration,
+        *,
+        keep_facts: bool = False,
+        evaluate: Callable[[Unit, Task, str], KernelFacts] | None = None,
     ) -> None:
         self._sources = sources
         self._cuda = [s for s in sources if not is_python(s)]
         self._python = {s.path: s for s in sources if is_python(s)}
         self._configuration = configuration
         self._keep_facts = keep_facts
+        self._evaluate = evaluate
         self._projects: dict[int, Project] = {}
         self._crashes: list[NotAnalysed] = []
 
@@ -115,6 +124,8 @@ class Evaluator:
         settings = self._configuration.for_file(root)
         if id(settings) not in self._projects:
             made = Project(self._cuda, settings, self._crashes.append)
+            if self._evaluate is not None:
+                made.evaluate = self._evaluate
             self._projects[id(settings)] = made
         return self._projects[id(settings)]
 

@@ -89,6 +89,7 @@ class Project:
         part: Part | None = None,
     ) -> None:
         self.settings = settings
+        self.evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
         self._part = part
         self._crashed = crashed
         self.sources = {posixpath.normpath(s.path): s for s in sources}
@@ -105,6 +106,7 @@ class Project:
     def renewed(self) -> Project:
         """The same project without what an evaluation that broke off may have left half done."""
         fresh = Project(tuple(self.sources.values()), self.settings, self._crashed, self._part)
+        fresh.evaluate = self.evaluate
         fresh._texts, fresh._includes = self._texts, self._includes
         if "_roots" in self.__dict__:
             fresh.__dict__["_roots"] = self._roots
@@ -377,9 +379,9 @@ class Project:
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
         """The facts of an instance, or of each guess at it as long as one decides anything."""
         first, *others = tasks
-        facts = [evaluate_kernel(unit, first, self.settings.arch)]
+        facts = [self.evaluate(unit, first, self.settings.arch)]
         if any(a.certainty.is_decided for a in facts[0].accesses):
-            facts += [evaluate_kernel(unit, t, self.settings.arch) for t in others]
+            facts += [self.evaluate(unit, t, self.settings.arch) for t in others]
         return facts
 
     @contextmanager

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from smemlint.config import Configuration
     from smemlint.facts import Access
     from smemlint.finding import Finding
+    from smemlint.lsp.memory import Memory
     from smemlint.shares import Share
 
 _SUFFIXES = tuple(SUFFIXES)
@@ -78,7 +79,7 @@ class Folders:
 
 
 def analyses(
-    path: str, sources: Sequence[Source], configuration: Configuration
+    path: str, sources: Sequence[Source], configuration: Configuration, memory: Memory
 ) -> Iterator[Analysis]:
     """What is known of a document: first at once, then with what repairs its findings.
 
@@ -86,6 +87,7 @@ def analyses(
         path: of the document.
         sources: it and the files that may launch its kernels.
         configuration: read anew for each analysis, so that a changed file counts.
+        memory: of the analyses before.
 
     Raises:
         SmemlintError: the configuration cannot be used.
@@ -107,7 +109,7 @@ def analyses(
     if matches(path, (*settings.exclude, *settings.extend_exclude), settings.root):
         yield Analysis(path, (), (), text_of)
         return
-    whole, said = _evaluated(path, sources, configuration)
+    whole, said = _evaluated(path, sources, configuration, memory)
 
     def analysis(findings: Sequence[Finding]) -> Analysis:
         own = [f for f in (*findings, *said) if f.span.path == path]
@@ -133,7 +135,7 @@ def analyses(
 
 
 def _evaluated(
-    path: str, sources: Sequence[Source], configuration: Configuration
+    path: str, sources: Sequence[Source], configuration: Configuration, memory: Memory
 ) -> tuple[Share, list[Finding]]:
     """The share of the units that hold a file, and what the rules say of the file besides."""
     from smemlint.evaluate.project import Part, Project
@@ -143,11 +145,12 @@ def _evaluated(
     said = list(problems([document]))
     if not (may_hold_kernels(document) if is_python(document) else may_use_shared([document])):
         return Share(facts=Facts()), judged(Facts(not_analysed=tuple(said)), configuration.for_file)
-    work = Evaluator(sources, configuration, keep_facts=True)
     if is_python(document):
-        whole = work(path)
+        whole = Evaluator(sources, configuration, keep_facts=True)(path)
     else:
         settings = configuration.for_file(path)
+        evaluate = memory.evaluation(path, sources, settings)
+        work = Evaluator(sources, configuration, keep_facts=True, evaluate=evaluate)
         cuda = [s for s in sources if not is_python(s)]
         roots = Project(cuda, settings, part=Part(path, frozenset())).roots()
         project = work.project(path)

@@ -24,6 +24,7 @@ from smemlint.lsp.analysis import Analysis, Folders, analyses
 from smemlint.lsp.convert import diagnostics
 from smemlint.lsp.documents import Document
 from smemlint.lsp.hover import hints, hover
+from smemlint.lsp.memory import Memory
 from smemlint.lsp.positions import Places
 from smemlint.lsp.settings import overrides
 from smemlint.lsp.worker import Worker
@@ -47,6 +48,7 @@ class Server(LanguageServer):
         self.is_shut_down = False
         self._overrides: dict[str, Any] = {}
         self._folders = Folders()
+        self._memory = Memory()
         self._said = ""
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -115,7 +117,8 @@ class Server(LanguageServer):
             name = _path_of(uri)
             opened[name] = Source(name, self.workspace.get_text_document(uri).source)
         configuration = Configuration(self._overrides)
-        return analyses(path, self._folders.sources(path, opened), configuration)
+        sources = self._folders.sources(path, opened)
+        return analyses(path, sources, configuration, self._memory)
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
         text_document = self.client_capabilities.text_document
