@@ -40,6 +40,8 @@ _MAX_STEPS = 30_000
 _MOST_FOLDERS_UP = 3
 _MOST_ELSEWHERE = 4
 """Files of other folders that are looked into for a launch."""
+_HOPELESS = 4
+"""Instances of a kernel, none of whose accesses was decided, after which the others are left."""
 _MAX_RECURSION = 6000
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
@@ -361,9 +363,10 @@ class Project:
             groups: list[list[Task]] = []
             with self._guarded(unit.path, function):
                 groups = instances.of(function)
-            steps = 0
+            steps, is_hopeless = 0, True
             for done, tasks in enumerate(groups):
-                if done >= _MAX_INSTANCES or steps > _MAX_STEPS:
+                is_spent = done >= _MAX_INSTANCES or steps > _MAX_STEPS
+                if is_spent or (is_hopeless and done >= _HOPELESS):
                     said = f"{len(groups) - done} further instances are not evaluated"
                     notes.append(NotAnalysed(function.span, function.name, said))
                     break
@@ -375,6 +378,8 @@ class Project:
                     facts = self._evaluated(unit, tasks)
                     kernels.append(_agreed(facts, tasks))
                     steps += sum(f.steps for f in facts)
+                    decided = (a.certainty.is_decided for a in kernels[-1].accesses)
+                    is_hopeless &= not any(decided) and bool(kernels[-1].accesses)
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
         """The facts of an instance, or of each guess at it as long as one decides anything."""
