@@ -35,6 +35,8 @@ class MisalignedVector(Rule):
         """One finding for a misaligned access that no alignment test guards."""
         if access.array is None or access.width_bytes < 2 or _is_guarded(access):
             return
+        if _is_anothers_view(access, access.array):
+            return
         swizzle = byte_swizzle(access.layout) if access.layout is not None else None
         if swizzle is not None and swizzle.group < access.width_bytes:
             return  # SML302 says why
@@ -57,6 +59,15 @@ class MisalignedVector(Rule):
                 message, access.span, access=access, notes=(note,), weight=len(broken)
             )
             return
+
+
+def _is_anothers_view(access: Access, array: SharedArray) -> bool:
+    """Whether code of another file sees wider elements than were declared.
+
+    That is most often an overload for another element type, chosen where too little was read.
+    """
+    is_elsewhere = access.span.path != array.span.path
+    return is_elsewhere and access.width_bytes > array.element_bytes
 
 
 def _cause(array: SharedArray, width: int) -> str:
