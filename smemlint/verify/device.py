@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from smemlint.errors import SmemlintError
-from smemlint.verify.forms import UNROLLED, WARPS, Form, source
+from smemlint.verify.forms import COMPANION, UNROLLED, WARPS, Form, source
 from smemlint.verify.plan import Pattern, yardsticks
 
 FEW, MANY = 16, 64
@@ -103,7 +103,7 @@ def measure(patterns: Iterable[Pattern], device: int, engine: Engine) -> Measure
         }
     )
     readings = {
-        pattern: reading_of(rounds)
+        pattern: reading_of(rounds, COMPANION if pattern.form.is_accompanied else 0)
         for wanted, cycles in zip(by_form.values(), answer["cycles"], strict=True)
         for pattern, rounds in zip(wanted, cycles, strict=True)
     }
@@ -111,10 +111,15 @@ def measure(patterns: Iterable[Pattern], device: int, engine: Engine) -> Measure
     return Measured(answer["about"], answer["seconds"], readings, doubts)
 
 
-def reading_of(rounds: list[list[int]]) -> Reading:
-    """The cycles per access that the timings (few, many) of the rounds give."""
+def reading_of(rounds: list[list[int]], companion: int = 0) -> Reading:
+    """The cycles per access that the timings (few, many) of the rounds give.
+
+    Args:
+        rounds: timings, the first of which only warms up.
+        companion: cycles that are not the pattern's own.
+    """
     accesses = (MANY - FEW) * UNROLLED * WARPS
-    found = [(many - few) / accesses for few, many in rounds[1:]]
+    found = [(many - few) / accesses - companion for few, many in rounds[1:]]
     return Reading(median(found), min(found), max(found))
 
 

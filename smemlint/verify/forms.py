@@ -3,14 +3,21 @@
 16 warps of one block issue one pattern back to back, so that nothing but the data stage of shared
 memory limits them: cycles per access are then wavefronts. Every round is timed twice, over few and
 over many repeats; the difference is free of what starting and draining the pipeline takes.
+
+One thing else takes time: an 8- or 16-byte access hands over 2 or 4 times 128 bytes, a cycle each,
+even where all lanes of such a part are off, which is no wavefront. Handing over goes on while the
+banks serve another access, so such patterns are issued in turn with a companion that keeps the
+banks busy for longer than that: a 4-byte load of `COMPANION` wavefronts. Both together then take
+the sum of their wavefronts (measured on an H200 against the profiler's counters).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from smemlint.hardware.arch import WORD
 from smemlint.hardware.atomics import MEASURED
 
 if TYPE_CHECKING:
@@ -19,6 +26,8 @@ if TYPE_CHECKING:
 WARPS = 16
 UNROLLED = 16
 """Times that the timed loop of a kernel holds its instruction."""
+COMPANION = 8
+"""Wavefronts of the load that accompanies a pattern; more than any idle part of it takes."""
 
 _PTX_TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "v2.u32", 16: "v4.u32"}
 _SASS_WIDTHS = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
@@ -36,6 +45,7 @@ class Form:
         is_transposed: `.trans`, of matrix instructions.
         operation: of an atomic, as `hardware.atomics` spells it; `.red` at its end asks for the
             form without a result.
+        is_accompanied: a companion is issued after each; of 8- and 16-byte loads and stores.
     """
 
     kind: str
@@ -43,6 +53,7 @@ class Form:
     matrices: int = 0
     is_transposed: bool = False
     operation: str = ""
+    is_accompanied: bool = False
 
     @cached_property
     def name(self) -> str:
@@ -51,7 +62,7 @@ class Form:
             return f"atomic_{self.operation.replace('.', '_')}"
         if self.matrices:
             return f"{self.kind}_x{self.matrices}" + "_trans" * self.is_transposed
-        return f"{self.kind}_{self.width}"
+        return f"{self.kind}_{self.width}" + "_accompanied" * self.is_accompanied
 
     @cached_property
     def opcode(self) -> str:
@@ -69,6 +80,7 @@ class Form:
 def forms() -> dict[str, Form]:
     """All forms there are, by name."""
     plain = [Form(kind, width) for kind in ("load", "store") for width in _PTX_TYPES]
+    accompanied = [replace(form, is_accompanied=True) for form in plain if form.width > WORD]
     matrices = [
         Form(kind, 16, count, is_transposed)
         for kind in ("ldmatrix", "stmatrix")
@@ -77,7 +89,7 @@ def forms() -> dict[str, Form]:
     ]
     operations = [*MEASURED, "add.u32.red"]
     atomics = [Form("atomic", 4, operation=operation) for operation in operations]
-    return {form.name: form for form in (*plain, *matrices, *atomics)}
+    return {form.name: form for form in (*plain, *accompanied, *matrices, *atomics)}
 
 
 def source(wanted: Iterable[Form]) -> str:
@@ -87,13 +99,20 @@ def source(wanted: Iterable[Form]) -> str:
     that one block took: (patterns, 2 * rounds), over `few` and `many` repeats in turn. `zero` is
     0, which the compiler cannot know, so that nothing is the same from one repeat to the next.
     """
-    return _PRELUDE + "".join(_KERNEL % (form.name, _access(form)) for form in wanted)
+    return _PRELUDE + "".join(_kernel(form) for form in wanted)
+
+
+def _kernel(form: Form) -> str:
+    if form.is_accompanied:
+        return _KERNEL % (form.name, "true", f"{_predicated(form)}\n          {_BESIDE}")
+    return _KERNEL % (form.name, "is_active", _access(form))
 
 
 _PRELUDE = f"""\
 // Written by smemlint: replays address patterns; no linted code is in here.
 #define WARPS {WARPS}
 #define UNROLLED {UNROLLED}
+#define COMPANION {COMPANION}
 """
 
 _KERNEL = """
@@ -104,6 +123,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) %s(
   extern __shared__ __align__(1024) unsigned char window[];
   const unsigned lane = threadIdx.x %% 32;
   unsigned at = (unsigned)__cvta_generic_to_shared(window) + offsets[blockIdx.x * 32 + lane];
+  const unsigned beside = (unsigned)__cvta_generic_to_shared(window) + lane %% COMPANION * 128;
   const bool is_active = masks[blockIdx.x] >> lane & 1;
   unsigned sum = threadIdx.x;
 #pragma unroll 1
@@ -111,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) %s(
     const unsigned repeats = round & 1 ? many : few;
     __syncthreads();
     const long long begin = clock64();
-    if (is_active) {
+    if (%s) {
 #pragma unroll 1
       for (unsigned repeat = 0; repeat < repeats; ++repeat) {
 #pragma unroll
@@ -147,6 +167,32 @@ def _access(form: Form) -> str:
     listed = f"{{{values}}}" if count > 1 or form.matrices else values
     inputs = ", ".join(['"r"(at)', *['"r"(sum)'] * count])
     return f'{before}asm volatile("{op} [%0], {listed};" :: {inputs} : "memory");'
+
+
+_BESIDE = (
+    'unsigned other; asm volatile("ld.volatile.shared.u32 %0, [%1];" '
+    ': "=r"(other) : "r"(beside) : "memory"); sum ^= other;'
+)
+
+
+def _predicated(form: Form) -> str:
+    """An 8- or 16-byte access of the active lanes, from code that all lanes run."""
+    op = f"{'ld' if form.kind == 'load' else 'st'}.volatile.shared.{_PTX_TYPES[form.width]}"
+    count = form.width // WORD
+    condition = f"{{.reg .pred p; setp.ne.u32 p, %{count + 1}, 0; @p {op}"
+    if form.kind == "store":
+        values = ", ".join(f"%{k}" for k in range(count))
+        inputs = ", ".join([*['"r"(sum)'] * count, '"r"(at)', '"r"((unsigned)is_active)'])
+        return f'asm volatile("{condition} [%{count}], {{{values}}};}}" :: {inputs} : "memory");'
+    names = [f"v{k}" for k in range(count)]
+    places = ", ".join(f"%{k}" for k in range(count))
+    outputs = ", ".join(f'"+r"({name})' for name in names)
+    return (
+        f"unsigned {', '.join(f'{name} = 0' for name in names)}; "
+        f'asm volatile("{condition} {{{places}}}, [%{count}];}}" : {outputs} '
+        f': "r"(at), "r"((unsigned)is_active) : "memory"); '
+        f"sum ^= {' ^ '.join(names)};"
+    )
 
 
 def _loading(op: str, count: int) -> str:

@@ -28,12 +28,6 @@ def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) ->
     if whole is None:
         told = f"its repetitions lie between {reading.least:.2f} and {reading.most:.2f} cycles"
         return _untold(predicted, told, measured)
-    if predicted <= whole <= pattern.floor and whole > 1:
-        told = (
-            f"{whole} cycles: passes without an active lane take time, too, so that time does "
-            f"not tell fewer wavefronts apart"
-        )
-        return _untold(predicted, told, measured)
     if whole != predicted and pattern.pairs_in_doubt:
         told = (
             f"{whole} cycles: its lanes pair up only thanks to lanes that are off, where time "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
@@ -39,20 +39,6 @@ class Pattern:
         """A short name that is the same in every run and recording."""
         text = f"{self.form.name} {self.mask:08x} {' '.join(map(str, self.offsets))}"
         return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12]
-
-    @property
-    def floor(self) -> int:
-        """Cycles at which time may hide a cheaper pattern; 0 where it hides nothing.
-
-        A pass of an 8- or 16-byte access takes its cycle even if none of its lanes is active, but
-        then it is no wavefront (measured on an H200 against the profiler).
-        """
-        if self.form.kind not in ("load", "store") or self.form.width <= WORD:
-            return 0
-        lanes = _ROW // self.form.width
-        group = 2**lanes - 1
-        idle = any(not self.mask >> first & group for first in range(0, LANES, lanes))
-        return self.form.width // WORD if idle else 0
 
     @property
     def pairs_in_doubt(self) -> bool:
@@ -114,7 +100,17 @@ def normal(form: Form, addresses: Sequence[int], mask: int, arch: str) -> Patter
     limit = architecture(arch).shared_per_block
     if max(offsets) + form.width > limit:
         return f"it spans {max(offsets) + form.width} bytes: a block has {limit}"
+    if _has_idle_part(form, mask):
+        form = replace(form, is_accompanied=True)
     return Pattern(form, tuple(offsets), mask)
+
+
+def _has_idle_part(form: Form, mask: int) -> bool:
+    """Whether 128 bytes of an 8- or 16-byte access go to lanes that are all off; see `forms`."""
+    if form.kind not in ("load", "store") or form.width <= WORD:
+        return False
+    lanes = _ROW // form.width
+    return any(not mask >> first & 2**lanes - 1 for first in range(0, LANES, lanes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +122,16 @@ class Known:
 
 
 def yardsticks(form: Form) -> tuple[Known, Known]:
-    """Two patterns that calibrate a form: free of conflicts, and all lanes in one bank."""
-    lanes = 8 * form.matrices or LANES
+    """Two patterns that calibrate a form: free of conflicts, and all lanes in one bank.
+
+    Of an accompanied form, only the first 128 bytes have active lanes.
+    """
+    lanes = _ROW // form.width if form.is_accompanied else 8 * form.matrices or LANES
+    mask = 2**lanes - 1 if form.is_accompanied else ALL
     rounds = attempts(form.operation) if form.kind == "atomic" else 1
     free = tuple(form.width * (k % lanes) for k in range(LANES))
     full = tuple(_ROW * (k % lanes) for k in range(LANES))
     return (
-        Known(Pattern(form, free), max(lanes * form.width // _ROW, 1) * rounds),
-        Known(Pattern(form, full), lanes * rounds),
+        Known(Pattern(form, free, mask), max(lanes * form.width // _ROW, 1) * rounds),
+        Known(Pattern(form, full, mask), lanes * rounds),
     )

@@ -99,9 +99,9 @@ def random_patterns(count: int, seed: int) -> Iterator[Pattern]:
     """
     source = random.Random(seed)
     seen: set[Pattern] = set()
-    names = [n for n in forms() if not n.startswith("atomic") or n in _USUAL_ATOMICS]
+    drawn = [f for f in forms().values() if _is_drawn(f)]
     while len(seen) < count:
-        form = forms()[names[len(seen) % len(names)]]
+        form = drawn[len(seen) % len(drawn)]
         rows = (2, 8, 32, 128, 512, 1024)[int(source.random() * 6)]
         slots = rows * 128 // form.width
         shape = int(source.random() * 5)
@@ -124,6 +124,11 @@ _USUAL_ATOMICS = (
     "atomic_add_u32", "atomic_add_u32_red", "atomic_add_u32_one_red", "atomic_max_s32",
     "atomic_exch_b32", "atomic_cas_b32",
 )  # fmt: skip
+
+
+def _is_drawn(form: Form) -> bool:
+    """Accompanied forms come about by masks."""
+    return not form.is_accompanied and (form.kind != "atomic" or form.name in _USUAL_ATOMICS)
 
 
 def _unit(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from smemlint.verify.device import FEW, MANY
-from smemlint.verify.forms import UNROLLED, WARPS, forms
+from smemlint.verify.forms import COMPANION, UNROLLED, WARPS, forms
 from smemlint.verify.plan import Pattern
 from smemlint.verify.record import random_patterns
 
@@ -30,9 +30,18 @@ def readings() -> dict[str, list[float]]:
     return {**drawn, **recording()["readings"]}
 
 
-def rounds(cycles: tuple[float, ...]) -> list[list[int]]:
+def rounds(pattern: Pattern, cycles: tuple[float, ...]) -> list[list[int]]:
     """Timings (few, many) of a warm-up and of rounds that take so many cycles per access."""
-    return [[0, 10**9], *([1000, 1000 + round(c * ACCESSES)] for c in cycles)]
+    beside = COMPANION if pattern.form.is_accompanied else 0
+    return [[0, 10**9], *([1000, 1000 + round((c + beside) * ACCESSES)] for c in cycles)]
+
+
+def patterns_of(launch: dict[str, Any]) -> list[Pattern]:
+    """What a launch of a request replays."""
+    return [
+        Pattern(forms()[launch["kernel"]], tuple(o), m)
+        for o, m in zip(launch["offsets"], launch["masks"], strict=True)
+    ]
 
 
 def recorded_engine(request: dict[str, Any]) -> dict[str, Any]:
@@ -41,10 +50,7 @@ def recorded_engine(request: dict[str, Any]) -> dict[str, Any]:
         "about": recording()["about"],
         "seconds": {"import": 0.5, "context": 0.25, "compile": 0.75, "replay": 0.5},
         "cycles": [
-            [
-                rounds(tuple(readings()[Pattern(forms()[launch["kernel"]], tuple(o), m).digest]))
-                for o, m in zip(launch["offsets"], launch["masks"], strict=True)
-            ]
+            [rounds(p, tuple(readings()[p.digest])) for p in patterns_of(launch)]
             for launch in request["launches"]
         ],
     }
@@ -54,13 +60,9 @@ def engine_of(cycles_of: Any, **about: str) -> Any:
     """An engine on which a pattern takes `cycles_of(pattern)` cycles; yardsticks as recorded."""
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
-        cycles = []
-        for launch in request["launches"]:
-            patterns = [
-                Pattern(forms()[launch["kernel"]], tuple(o), m)
-                for o, m in zip(launch["offsets"], launch["masks"], strict=True)
-            ]
-            cycles.append([rounds(cycles_of(p)) for p in patterns])
+        cycles = [
+            [rounds(p, cycles_of(p)) for p in patterns_of(launch)] for launch in request["launches"]
+        ]
         return {
             "about": {**recording()["about"], **about},
             "seconds": {"import": 1.0, "replay": 1.0},
