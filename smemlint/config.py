@@ -25,12 +25,14 @@ class KernelSettings:
         block: its block shape.
         template: values of template parameters, as C++ spells them.
         swizzle: declared swizzles by array, e.g. `3,4,3 bytes`.
+        arguments: numbers that `--verify-gpu=kernel` calls it with, by parameter.
         assume: what holds for its arguments, e.g. `K % 8 == 0`; not evaluated, which is said.
     """
 
     block: Block | None = None
     template: Mapping[str, str] = field(default_factory=dict)
     swizzle: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
     assume: tuple[str, ...] = ()
 
 

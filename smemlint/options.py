@@ -267,6 +267,7 @@ KERNEL_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "block": (read_block, "its block shape"),
     "template": (read_defines, "values of template parameters, as C++ spells them"),
     "swizzle": (read_swizzles, 'declared swizzles by array, e.g. { tile = "3,4,3 bytes" }'),
+    "arguments": (read_defines, "numbers that it is called with, for --verify-gpu=kernel"),
     "assume": (read_list, "what holds for its arguments (reserved: not evaluated in this version)"),
 }
 """What `[tool.smemlint.kernels.NAME]` may hold."""

@@ -210,7 +210,8 @@ class Instances:
             shape = pragma.values.get("block") or next(iter(pragma.arguments), "")
             with suppress(ValueError):  # a malformed pragma is reported
                 block = read_block(shape) if shape else block
-            template.update({k: v for k, v in pragma.values.items() if k != "block"})
+            names = {p.name for p in function.template}
+            template.update({k: v for k, v in pragma.values.items() if k in names})
         return block, template
 
     def _told(
@@ -246,7 +247,8 @@ class Instances:
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
         declared = partial(self._project.declared_swizzle, function.name)
         assumed = (f"block ({shape}){where}", *said)
-        return Task(function, instance, scope, assumed, arguments, declared)
+        shared = launch.shared if launch is not None else None
+        return Task(function, instance, scope, assumed, arguments, declared, shared)
 
 
 def _place(launch: Launch) -> str:

@@ -46,6 +46,7 @@ class Task:
         arguments: numbers that the launch passes, by parameter; used only where an access is
             not decided without them.
         declared: the swizzle that the user declares for a shared array.
+        shared: dynamic shared memory of the launch in bytes; None when not known.
     """
 
     function: Function
@@ -54,6 +55,7 @@ class Task:
     assumptions: tuple[str, ...]
     arguments: Callable[[], Mapping[str, Value]]
     declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
+    shared: int | None = None
 
 
 def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:

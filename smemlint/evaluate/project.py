@@ -316,6 +316,18 @@ class Project:
     def _roots(self) -> tuple[str, ...]:
         return tuple(self.roots())
 
+    def instances_of(self, kernel: Span) -> list[tuple[Unit, Task]]:
+        """The instances of the kernel whose name stands there, in all units that hold it."""
+        with _deep_recursion():
+            return [
+                (unit, task)
+                for unit in map(self.unit, self._roots)
+                for function in unit.functions
+                if function.is_kernel and function.span == kernel
+                for group in Instances(self, unit).of(function)
+                for task in group
+            ]
+
     def _writing(self) -> list[str]:
         return [p for p in self.sources if MENTION.search(self.read(p) or "")]
 

@@ -17,7 +17,8 @@ def said_of_measurement(measurement: Measurement) -> str:
     E.g. `predicted 32, measured 32.0 (NVIDIA H200, sm_90): confirmed`.
     """
     if measurement.measured is None:
-        return f"not replayable on {measurement.device}: {measurement.reason}"
+        where = f" on {measurement.device}" if measurement.device else ""
+        return f"not replayable{where}: {measurement.reason}"
     spread = f" +/- {measurement.spread:.2g}" if measurement.spread >= 0.05 else ""
     after = measurement.after
     fixed = ""

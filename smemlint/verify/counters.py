@@ -1,9 +1,11 @@
-"""The process that compiles and runs a CUDA program under Nsight Compute and reads its counters.
+"""The process that builds a program, runs it under Nsight Compute and reads its counters.
 
 Run as a script of its own (`python -P counters.py`), only where `--verify-gpu=kernel` asks for it:
 it is the one place where linted code is compiled and run. The request is JSON on standard input:
-`source`, `arch`, `flags`, `device` and `timeout`; the answer on standard output is `about` and
-`rows`, one for each kernel, block shape, line and opcode, or `error` and `hint`.
+`files` (name -> text, written into an empty folder), the commands `build` (may be empty) and `run`,
+which work there, `device` and `timeout`. The answer on standard output is `about` and `rows`, one
+for each kernel, block shape, line and opcode; or `failed`, why this program cannot be counted; or
+`error` and `hint`, why none can.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _COUNTERS = {
     "inst": "inst_executed",
@@ -28,11 +31,19 @@ _REPORT_MODULES = (
     ("/opt/nvidia/nsight-compute", "*/extras/python"),
     ("/usr/local", "cuda*/nsight-compute*/extras/python"),
 )
+_PERMISSION = (
+    "see https://developer.nvidia.com/ERR_NVGPUCTRPERM, or verify with --verify-gpu, "
+    "which needs no profiler"
+)
 _NO_COUNTERS = "install Nsight Compute (ncu), or verify with --verify-gpu, which needs no profiler"
 
 
 class CannotCount(Exception):
-    """What is wrong and what to do, in words."""
+    """Why no program can be counted and what to do, in words."""
+
+
+class Failed(Exception):
+    """Why this program cannot be counted, in words."""
 
 
 def main() -> None:
@@ -42,9 +53,13 @@ def main() -> None:
     request = json.load(sys.stdin)
     if request["device"]:
         os.environ["CUDA_VISIBLE_DEVICES"] = str(request["device"])
+        os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    os.environ["CUPY_CACHE_IN_MEMORY"] = "1"
     try:
         with tempfile.TemporaryDirectory() as folder:
             answer = count(request, Path(folder))
+    except Failed as problem:
+        answer = {"failed": str(problem)}
     except CannotCount as problem:
         answer = dict(zip(("error", "hint"), problem.args, strict=True))
     with os.fdopen(answer_to, "w") as out:
@@ -52,46 +67,80 @@ def main() -> None:
 
 
 def count(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Compiles, profiles and reads; first launch of each kernel and block shape.
+    """Builds, profiles and reads; first launch of each kernel and block shape.
 
     Raises:
-        CannotCount: a tool is missing, or a step fails.
+        Failed: a step of this program fails.
+        CannotCount: a tool is missing, or may not be used.
     """
-    for tool, hint in (("nvcc", "install the CUDA toolkit"), ("ncu", _NO_COUNTERS)):
+    wanted = [("ncu", _NO_COUNTERS)]
+    if "nvcc" in request["build"]:
+        wanted.append(("nvcc", "install the CUDA toolkit"))
+    for tool, hint in wanted:
         if shutil.which(tool) is None:
             raise CannotCount(f"`{tool}` is not installed", hint)
     module = _report_module()
-    program, report = folder / "program", folder / "report.ncu-rep"
-    flags = ["-O3", "-lineinfo", f"-arch={request['arch']}", *request["flags"]]
-    _run(["nvcc", *flags, "-o", str(program), request["source"]], request, "does not compile")
-    _run(
-        [
-            *("ncu", "--clock-control", "none", "-f", "-o", str(report)),
-            *("--section", "SourceCounters", "--metrics", ",".join(_COUNTERS.values())),
-            str(program),
-        ],
-        request,
-        "does not run under ncu",
-        cwd=folder,
-    )
+    for name, text in request["files"].items():
+        (folder / name).write_text(text, encoding="utf-8")
+    seconds = request["timeout"]
+    if request["build"]:
+        built = _run(request["build"], folder, seconds)
+        if built.code:
+            raise Failed(f"it does not compile: {built.reason}")
+    report = folder / "report.ncu-rep"
+    profiled = _run([*_PROFILER, str(report), *request["run"]], folder, seconds)
+    if profiled.code:
+        raise _explained(profiled, _run(request["run"], folder, seconds))
     if not report.exists():
-        raise CannotCount("it launches no kernel", "only a program with kernel launches is counted")
+        raise Failed("it launches no kernel")
     rows = list(_rows(module, report))
-    return {"about": {"device": _device(module, report), "arch": request["arch"]}, "rows": rows}
+    return {"about": _about(module, report), "rows": rows}
 
 
-def _run(command: list[str], request: dict[str, Any], said: str, cwd: Path | None = None) -> None:
-    try:
-        done = subprocess.run(
-            command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=request["timeout"], check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise CannotCount(f"it {said} in time", "raise --verify-timeout") from error
-    if done.returncode:
-        lines = [x for x in (done.stdout + done.stderr).splitlines() if x.strip()] or ["no output"]
-        errors = [x for x in lines if "error" in x.lower()] or lines[-1:]
-        raise CannotCount(f"it {said}: {errors[0].strip()}", f"try `{' '.join(command)}`")
+_PROFILER = (
+    *("ncu", "--clock-control", "none", "--section", "SourceCounters"),
+    *("--metrics", ",".join(_COUNTERS.values()), "-f", "-o"),
+)
+
+
+class _Done(NamedTuple):
+    """How a command ended: its exit code and what it wrote."""
+
+    code: int
+    lines: list[str]
+
+    @property
+    def reason(self) -> str:
+        """The line that says best what went wrong."""
+        for mark in ("smemlint: ", "==ERROR== ", "error"):
+            found = next((line for line in self.lines if mark in line), None)
+            if found is not None:
+                return found.strip().removeprefix(mark)
+        return self.lines[-1].strip() if self.lines else f"exit code {self.code}"
+
+
+def _run(command: list[str], folder: Path, seconds: float) -> _Done:
+    """Runs a command; after `seconds` it is ended with all that it started."""
+    with subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            said, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            what = Path(command[0]).name
+            said = f"`{what}` does not end within {seconds:g} seconds: raise --verify-timeout"
+            raise Failed(said) from None
+    return _Done(process.returncode, [line for line in said.splitlines() if line.strip()])
+
+
+def _explained(profiled: _Done, plain: _Done) -> Exception:
+    """Why a program could not be profiled; `plain` is how it ends by itself."""
+    if any("ERR_NVGPUCTRPERM" in line for line in profiled.lines):
+        return CannotCount("the driver lets only administrators read counters", _PERMISSION)
+    done = plain if plain.code else profiled
+    return Failed(f"it does not run: {done.reason}")
 
 
 def _report_module() -> Any:
@@ -111,9 +160,16 @@ def _actions(module: Any, report: Path) -> Iterator[Any]:
         yield from part
 
 
-def _device(module: Any, report: Path) -> str:
-    action = next(_actions(module, report))
-    return str(action.metric_by_name("device__attribute_display_name").as_string())
+def _about(module: Any, report: Path) -> dict[str, str]:
+    action = next(_actions(module, report), None)
+    if action is None:
+        raise Failed("it launches no kernel")
+
+    def of(name: str) -> Any:
+        return action.metric_by_name(f"device__attribute_{name}")
+
+    major, minor = (of(f"compute_capability_{part}").as_uint64() for part in ("major", "minor"))
+    return {"device": str(of("display_name").as_string()), "arch": f"sm_{major}{minor}"}
 
 
 def _rows(module: Any, report: Path) -> Iterator[dict[str, Any]]:

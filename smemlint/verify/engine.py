@@ -141,10 +141,19 @@ def _explained(error: Exception) -> tuple[str, str]:
     """What an error of CuPy means, and what to do."""
     text = f"{type(error).__name__}: {error}".strip()
     line = text.splitlines()[0]
+    meaning = meaning_of(text)
+    if meaning is None:
+        return f"the replay failed ({line})", SHOW_CONFIG
+    said, hint = meaning
+    return f"{said} ({line})", hint
+
+
+def meaning_of(text: str) -> tuple[str, str] | None:
+    """What is wrong with GPU or driver where CUDA says so, and what to do; None for all else."""
     for marks, said, hint in _MEANINGS:
         if any(mark in text for mark in marks):
-            return f"{said} ({line})", hint
-    return f"the replay failed ({line})", SHOW_CONFIG
+            return said, hint
+    return None
 
 
 _MEANINGS = (

@@ -1,26 +1,29 @@
-"""`--verify-gpu=kernel`: programs are compiled, run and profiled, and lines compared with counters.
+"""`--verify-gpu=kernel`: kernels are compiled, run and profiled, and lines compared with counters.
 
 A line's figure is its wavefronts over the profiler's ideal, which does not depend on how often the
-line ran. Only CUDA programs with a `main` of their own can be run; for the rest it is said why not.
+line ran. A program with a `main` makes its own launches; of any other kernel one block is called,
+with memory of its own behind every pointer. What cannot be called says why.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemlint.errors import SmemlintError
 from smemlint.facts import AccessKind
 from smemlint.finding import Finding, Measurement, Verdict
-from smemlint.verify.device import Engine, script_process
+from smemlint.verify.calls import NotCallable
+from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
+from smemlint.verify.engine import meaning_of
+from smemlint.verify.programs import Program, Programs
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.engine import Result
-    from smemlint.facts import Access
+    from smemlint.facts import Access, Instance
     from smemlint.source import Source
 
 TOLERANCE = 0.02
@@ -32,7 +35,15 @@ _STEMS = {
     AccessKind.STMATRIX: "STSM",
     AccessKind.ATOMIC: "ATOMS",
 }
-_HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the profiler counted of one program; rows are at home in the sources."""
+
+    program: Program
+    device: str
+    rows: Sequence[Mapping[str, Any]]
 
 
 def verify_kernels(
@@ -41,59 +52,95 @@ def verify_kernels(
     """The result with counted figures on its findings, those that are refuted first; a summary.
 
     Raises:
-        SmemlintError: a program cannot be compiled, run or profiled.
+        GpuError: a tool is missing, or the GPU cannot be used.
     """
-    count = engine or script_process("counters.py", settings.verify_timeout * 3)
-    accesses = {id(f.access): f.access for f in result.findings if f.access is not None}
-    texts = {s.path: s for s in sources}
-    paths = sorted({a.instance.span.path for a in accesses.values()})
-    runnable = [p for p in paths if p.endswith(".cu") and _HAS_MAIN.search(texts[p].text)]
-    counted = {path: count(_request(path, settings)) for path in runnable}
-    findings = []
-    for finding in result.findings:
-        if finding.access is not None:
-            measurement = _compared(finding.access, result, counted)
-            finding = replace(finding, measurement=measurement)
-        findings.append(finding)
+    count = engine or script_process("counters.py", settings.verify_timeout * 4)
+    programs = Programs(sources, settings)
+    answers: dict[int, Counted | str] = {}
+    counted: dict[Instance, Counted | str] = {}
+    for access in (f.access for f in result.findings if f.access is not None):
+        if access.instance in counted:
+            continue
+        try:
+            program = programs.of(access.instance)
+        except NotCallable as reason:
+            counted[access.instance] = str(reason)
+            continue
+        if id(program) not in answers:
+            answers[id(program)] = _counted(program, settings, count)
+        counted[access.instance] = answers[id(program)]
+    findings = [
+        f
+        if f.access is None
+        else replace(f, measurement=_compared(f.access, result, counted[f.access.instance]))
+        for f in result.findings
+    ]
     findings.sort(key=lambda f: not f.is_refuted)
-    return replace(result, findings=tuple(findings)), _summary(findings, len(runnable))
+    summary = _summary(findings, [a for a in answers.values() if isinstance(a, Counted)])
+    return replace(result, findings=tuple(findings)), summary
 
 
-def _request(path: str, settings: Settings) -> dict[str, Any]:
-    flags = [f"-D{name}={text}" for name, text in settings.define.items()]
-    flags += [f"-U{name}" for name in settings.undefine]
-    flags += [f"-I{Path(folder).resolve()}" for folder in settings.include_dir]
-    return {
-        "source": str(Path(path).resolve()),
-        "arch": settings.arch,
-        "flags": flags,
-        "device": settings.device,
-        "timeout": settings.verify_timeout,
-    }
+def _counted(program: Program, settings: Settings, count: Engine) -> Counted | str:
+    """The counters of a program, or why there are none."""
+    answer = count(
+        {
+            "files": program.files,
+            "build": program.build,
+            "run": program.run,
+            "device": settings.device,
+            "timeout": settings.verify_timeout,
+        }
+    )
+    if "failed" in answer:
+        _require_gpu(answer["failed"])
+        return str(answer["failed"])
+    about = answer["about"]
+    rows = []
+    for row in answer["rows"]:
+        file, line = program.place(row["file"], row["line"])
+        rows.append({**row, "file": file, "line": line})
+    return Counted(program, f"{about['device']}, {about['arch']}", rows)
 
 
-def _compared(
-    access: Access, result: Result, counted: Mapping[str, Mapping[str, Any]]
-) -> Measurement:
+def _require_gpu(failed: str) -> None:
+    """Raises where it is not the program that fails but the GPU or what drives it."""
+    if "No module named 'cupy'" in failed:
+        raise GpuError("CuPy is not installed", hint=INSTALL)
+    meaning = meaning_of(failed) if "Compile" not in failed else None
+    if meaning is not None:
+        said, hint = meaning
+        raise GpuError(f"{said} ({failed})", hint=hint)
+
+
+def _compared(access: Access, result: Result, counted: Counted | str) -> Measurement:
     """The line's counters beside what is predicted of all its accesses of this kind together."""
-    answer = counted.get(access.instance.span.path)
-    if answer is None:
-        return _untold(access, "only a .cu file with its own `main` can be run", "")
-    device = f"{answer['about']['device']}, {answer['about']['arch']}"
-    same = [a for k in result.facts.kernels for a in k.accesses if _place(a) == _place(access)]
+    if isinstance(counted, str):
+        return _untold(access, counted)
+    device = counted.device
+    is_called = counted.program.instance is not None
+    same = [
+        a
+        for k in result.facts.kernels
+        for a in k.accesses
+        if _place(a) == _place(access) and (not is_called or a.instance == access.instance)
+    ]
     total = sum(a.instructions for a in same)
     if any(a.wavefronts is None or a.ideal is None for a in same) or not total:
         return _untold(access, "not all accesses of its line have a figure", device)
     spent = sum(a.wavefronts.mean * a.instructions for a in same if a.wavefronts) / total
     ideal = sum(a.ideal.mean * a.instructions for a in same if a.ideal) / total
-    rows = [r for r in answer["rows"] if _is_of(r, access)]
+    rows = [r for r in counted.rows if _is_of(r, access)]
     seen, best = (sum(r[name] for r in rows) for name in ("wavefronts", "ideal"))
     if not best:
-        return _untold(access, "the program runs this line in no such launch", device)
+        what = "the call does not reach this line" if is_called else _NO_SUCH_LAUNCH
+        return _untold(access, what, device)
     measured = seen / best * ideal
     is_equal = abs(measured - spent) <= TOLERANCE * spent
     verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
     return Measurement(verdict, round(spent, 3), measured, 0.0, device)
+
+
+_NO_SUCH_LAUNCH = "the program runs this line in no such launch"
 
 
 def _place(access: Access) -> tuple[object, ...]:
@@ -103,9 +150,10 @@ def _place(access: Access) -> tuple[object, ...]:
 
 def _is_of(row: Mapping[str, Any], access: Access) -> bool:
     """Whether a row of counters is of the access's line, kernel, block shape and kind."""
-    name = re.split(r"[<(]", row["kernel"], maxsplit=1)[0].split()[-1].split("::")[-1]
+    called = row["kernel"].replace("(anonymous namespace)::", "")
+    name = re.split(r"[<(]", called, maxsplit=1)[0].split()[-1].split("::")[-1]
     return (
-        Path(row["file"]).name == Path(access.span.path).name
+        row["file"] == Path(access.span.path).name
         and row["line"] == access.line
         and name == access.instance.kernel
         and tuple(row["block"]) == access.instance.block
@@ -113,22 +161,18 @@ def _is_of(row: Mapping[str, Any], access: Access) -> bool:
     )
 
 
-def _untold(access: Access, reason: str, device: str) -> Measurement:
+def _untold(access: Access, reason: str, device: str = "") -> Measurement:
     worst = access.worst
     predicted = worst.wavefronts if worst is not None else 0
-    return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, device or "the GPU", reason)
+    return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, device, reason)
 
 
-def _summary(findings: Sequence[Finding], programs: int) -> str:
+def _summary(findings: Sequence[Finding], counted: Sequence[Counted]) -> str:
     found = [f.measurement.verdict for f in findings if f.measurement is not None]
-    if not programs and found:
-        raise SmemlintError(
-            "no file with findings is a program that can be run",
-            hint="--verify-gpu=kernel takes .cu files with their own `main`; "
-            "--verify-gpu replays addresses of any kernel",
-        )
+    called = sum(c.program.instance is not None for c in counted)
+    own = len(counted) - called
     return (
-        f"counted in {programs} program{'s' * (programs != 1)}: "
+        f"counted in {own} program{'s' * (own != 1)} and {called} call{'s' * (called != 1)}: "
         f"{found.count(Verdict.CONFIRMED)} confirmed, {found.count(Verdict.REFUTED)} refuted, "
-        f"{found.count(Verdict.NOT_REPLAYABLE)} not countable"
+        f"{found.count(Verdict.NOT_REPLAYABLE)} not replayable"
     )

@@ -37,6 +37,15 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     return _File(text, settings).facts()
 
 
+def texts_of(source: Source, settings: Settings) -> list[Embedded]:
+    """The texts with shared memory that a file gives to CuPy; none where it is no Python."""
+    try:
+        text = PythonText.of(source)
+    except NotPython:
+        return []
+    return _File(text, settings).texts()
+
+
 class _File:
     """One file: its statements, then each of its functions, are followed for texts and launches."""
 
@@ -46,11 +55,16 @@ class _File:
         self._library = CupyLibrary(text)
         self._notes: list[NotAnalysed] = []
 
+    def texts(self) -> list[Embedded]:
+        """Those that are known and use shared memory."""
+        self._follow()
+        found = map(self._embedded, self._library.raws.values())
+        return [embedded for embedded in found if embedded is not None]
+
     def facts(self) -> Facts:
         """Of all texts."""
-        self._follow()
+        parts = [embedded.facts(self._settings) for embedded in self.texts()]
         raws = list(self._library.raws.values())
-        parts = [e.facts(self._settings) for e in map(self._embedded, raws) if e is not None]
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
         self._notes += (
             NotAnalysed(self._text.span(call), "", _reason(call))
@@ -90,7 +104,7 @@ class _File:
         number = list(self._library.raws.values()).index(raw)
         name = f"{self._text.path}#{span.line}.{number}.cu"
         calls = list(dict.fromkeys(raw.calls))
-        return Embedded(raw.text, span, name, _defines(raw.options), calls)
+        return Embedded(raw.text, span, name, _defines(raw.options), calls, raw.options)
 
 
 def _defines(options: tuple[str, ...]) -> dict[str, str]:

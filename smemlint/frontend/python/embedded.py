@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from smemlint.config import Settings
+    from smemlint.evaluate.project import Project
 
 _UNKNOWN = "smemlint_unknown"
 
@@ -51,6 +52,7 @@ class Embedded:
         name: of the unit that it makes, unique in the run.
         defines: macros of the compiler's options.
         calls: launches of its kernels.
+        options: the compiler's, defines included.
     """
 
     text: Text
@@ -58,14 +60,18 @@ class Embedded:
     name: str
     defines: Mapping[str, str]
     calls: Sequence[KernelCall]
+    options: tuple[str, ...] = ()
 
     def facts(self, settings: Settings) -> Facts:
         """The facts of the text's kernels, at their places in the Python file."""
-        from smemlint.evaluate.project import evaluate_project
+        return _Homecoming(self).facts(self.project(settings).facts())
+
+    def project(self, settings: Settings) -> Project:
+        """The text as a run of its own, with host code that launches as the Python file does."""
+        from smemlint.evaluate.project import Project
 
         defined = replace(settings, define={**settings.define, **self.defines})
-        source = Source(self.name, given=str(self.text) + self._host())
-        return _Homecoming(self).facts(evaluate_project([source], defined))
+        return Project([Source(self.name, given=str(self.text) + self._host())], defined)
 
     def _host(self) -> str:
         """Host code that launches the kernels as the Python file does, one a line."""

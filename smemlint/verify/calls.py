@@ -1,0 +1,155 @@
+"""How to call one kernel instance: what launch, pragma and configuration say of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.evaluate.ctypes import ArrayType, CType, FloatType, IntType, PointerType, RecordType
+from smemlint.evaluate.interpret import Interpreter
+from smemlint.evaluate.machine import Frame, Geometry
+from smemlint.evaluate.trace import Trace
+from smemlint.evaluate.values import Int
+
+if TYPE_CHECKING:
+    from smemlint.evaluate.kernel import Task
+    from smemlint.evaluate.project import Project
+    from smemlint.frontend.cuda.unit import Function, Unit
+
+FLOATING = 1.0
+"""What a floating-point argument is that nobody knows: no address hangs on it."""
+
+
+class NotCallable(Exception):
+    """Why a kernel cannot be called, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call.
+
+    Attributes:
+        name: of the parameter.
+        dtype: of a number, as NumPy spells it (`i4`, `f8`); `*` of a pointer, `*f` of a pointer to
+            floating-point numbers; empty for a type that is not known.
+        value: of a number; None where it is not known or no number.
+    """
+
+    name: str
+    dtype: str
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One block of one kernel instance.
+
+    Attributes:
+        kernel: as C++ spells it, with namespaces and template arguments.
+        block: its shape.
+        shared: dynamic shared memory in bytes; None for all that there is.
+        arguments: in order.
+    """
+
+    kernel: str
+    block: tuple[int, int, int]
+    shared: int | None
+    arguments: tuple[Argument, ...]
+
+
+def call_of(project: Project, unit: Unit, task: Task) -> Call:
+    """The call of one instance.
+
+    Raises:
+        NotCallable: something is not known that a call needs.
+    """
+    assert task.instance.block is not None
+    told = _told(project, task.function)
+    passed = {k: v.constant for k, v in task.arguments().items() if isinstance(v, Int)}
+    arguments = tuple(_arguments(unit, task, {**passed, **told}))
+    return Call(_spelled(task), task.instance.block, task.shared, arguments)
+
+
+def _told(project: Project, function: Function) -> dict[str, float]:
+    """Numbers that the configuration and the `launch` pragma give."""
+    own = project.settings.kernels.get(function.name)
+    texts = dict(own.arguments) if own is not None else {}
+    pragma = project.launch_pragma(function)
+    texts.update(pragma.values if pragma is not None else {})
+    found = {name: _number(text) for name, text in texts.items()}
+    return {name: number for name, number in found.items() if number is not None}
+
+
+def _number(text: str) -> float | None:
+    """A number as C spells it; None for what is none."""
+    plain = text.strip().lower()
+    with suppress(ValueError):
+        return int(plain.rstrip("ul"), 0)
+    with suppress(ValueError):
+        return float(plain.removesuffix("f"))
+    return {"true": 1, "false": 0}.get(plain)
+
+
+def _spelled(task: Task) -> str:
+    """The instance as C++ names it."""
+    function = task.function
+    known = dict(task.instance.template)
+    missing = [p.name or "its pack" for p in function.template if p.is_pack or p.name not in known]
+    if missing:
+        raise NotCallable(f"template argument `{missing[0]}` is not known")
+    listed = ", ".join(known[p.name] for p in function.template)
+    name = "::".join((*filter(str.isidentifier, function.scope), function.name))
+    return f"{name}<{listed}>" if function.template else name
+
+
+def _arguments(unit: Unit, task: Task, known: Mapping[str, float | None]) -> list[Argument]:
+    tree = task.function.parse().tree
+    machine = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
+    machine.frames.append(Frame(task.function.name, [dict(task.scope), {}]))
+    listed = tree.decl.type.args if tree is not None else None
+    found = []
+    for param in listed.params if listed is not None else ():
+        name = getattr(param, "name", None) or ""
+        if isinstance(param, c_ast.Typename) and not name and _is_void(param):
+            continue  # `k(void)`
+        kind = machine.resolve(param.type)
+        if isinstance(kind, RecordType):
+            raise NotCallable(f"argument `{name}` is a structure")
+        dtype, value = _dtype(kind), known.get(name)
+        if dtype.startswith("f") and value is None:
+            value = FLOATING
+        if dtype[:1] in ("i", "u", "?") and value is None:
+            raise NotCallable(
+                f"the value of argument `{name}` is not known: write it into "
+                f"`// smemlint: launch(block=.., {name}=..)` in front of the kernel"
+            )
+        found.append(Argument(name, dtype, value))
+    return found
+
+
+def _is_void(param: c_ast.Typename) -> bool:
+    return getattr(getattr(param.type, "type", None), "names", None) == ["void"]
+
+
+def _dtype(kind: CType) -> str:
+    match kind:
+        case IntType(is_bool=True):
+            return "?"
+        case IntType(bits=bits, signed=is_signed) if bits <= 64:
+            return f"{'i' if is_signed else 'u'}{bits // 8}"
+        case FloatType(name="half" | "float" | "double", size=size):
+            return f"f{size}"
+        case ArrayType(element=target) | PointerType(target=target):
+            return "*f" if _is_floating(target) else "*"
+    return ""
+
+
+def _is_floating(kind: CType) -> bool:
+    """Whether data of the type is made of floating-point numbers alone."""
+    if isinstance(kind, RecordType):
+        return bool(kind.members) and all(_is_floating(m.type) for m in kind.members)
+    return isinstance(kind, FloatType)

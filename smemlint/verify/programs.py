@@ -1,0 +1,181 @@
+"""What is built and run for a kernel instance, and how its lines come back to the sources."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smemlint.frontend.python.origins import Place
+from smemlint.verify.calls import Call, NotCallable, call_of
+from smemlint.verify.harness import FILL, ROOM, program
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.evaluate.project import Project
+    from smemlint.facts import Instance
+    from smemlint.frontend.python.embedded import Embedded
+    from smemlint.source import Source
+
+_HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
+_TEXT_NAME = "smemlint_text.cu"
+_NOT_AGAIN = "its launch was not found again"
+_IN_PYTHON = "only CUDA C++ is replayed, in files and in CuPy's RawKernel and RawModule"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is built and run, in a folder of its own.
+
+    Attributes:
+        files: name -> text, written there first.
+        build: a command, or nothing.
+        run: a command.
+        instance: the one that is called; None where the program makes its own launches.
+        text: the CUDA text of a Python file that the lines belong to.
+    """
+
+    files: Mapping[str, str]
+    build: tuple[str, ...]
+    run: tuple[str, ...]
+    instance: Instance | None = None
+    text: Embedded | None = field(default=None, repr=False)
+
+    def place(self, file: str, line: int) -> tuple[str, int]:
+        """File name and line of the sources for those of a counter."""
+        if self.text is None:
+            return Path(file).name, line
+        place = self.text.place(line, 1)
+        return (Path(place.path).name, place.line) if place is not None else ("", 0)
+
+
+class Programs:
+    """Finds the program of each kernel instance of a run; a program is made once."""
+
+    def __init__(self, sources: Sequence[Source], settings: Settings) -> None:
+        self._sources = sources
+        self._settings = settings
+        self._own: dict[str, Program] = {}
+        self._called: dict[Instance, Program] = {}
+
+    def of(self, instance: Instance) -> Program:
+        """The program that runs an instance.
+
+        Raises:
+            NotCallable: there is none, with the reason.
+        """
+        if instance not in self._called:
+            self._called[instance] = self._found(instance)
+        return self._called[instance]
+
+    def _found(self, instance: Instance) -> Program:
+        try:
+            texts = [text for text in self._texts if _is_kernel_of(text, instance)]
+            if texts:
+                return self._cupy_program(texts, instance)
+            if instance.span.path.endswith(".py"):
+                raise NotCallable(_IN_PYTHON)
+            return self._nvcc_program(instance)
+        except RecursionError:
+            raise NotCallable("the code is nested too deeply") from None
+
+    # ---- CUDA sources
+
+    @cached_property
+    def _project(self) -> Project:
+        from smemlint.evaluate.project import Project
+
+        cuda = [s for s in self._sources if not s.path.endswith(".py")]
+        return Project(cuda, self._settings)
+
+    def _nvcc_program(self, instance: Instance) -> Program:
+        tasks = self._project.instances_of(instance.span)
+        same = [(unit, t) for unit, t in tasks if t.instance == instance]
+        if not same:
+            raise NotCallable(_NOT_AGAIN)
+        unit, task = next((m for m in same if self._has_main(m[0].path)), same[0])
+        root = str(Path(unit.path).resolve())
+        if self._has_main(unit.path):
+            if root not in self._own:
+                build = ("nvcc", *self._flags, "-o", "program", root)
+                self._own[root] = Program({}, build, ("./program",))
+            return self._own[root]
+        call = call_of(self._project, unit, task)
+        build = ("nvcc", "-std=c++17", *self._flags, "-o", "program", "program.cu")
+        return Program({"program.cu": program(root, call)}, build, ("./program",), instance)
+
+    def _has_main(self, path: str) -> bool:
+        return path.endswith(".cu") and bool(_HAS_MAIN.search(self._project.read(path) or ""))
+
+    @property
+    def _flags(self) -> list[str]:
+        settings = self._settings
+        return [
+            *("-O3", "-lineinfo", f"-arch={settings.arch}"),
+            *(f"-D{name}={text}" for name, text in settings.define.items()),
+            *(f"-U{name}" for name in settings.undefine),
+            *(f"-I{Path(folder).resolve()}" for folder in settings.include_dir),
+        ]
+
+    # ---- CuPy's texts
+
+    @cached_property
+    def _texts(self) -> list[Embedded]:
+        from smemlint.frontend.python import is_python
+
+        wanted = [
+            s for s in self._sources if is_python(s) and re.search(r"Raw(Kernel|Mod)", s.text)
+        ]
+        if not wanted:
+            return []
+        from smemlint.frontend.python.cupy import texts_of
+
+        return [text for source in wanted for text in texts_of(source, self._settings)]
+
+    def _cupy_program(self, texts: Sequence[Embedded], instance: Instance) -> Program:
+        """The program of the first text that has the instance; others differ in their options."""
+        same = (
+            (embedded, call_of(project, unit, task))
+            for embedded in texts
+            for project in (embedded.project(self._settings),)
+            for function in project.unit(embedded.name).functions
+            if function.is_kernel and function.name == instance.kernel
+            for unit, task in project.instances_of(function.span)
+            if (task.instance.template, task.instance.block) == (instance.template, instance.block)
+        )
+        found = next(same, None)
+        if found is None:
+            raise NotCallable(_NOT_AGAIN)
+        embedded, call = found
+        unclear = [a.name for a in call.arguments if not a.dtype]
+        if unclear:
+            raise NotCallable(f"the type of argument `{unclear[0]}` is not known")
+        script = Path(__file__).with_name("cupy_call.py")
+        run = (sys.executable, "-P", str(script), "call.json")
+        request = json.dumps(self._request(embedded, call))
+        return Program({"call.json": request}, (), run, instance, embedded)
+
+    def _request(self, embedded: Embedded, call: Call) -> dict[str, Any]:
+        settings = self._settings
+        defines = [f"-D{name}={text}" for name, text in settings.define.items()]
+        return {
+            "text": f'#line 1 "{_TEXT_NAME}"\n{embedded.text}',
+            "options": [*embedded.options, *defines],
+            "kernel": call.kernel,
+            "block": call.block,
+            "shared": call.shared,
+            "arguments": [(a.dtype, a.value) for a in call.arguments],
+            "room": ROOM,
+            "fill": FILL,
+        }
+
+
+def _is_kernel_of(embedded: Embedded, instance: Instance) -> bool:
+    """Whether an instance's kernel stands in a text."""
+    where = instance.span
+    return Place(where.path, where.line, where.column) in embedded.text.places
