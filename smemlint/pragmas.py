@@ -13,7 +13,9 @@ from enum import Enum
 
 from smemlint.facts import Span
 
-KNOWN = ("ignore", "ignore-begin", "ignore-end", "ignore-file", "launch", "swizzle", "assume")
+KNOWN = (
+    "ignore", "ignore-begin", "ignore-end", "ignore-file", "launch", "swizzle", "shared", "assume",
+)  # fmt: skip
 IGNORES = ("ignore", "ignore-begin", "ignore-end", "ignore-file")
 MARK = "smemlint:"
 
@@ -55,6 +57,7 @@ class Pragma:
         target: the line that it speaks of: its own, or that of the code which follows one that
             stands alone; 0 when nothing follows.
         problem: what is wrong with it; empty when nothing is.
+        text: the whole of one that declares offsets; see `layout.declared_offsets`.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Pragma:
     end_line: int = 0
     end_column: int = 0
     target: int = 0
+    text: str = ""
 
     def span(self, path: str) -> Span:
         """The range of the comment."""
@@ -107,7 +111,8 @@ def _found(text: str, start: int, end: int, style: CommentStyle) -> Iterator[Pra
     for begin, last, body in found:
         pragma = _PRAGMA.match(body)
         if pragma is not None:
-            yield _placed(text, begin, last, end, pragma["name"], pragma["rest"].strip(), comments)
+            rest = pragma["rest"].strip()
+            yield _placed(text, begin, last, end, pragma["name"], rest, comments, style)
 
 
 def _inside(string: re.Match[str]) -> tuple[int, int]:
@@ -123,6 +128,7 @@ def _placed(
     name: str,
     rest: str,
     comments: list[tuple[int, int]],
+    style: CommentStyle,
 ) -> Pragma:
     line = text.count("\n", 0, begin) + 1
     line_start = text.rfind("\n", 0, begin) + 1
@@ -144,6 +150,7 @@ def _placed(
             target=0 if following < 0 else text.count("\n", 0, following) + 1,
         ),
         rest,
+        style,
     )
 
 
@@ -160,13 +167,15 @@ def _code_behind(text: str, at: int, end: int, comments: list[tuple[int, int]]) 
     return -1
 
 
-def _read(pragma: Pragma, rest: str) -> Pragma:
+def _read(pragma: Pragma, rest: str, style: CommentStyle) -> Pragma:
     from dataclasses import replace
 
     name = pragma.name
     if name not in KNOWN:
         said = f"unknown pragma `{name}`: one of {', '.join(KNOWN)}"
         return replace(pragma, problem=said)
+    if name in ("swizzle", "shared") and "shared(" in f"{name}{rest}":
+        return _of_offsets(pragma, f"{name}{rest}", style)
     inner, reason, problem = "", rest, ""
     if rest[:1] in ("(", "["):
         end = _closing(rest)
@@ -184,6 +193,8 @@ def _read(pragma: Pragma, rest: str) -> Pragma:
             arguments.append(part)
     if name in IGNORES and name != "ignore-end" and not arguments and not problem:
         problem = f"`{name}` names no rule: write {name}[bank-conflict]"
+    if name == "shared":
+        problem = "`shared` names no offsets: write shared(offs, dtype=fp16, block=(8, 64))"
     if name == "launch" and "block" not in values and not arguments and not problem:
         problem = "`launch` names no block: write launch(block=(32, 8))"
     if name == "assume" and not problem:
@@ -193,6 +204,22 @@ def _read(pragma: Pragma, rest: str) -> Pragma:
     return replace(
         pragma, arguments=tuple(arguments), values=values, reason=reason, problem=problem
     )
+
+
+def _of_offsets(pragma: Pragma, text: str, style: CommentStyle) -> Pragma:
+    from dataclasses import replace
+
+    from smemlint.layout.declared_offsets import offsets_in
+
+    problem = ""
+    if style is not CommentStyle.PYTHON:
+        problem = "`shared` speaks of Triton's offsets: declare a swizzle at its `__shared__` array"
+    else:
+        try:
+            offsets_in(text)
+        except ValueError as error:
+            problem = str(error)
+    return replace(pragma, name="shared", text=text, problem=problem)
 
 
 def _swizzle_problem(arguments: list[str], reason: str) -> str:

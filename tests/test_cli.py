@@ -104,7 +104,7 @@ def test_unused_and_malformed_pragmas_are_said(smemlint, tmp_path):
     assert out.splitlines() == [
         "k.cu:1:1: SML902 note: `ignore[SML101]` suppresses nothing",
         "k.cu:2:1: SML903 note: unknown pragma `nonsense`: one of ignore, ignore-begin, ignore-end, "
-        "ignore-file, launch, swizzle, assume",
+        "ignore-file, launch, swizzle, shared, assume",
     ]
 
 

@@ -86,7 +86,7 @@ def test_the_reason_is_kept():
         ("s; // smemlint: ignore\n", ("SML903", 1, "`ignore` names no rule: write ignore[bank-conflict]")),
         ("s; // smemlint: ignore[SML101\n", ("SML903", 1, "`[` is not closed")),
         ("s; // smemlint: ignor[SML101]\n", ("SML903", 1, "unknown pragma `ignor`: one of ignore, ignore-begin, "
-          "ignore-end, ignore-file, launch, swizzle, assume")),
+          "ignore-end, ignore-file, launch, swizzle, shared, assume")),
         ("s;\n// smemlint: ignore-end\n", ("SML903", 2, "`ignore-end` ends nothing")),
         ("// smemlint: ignore-begin[SML101]\n", ("SML903", 1, "`ignore-begin` without an `ignore-end`: ignored")),
         ("s; // smemlint: ignore[bank-conflit]\n", ("SML903", 1, "`bank-conflit` is no rule: did you mean `bank-conflict`?")),

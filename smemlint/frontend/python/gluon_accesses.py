@@ -5,10 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from smemlint.facts import Access, AccessKind, Certainty, Stat, WarpPattern
-from smemlint.hardware import wavefronts
+from smemlint.facts import Access, AccessKind, Certainty, WarpPattern
+from smemlint.frontend.python.warp_patterns import patterns_of, stat_of
 from smemlint.layout.lowering import Instructions, lowered
 
 if TYPE_CHECKING:
@@ -43,7 +41,17 @@ def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: 
     else:
         try:
             parts = _instructions(seen, arch)
-            patterns = [p for part in parts for p in _patterns(part, arch)]
+            patterns = [
+                p
+                for part in parts
+                for p in patterns_of(
+                    part.addresses,
+                    kind=part.kind,
+                    width=part.width,
+                    matrices=part.matrices,
+                    arch=arch,
+                )
+            ]
         except (Undecided, ValueError) as error:
             certainty, reason, parts = Certainty.UNKNOWN, str(error), ()
     has_figure = bool(patterns) and all(p.ideal for p in patterns)
@@ -54,8 +62,8 @@ def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: 
         kind=_kind(seen, parts),
         width_bytes=max((part.width for part in parts), default=0),
         instructions=sum(p.count for p in patterns),
-        wavefronts=_stat([(p.wavefronts, p.count) for p in patterns]) if has_figure else None,
-        ideal=_stat([(p.profiler_ideal, p.count) for p in patterns]) if has_figure else None,
+        wavefronts=stat_of([(p.wavefronts, p.count) for p in patterns]) if has_figure else None,
+        ideal=stat_of([(p.profiler_ideal, p.count) for p in patterns]) if has_figure else None,
         certainty=certainty,
         assumptions=(*assumptions, LOWERING),
         reason=reason,
@@ -86,45 +94,5 @@ def _kind(seen: Seen, parts: tuple[Instructions, ...]) -> AccessKind:
     return AccessKind.STORE if seen.is_store else AccessKind.LOAD
 
 
-def _patterns(part: Instructions, arch: str) -> list[WarpPattern]:
-    """The distinct patterns of the instructions of one width; those that fault have no price.
-
-    Raises:
-        ValueError: nobody measured such an access on the target.
-    """
-    warps = part.addresses.shape[1]
-    rows, first, counts = np.unique(
-        part.addresses.reshape(-1, part.addresses.shape[-1]),
-        axis=0,
-        return_index=True,
-        return_counts=True,
-    )
-    lanes = np.arange(rows.shape[1]) < (8 * part.matrices or rows.shape[1])
-    aligned = ~((rows % part.width != 0) & lanes).any(axis=1)
-    prices = np.zeros((3, len(rows)), dtype=np.int64)
-    cost = wavefronts(
-        rows[aligned], kind=part.kind, width=part.width, matrices=part.matrices or 4, arch=arch
-    )
-    prices[:, aligned] = cost.wavefronts, cost.ideal, cost.profiler_ideal
-    return [
-        WarpPattern(
-            rows[i],
-            np.ones(rows.shape[1], dtype=np.bool_),
-            int(first[i] % warps),
-            int(counts[i]),
-            int(prices[0, i]),
-            int(prices[1, i]),
-            int(prices[2, i]),
-            part.width,
-        )
-        for i in np.argsort(first, kind="stable")
-    ]
-
-
 def _cost(pattern: WarpPattern) -> float:
     return pattern.wavefronts / pattern.ideal if pattern.ideal else float("inf")
-
-
-def _stat(figures: list[tuple[int, int]]) -> Stat:
-    mean = sum(v * n for v, n in figures) / sum(n for _, n in figures)
-    return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)

@@ -16,6 +16,7 @@ from smemlint.frontend.python.follow import Follower, OverBudget
 from smemlint.frontend.python.gluon import parametrized
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.frontend.python.triton_library import HostTensor, TritonLibrary
+from smemlint.pragmas import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,15 +31,23 @@ _MOST_LAUNCHES = 8
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
-    """The matrix products whose operands a launch in the file decides."""
-    if ".dot(" not in source.text or "torch" not in source.text:
+    """Matrix products whose operands a launch decides, and offsets that comments declare."""
+    has_products = ".dot(" in source.text and "torch" in source.text
+    has_offsets = MARK in source.text and "shared(" in source.text
+    if not has_products and not has_offsets:
         return Facts()
     try:
         text = PythonText.of(source)
     except NotPython as problem:
         where = Span(source.path, 1, 1, 1, 1)
         return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
-    return _File(text).facts()
+    found = _File(text).facts() if has_products else Facts()
+    if not has_offsets:
+        return found
+    from smemlint.frontend.python.declared_offsets import kernels_of
+
+    kernels, layouts, notes = kernels_of(text, settings)
+    return Facts.together([found, Facts(tuple(kernels), tuple(notes), tuple(layouts))])
 
 
 class _File:

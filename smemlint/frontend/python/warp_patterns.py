@@ -1,0 +1,58 @@
+"""Addresses of warp instructions as priced patterns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.facts import Stat, WarpPattern
+from smemlint.hardware import wavefronts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def patterns_of(
+    addresses: NDArray[np.int64], *, kind: str, width: int, arch: str, matrices: int = 0
+) -> list[WarpPattern]:
+    """The distinct patterns of the instructions of one width; those that fault have no price.
+
+    Args:
+        addresses: byte offsets of shape (instructions of a warp, warps, 32).
+        kind: of `hardware.wavefronts`.
+        width: bytes that a lane moves.
+        arch: the target.
+        matrices: of a matrix instruction; 0 otherwise.
+
+    Raises:
+        ValueError: nobody measured such an access on the target.
+    """
+    warps = addresses.shape[1]
+    rows, first, counts = np.unique(
+        addresses.reshape(-1, addresses.shape[-1]), axis=0, return_index=True, return_counts=True
+    )
+    lanes = np.arange(rows.shape[1]) < (8 * matrices or rows.shape[1])
+    aligned = ~((rows % width != 0) & lanes).any(axis=1)
+    prices = np.zeros((3, len(rows)), dtype=np.int64)
+    cost = wavefronts(rows[aligned], kind=kind, width=width, matrices=matrices or 4, arch=arch)
+    prices[:, aligned] = cost.wavefronts, cost.ideal, cost.profiler_ideal
+    return [
+        WarpPattern(
+            rows[i],
+            np.ones(rows.shape[1], dtype=np.bool_),
+            int(first[i] % warps),
+            int(counts[i]),
+            int(prices[0, i]),
+            int(prices[1, i]),
+            int(prices[2, i]),
+            width,
+        )
+        for i in np.argsort(first, kind="stable")
+    ]
+
+
+def stat_of(figures: list[tuple[int, int]]) -> Stat:
+    """Least, largest and mean of figures, each with how often it occurs."""
+    mean = sum(v * n for v, n in figures) / sum(n for _, n in figures)
+    return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)
