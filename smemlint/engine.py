@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.finding import Finding, Severity
-from smemlint.frontend.python import is_python, python_facts
+from smemlint.frontend.python import holds_marks, is_python, python_facts
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
@@ -220,12 +220,18 @@ def concluded(
 
 
 def problems(sources: Sequence[Source]) -> list[NotAnalysed]:
-    """Files that could not be read as they are; a binary one is no news."""
+    """Files, and cells of notebooks, that could not be read; a binary file is no news."""
     found = []
     for source in sources:
         source.text  # noqa: B018 - reading finds the problem
         if source.problem and source.problem != "binary":
             found.append(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", source.problem))
+        if source.notebook is not None:
+            found += (
+                NotAnalysed(Span(source.path, cell.first, 1, cell.first, 1), "", cell.unread)
+                for cell in source.notebook.cells
+                if cell.unread and ("__shared__" in cell.source or holds_marks(cell.source))
+            )
     return found
 
 

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SourceError
-from smemlint.source import Source
+from smemlint.source import PYTHON_SUFFIXES, Source
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
 
-SUFFIXES = frozenset(
-    (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx", ".py")
-)
+_CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")
+SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES))
 """What is read in a directory: kernels, and the host code that launches them."""
 ALWAYS_EXCLUDED = (".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", "build")
 

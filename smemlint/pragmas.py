@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from smemlint.facts import Span
+from smemlint.source import is_python_path
 
 KNOWN = (
     "ignore", "ignore-begin", "ignore-end", "ignore-file", "launch", "swizzle", "shared", "assume",
@@ -39,7 +40,7 @@ class CommentStyle(Enum):
     @staticmethod
     def of(path: str) -> CommentStyle:
         """The style of a file."""
-        return CommentStyle.PYTHON if path.endswith((".py", ".pyi")) else CommentStyle.C
+        return CommentStyle.PYTHON if is_python_path(path) else CommentStyle.C
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from smemlint.notebook import Notebook
+
+PYTHON_SUFFIXES = (".py", ".ipynb")
+"""Names of files that are read as Python; of a notebook, the cells."""
 MAX_BYTES = 8 << 20
 """Larger files are not analysed, which is said."""
 
@@ -20,7 +26,8 @@ class Source:
 
     Attributes:
         path: as given, with forward slashes.
-        given: its text or bytes, of standard input or with edits; None to read the file.
+        given: its text or bytes, of standard input or with edits; None to read the file. The text
+            of a notebook is its module, its bytes are those of the file.
         problem: why it cannot be analysed; empty when it can.
     """
 
@@ -33,15 +40,32 @@ class Source:
         """The text; empty when the file cannot be read, with `problem` set.
 
         Every byte that is not UTF-8 is replaced by one character, so that edits find their place.
+        That of a notebook is the module that its code cells make.
         """
         if isinstance(self.given, str):
             return self.given
+        if self.path.endswith(".ipynb"):
+            return self.notebook.module if self.notebook is not None else ""
+        return self._decoded()
+
+    @cached_property
+    def notebook(self) -> Notebook | None:
+        """The notebook that the file holds; None for other files, with `problem` set if broken."""
+        if isinstance(self.given, str) or not self.path.endswith(".ipynb"):
+            return None
+        from smemlint.notebook import NotANotebook, Notebook
+
+        held = self._decoded()
         try:
-            if self.given is None:
-                with Path(self.path).open("rb") as file:
-                    data = file.read(MAX_BYTES + 1)
-            else:
-                data = self.given
+            return Notebook.of(held) if held or not self.problem else None
+        except NotANotebook as broken:
+            self.problem = str(broken)
+            return None
+
+    def _decoded(self) -> str:
+        """The text of the file itself."""
+        try:
+            data = self._data()
         except OSError as error:
             self.problem = f"cannot be read: {error.strerror or error}"
             return ""
@@ -57,8 +81,19 @@ class Source:
             self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
             return data.decode("utf-8-sig", "surrogateescape").translate(_REPLACEMENTS)
 
+    def _data(self) -> bytes:
+        if isinstance(self.given, bytes):
+            return self.given
+        with Path(self.path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+
 
 @lru_cache(maxsize=4)  # each finding of a file asks for its lines
 def lines_of(text: str) -> tuple[str, ...]:
     """The lines of a text as spans count them: LF, CR LF or CR ends one, a form feed does not."""
     return tuple(re.split(r"\r\n?|\n", text))
+
+
+def is_python_path(path: str) -> bool:
+    """Whether a file of this name is read as Python."""
+    return path.endswith(PYTHON_SUFFIXES)

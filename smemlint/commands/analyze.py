@@ -30,6 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
     facts, crashed = analyze_run(sources, inputs.configuration, settings)
+    if any(s.path.endswith(".ipynb") for s in sources):
+        from smemlint.report.notebooks import Notebooks
+
+        facts = Notebooks.among(sources).facts(facts)
     if arguments.output_format == "json":
         from smemlint.report.analysis_json import analysis_json
 

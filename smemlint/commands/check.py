@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         result, verified = _verified(result, settings, sources)
         closing.append(verified)
     exit_code = _exit_code(result, settings)
-    report = _report(result, arguments, settings, text_of, exit_code)
+    report = _report(result, arguments, settings, sources, text_of, exit_code)
     is_for_tools = arguments.output_format not in FOR_PEOPLE
     stream = sys.stderr if is_stdin else sys.stdout
     write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
@@ -126,6 +126,7 @@ def _report(
     result: Result,
     arguments: argparse.Namespace,
     settings: Settings,
+    sources: Sequence[Source],
     text_of: Callable[[str], str],
     exit_code: int,
 ) -> str:
@@ -138,6 +139,11 @@ def _report(
         term = Terminal(colour=settings.color == "always")
     root = repository_root(Path.cwd())
     run = Run(result, settings.arch, text_of, exit_code, term, root)
+    if any(s.path.endswith(".ipynb") for s in sources):
+        from smemlint.report.notebooks import Notebooks
+
+        shows_files = arguments.output_format in ("sarif", "github", "gitlab")
+        run = run.at(Notebooks.among(sources, are_files=shows_files))
     return rendered(arguments.output_format, run)
 
 

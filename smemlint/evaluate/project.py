@@ -21,6 +21,7 @@ from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
 from smemlint.pragmas import MARK, CommentStyle, Pragma, pragmas_in
+from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -142,7 +143,7 @@ class Project:
         return self._units[path]
 
     def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
-        if path.endswith(".py"):
+        if is_python_path(path):
             from smemlint.frontend.python.unit import load_python_unit
 
             return load_python_unit(path, self.read(path) or "")
@@ -274,8 +275,8 @@ class Project:
             return []
         pattern = mention_of(words)
         reads = dict(self.journal.reads)  # what holds no word matters only once it does
-        folder, is_python = posixpath.dirname(near), near.endswith(".py")
-        alike = [p for p in self.sources if p.endswith(".py") == is_python]
+        folder, is_python = posixpath.dirname(near), is_python_path(near)
+        alike = [p for p in self.sources if is_python_path(p) == is_python]
         same = [p for p in alike if posixpath.dirname(p) == folder]
         others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
 
@@ -470,12 +471,12 @@ def touches_shared(function: Function, unit: Unit) -> bool:
 
 
 def _comments(path: str) -> CommentStyle:
-    return CommentStyle.PYTHON if path.endswith(".py") else CommentStyle.C
+    return CommentStyle.PYTHON if is_python_path(path) else CommentStyle.C
 
 
 def _holds_shared(path: str, text: str) -> bool:
     """Whether a file's own code may declare or touch shared memory."""
-    return path.endswith(".py") or _SHARED.search(text) is not None
+    return is_python_path(path) or _SHARED.search(text) is not None
 
 
 def _agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:

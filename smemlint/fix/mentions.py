@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from smemlint.facts import Span
 from smemlint.fix.declaration import subscripts
 from smemlint.frontend.cuda.tokens import LineMap, lex
+from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
     from smemlint.fix.declaration import Declarator
@@ -50,7 +51,7 @@ def mentions(found: Declarator, path: str) -> Mentions | None:
     so is a declaration outside of any block, which the whole program may name.
     """
     block = _rest_of_block(lex(found.text[found.end :]))
-    if block is None or (path.endswith(".py") and _has_escapes(found, block)):
+    if block is None or (is_python_path(path) and _has_escapes(found, block)):
         return None
     lines = LineMap(found.text)
     pointers: list[Span] = []

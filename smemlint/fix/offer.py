@@ -12,6 +12,7 @@ from smemlint.fix.evaluation import BANK_CONFLICT, Run, compare, concerned
 from smemlint.fix.mentions import mentions
 from smemlint.fix.relayout import Usage, best_padding, best_swizzle
 from smemlint.fix.words import padding_fix, shape_advice, swizzle_advice, trade_off
+from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,7 @@ class _Repair:
     @cached_property
     def _shape(self) -> str:
         """The shape to declare where Python declares it: no edit is made, but all is priced."""
-        if not self._array.span.path.endswith(".py") or self._is_in_text:
+        if not is_python_path(self._array.span.path) or self._is_in_text:
             return ""
         if not (self._usage.is_decided and self._usage.is_complete):
             return ""
@@ -133,8 +134,6 @@ class _Repair:
         """The best padding; None where none is better, or evaluation does not show that it is."""
         array, usage = self._array, self._usage
         source = next((s for s in run.sources if s.path == array.span.path), None)
-        if source is not None and source.path.endswith(".ipynb"):
-            return None  # its text is not the file's
         found = declarator(source.text, array) if source is not None else None
         self._is_in_text = found is not None
         best = best_padding(usage) if found is not None and usage.is_decided else None

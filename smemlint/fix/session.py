@@ -99,7 +99,11 @@ def _next(
         if source.path in edits:
             data = _bytes_of(source)
             before.setdefault(source.path, data)
-            after[source.path] = edited(data, edits[source.path])
+            own = edits[source.path]
+            notebook = source.notebook
+            if notebook is not None:
+                own = [notebook.edit_in_file(edit) for edit in own]
+            after[source.path] = edited(data, own)
             source = Source(source.path, after[source.path])
         sources.append(source)
     applied_now = {fix.edits for fix in fixes}

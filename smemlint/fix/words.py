@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Fix
+from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
     from smemlint.facts import Access, SharedArray
@@ -63,7 +64,7 @@ def _expression(array: SharedArray, swizzle: Swizzle) -> str:
     splits = columns == 1 << bits and swizzle.z_mask < columns <= swizzle.y_mask & -swizzle.y_mask
     if len(array.dims) == 2 and splits:
         moved = _shifted(f"y & {swizzle.y_mask >> bits}", swizzle.shift - bits)
-        between = ", " if array.span.path.endswith(".py") else "]["
+        between = ", " if is_python_path(array.span.path) else "]["
         return f"`{array.name}[y{between}x ^ {moved}]`"
     moved = _shifted(f"i & {swizzle.y_mask:#x}", swizzle.shift)
     return f"`i ^ {moved}` in place of each element offset `i` of `{array.name}`"

@@ -50,9 +50,17 @@ def access_record(access: Access) -> dict[str, Any]:
 
 
 def span_record(span: Span) -> dict[str, Any]:
-    """Path, lines and columns from 1, end exclusive, columns in code points."""
+    """Path, lines and columns from 1, end exclusive, columns in code points; a notebook's cell."""
+    if ".ipynb:cell " in span.path:
+        from smemlint.notebook import parted
+
+        file, cell = parted(span.path)
+        return {"file": file, "cell": cell, **_range(span)}
+    return {"file": span.path, **_range(span)}
+
+
+def _range(span: Span) -> dict[str, int]:
     return {
-        "file": span.path,
         "line": span.line,
         "column": span.column,
         "end_line": span.end_line,
@@ -66,8 +74,7 @@ def _stat(stat: Stat | None) -> dict[str, float] | None:
 
 def _note(note: NotAnalysed) -> dict[str, Any]:
     return {
-        "file": note.span.path,
-        "line": note.span.line,
+        **{k: v for k, v in span_record(note.span).items() if k in ("file", "cell", "line")},
         "kernel": note.kernel or None,
         "reason": note.reason,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from smemlint.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from smemlint.engine import Result
+    from smemlint.report.notebooks import Notebooks
     from smemlint.report.terminal import Terminal
 
 
@@ -25,6 +26,7 @@ class Run:
         exit_code: what the program is about to exit with.
         terminal: what the reader's terminal can show; formats for tools do not ask.
         root: absolute directory that paths for tools are relative to.
+        found: the run with places as they were found, where these are others.
     """
 
     result: Result
@@ -33,10 +35,17 @@ class Run:
     exit_code: int
     terminal: Terminal
     root: Path
+    found: Run | None = None
+
+    def at(self, notebooks: Notebooks) -> Run:
+        """The run with the places that readers of notebooks know."""
+        result, text_of = notebooks.result(self.result), notebooks.text_of(self.text_of)
+        return replace(self, result=result, text_of=text_of, found=self)
 
     def fingerprints(self) -> tuple[str, ...]:
         """Of the findings, then of the hidden ones, which count where equal ones are told apart."""
-        return fingerprints((*self.result.findings, *self.result.hidden), self.text_of)
+        run = self.found or self
+        return fingerprints((*run.result.findings, *run.result.hidden), run.text_of)
 
     def relative(self, path: str) -> str:
         """A path from the root, with forward slashes; absolute where it lies outside."""

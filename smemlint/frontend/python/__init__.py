@@ -12,13 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.source import Source
-
-SUFFIXES = (".py",)
-"""Names of files that are read as Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,9 @@ class Producer:
     module: str
     marks: tuple[str, ...]
 
-    def is_wanted(self, source: Source) -> bool:
-        """Whether the file can hold kernels of this kind."""
-        return any(mark in source.text for mark in self.marks)
+    def is_wanted(self, text: str) -> bool:
+        """Whether a file of this text can hold kernels of this kind."""
+        return any(mark in text for mark in self.marks)
 
 
 PRODUCERS = (
@@ -49,12 +47,17 @@ PRODUCERS = (
 
 def is_python(source: Source) -> bool:
     """Whether the file is read as Python."""
-    return source.path.endswith(SUFFIXES)
+    return is_python_path(source.path)
 
 
 def may_hold_kernels(source: Source) -> bool:
     """Whether some producer wants the file."""
-    return any(producer.is_wanted(source) for producer in PRODUCERS)
+    return holds_marks(source.text)
+
+
+def holds_marks(text: str) -> bool:
+    """Whether some producer would want a file of this text."""
+    return any(producer.is_wanted(text) for producer in PRODUCERS)
 
 
 def python_facts(
@@ -64,7 +67,7 @@ def python_facts(
     found = []
     for source in sources:
         for producer in PRODUCERS:
-            if not producer.is_wanted(source):
+            if not producer.is_wanted(source.text):
                 continue
             try:
                 module = import_module(f"{__name__}.{producer.module}")

@@ -1,0 +1,147 @@
+"""Findings and facts of notebooks at the places that their readers know.
+
+Everything is found in the module that the cells of a notebook make. People, and tools that know
+notebooks, look for a cell and a line in it; tools that show files need lines of the JSON text.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from smemlint.notebook import Notebook, parted
+
+if TYPE_CHECKING:
+    from smemlint.engine import Result
+    from smemlint.facts import Access, Facts, Instance, NotAnalysed, Span
+    from smemlint.finding import Edit, Finding, Fix
+    from smemlint.source import Source
+
+
+@dataclass(frozen=True, eq=False)
+class Notebooks:
+    """The notebooks of a run.
+
+    Attributes:
+        of: by path.
+        are_files: places are given in the JSON text; else in cells.
+    """
+
+    of: Mapping[str, Notebook]
+    are_files: bool = False
+
+    @staticmethod
+    def among(sources: Sequence[Source], *, are_files: bool = False) -> Notebooks:
+        """Those of the sources."""
+        found = {s.path: s.notebook for s in sources if s.path.endswith(".ipynb")}
+        return Notebooks({k: v for k, v in found.items() if v is not None}, are_files)
+
+    def result(self, result: Result) -> Result:
+        """A result with the places of all that is reported."""
+        if not self.of:
+            return result
+        return replace(
+            result,
+            findings=tuple(map(self._finding, result.findings)),
+            hidden=tuple(map(self._finding, result.hidden)),
+        )
+
+    def facts(self, facts: Facts) -> Facts:
+        """Facts with the places of accesses and of what was not analysed."""
+        if not self.of:
+            return facts
+        kernels = (
+            replace(
+                kernel,
+                instance=self._instance(kernel.instance),
+                accesses=tuple(map(self._access, kernel.accesses)),
+                not_analysed=tuple(map(self._note, kernel.not_analysed)),
+            )
+            for kernel in facts.kernels
+        )
+        notes = tuple(map(self._note, facts.not_analysed))
+        return replace(facts, kernels=tuple(kernels), not_analysed=notes)
+
+    def text_of(self, otherwise: Callable[[str], str]) -> Callable[[str], str]:
+        """The text of a file or cell by the path that places have."""
+
+        def found(path: str) -> str:
+            file, number = parted(path)
+            notebook = self.of.get(file)
+            if notebook is None:
+                return otherwise(path)
+            if self.are_files:
+                return notebook.text
+            return next((c.source for c in notebook.cells if c.number == number), notebook.module)
+
+        return found
+
+    # ---- one by one
+
+    def _finding(self, finding: Finding) -> Finding:
+        return replace(
+            finding,
+            message=self._said(finding.message),
+            span=self._span(finding.span),
+            notes=tuple(map(self._said, finding.notes)),
+            help=self._said(finding.help),
+            related=tuple((self._span(span), self._said(s)) for span, s in finding.related),
+            access=self._access(finding.access) if finding.access is not None else None,
+            fix=self._fix(finding.fix) if finding.fix is not None else None,
+        )
+
+    def _access(self, access: Access) -> Access:
+        notebook = self.of.get(access.span.path)
+        line = access.line
+        if notebook is not None:
+            line = self._span(replace(access.span, line=line, end_line=line)).line
+        array = access.array
+        return replace(
+            access,
+            span=self._span(access.span),
+            line=line,
+            array=replace(array, span=self._span(array.span)) if array is not None else None,
+            assumptions=tuple(map(self._said, access.assumptions)),
+        )
+
+    def _instance(self, instance: Instance) -> Instance:
+        origin = self._said(instance.origin)
+        return replace(instance, span=self._span(instance.span), origin=origin)
+
+    def _note(self, note: NotAnalysed) -> NotAnalysed:
+        return replace(note, span=self._span(note.span), reason=self._said(note.reason))
+
+    def _fix(self, fix: Fix) -> Fix:
+        return replace(fix, edits=tuple(map(self._edit, fix.edits)))
+
+    def _edit(self, edit: Edit) -> Edit:
+        notebook = self.of.get(edit.span.path)
+        if notebook is not None and self.are_files:
+            return notebook.edit_in_file(edit)
+        return replace(edit, span=self._span(edit.span))
+
+    def _span(self, span: Span) -> Span:
+        notebook = self.of.get(span.path)
+        if notebook is None:
+            return span
+        return notebook.in_file(span) if self.are_files else notebook.in_cell(span)
+
+    def _said(self, words: str) -> str:
+        """Words in which a line of the module became one of a cell."""
+        if ".ipynb:" not in words:
+            return words
+        for path, notebook in self.of.items():
+            name = posixpath.basename(path)
+
+            def named(match: re.Match[str], name: str = name, notebook: Notebook = notebook) -> str:
+                line = int(match[1])
+                cell = notebook.cell_at(line)
+                if cell is None:
+                    return match[0]
+                return f"{name}:cell {cell.number}:{line - cell.first + 1}"
+
+            words = re.sub(rf"\b{re.escape(name)}:(\d+)", named, words)
+        return words
