@@ -18,11 +18,9 @@ from smemlint.frontend.python import is_python, python_facts
 if TYPE_CHECKING:
     from smemlint.config import Configuration
     from smemlint.engine import Site
-    from smemlint.evaluate.kernel import Task
-    from smemlint.evaluate.project import Project
-    from smemlint.facts import Instance, KernelFacts
+    from smemlint.evaluate.project import Project, Work
+    from smemlint.facts import Instance
     from smemlint.finding import Finding
-    from smemlint.frontend.cuda.unit import Unit
     from smemlint.source import Source
 
 InstanceKey = tuple[Span, object, object]
@@ -56,7 +54,7 @@ class Evaluator:
         sources: the files of the run.
         configuration: the settings of each; a unit is evaluated under those of its root.
         keep_facts: shares bring their facts along.
-        evaluate: in place of `evaluate_kernel`, for kernels that are known from before.
+        work: what is known from before; everything is done anew without it.
     """
 
     def __init__(
@@ -65,14 +63,14 @@ class Evaluator:
         configuration: Configuration,
         *,
         keep_facts: bool = False,
-        evaluate: Callable[[Unit, Task, str], KernelFacts] | None = None,
+        work: Work | None = None,
     ) -> None:
         self._sources = sources
         self._cuda = [s for s in sources if not is_python(s)]
         self._python = {s.path: s for s in sources if is_python(s)}
         self._configuration = configuration
         self._keep_facts = keep_facts
-        self._evaluate = evaluate
+        self._work = work
         self._projects: dict[int, Project] = {}
         self._crashes: list[NotAnalysed] = []
 
@@ -124,8 +122,8 @@ class Evaluator:
         settings = self._configuration.for_file(root)
         if id(settings) not in self._projects:
             made = Project(self._cuda, settings, self._crashes.append)
-            if self._evaluate is not None:
-                made.evaluate = self._evaluate
+            if self._work is not None:
+                made.work = self._work
             self._projects[id(settings)] = made
         return self._projects[id(settings)]
 

@@ -41,7 +41,9 @@ class MisalignedVector(Rule):
         if swizzle is not None and swizzle.group < access.width_bytes:
             return  # SML302 says why
         for pattern in access.patterns:
-            lanes = pattern.active.copy()
+            if not (pattern.addresses % pattern.width).any():
+                continue
+            lanes = pattern.active
             if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
                 lanes = np.arange(32) < 8 * access.matrices
             broken = np.flatnonzero((pattern.addresses % pattern.width != 0) & lanes)

@@ -37,10 +37,12 @@ class OutOfBounds(Rule):
         for pattern in access.patterns:
             if not pattern.exact:
                 continue
+            offsets = pattern.addresses - array.base
+            if offsets.min() >= 0 and offsets.max() + pattern.width <= array.bytes:
+                continue
             lanes = pattern.active
             if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
                 lanes = np.arange(32) < 8 * access.matrices
-            offsets = pattern.addresses - array.base
             outside = lanes & ((offsets < 0) | (offsets + pattern.width > array.bytes))
             if not outside.any():
                 continue

@@ -14,7 +14,7 @@ from pycparser import c_ast
 
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.kernel import Task, guessed_scope
-from smemlint.evaluate.launch import Host, Launch, is_known, scope_text
+from smemlint.evaluate.launch import is_known, scope_text
 from smemlint.evaluate.machine import Frame, Geometry, Scope
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.values import Int, Value
@@ -24,6 +24,7 @@ from smemlint.options import read_block
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from smemlint.evaluate.launch import Launch
     from smemlint.evaluate.project import Project
     from smemlint.frontend.cuda.unit import Function, Unit
 
@@ -144,17 +145,8 @@ class Instances:
         return found
 
     def _run(self, units: Sequence[Unit], function: Function) -> list[Launch]:
-        """Launches that hold on every path; where the block is open, those of the default path."""
         unit = self._owners[id(function)]
-        strict = Host(unit, units, launching=self._launching)
-        strict.run(function)
-        if all(la.block is not None for la in strict.launches):
-            return strict.launches
-        known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
-        default = Host(unit, units, launching=self._launching, default_path=True)
-        default.run(function)
-        more = [la for la in default.launches if (la.kernel, la.span) not in known]
-        return [la for la in strict.launches if (la.kernel, la.span) in known] + more
+        return self._project.work.launches(unit, units, function, self._launching)
 
     def _is_of(self, launch: Launch, function: Function) -> bool:
         if launch.kernel != function.name:
@@ -289,6 +281,8 @@ def _ancestors(
 
 def _uses_plane(function: Function) -> bool:
     """Whether the kernel names `threadIdx.y` or `blockDim.y`."""
+    if not function.words & {"y", "z"}:
+        return False  # need not be parsed
     found = False
 
     class Finder(c_ast.NodeVisitor):  # type: ignore[misc]

@@ -333,6 +333,28 @@ class Host(Interpreter):
         return None
 
 
+def launches_of(
+    unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str]
+) -> list[Launch]:
+    """Launches that hold on every path; where the block is open, those of the default path.
+
+    Args:
+        unit: of the function.
+        linked: units whose functions it may call.
+        function: host code.
+        launching: see `Host`.
+    """
+    strict = Host(unit, linked, launching=launching)
+    strict.run(function)
+    if all(la.block is not None for la in strict.launches):
+        return strict.launches
+    known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
+    default = Host(unit, linked, launching=launching, default_path=True)
+    default.run(function)
+    more = [la for la in default.launches if (la.kernel, la.span) not in known]
+    return [la for la in strict.launches if (la.kernel, la.span) in known] + more
+
+
 def _may_compute(function: Function) -> bool:
     """Whether a call can tell something of a launch: it is small and gives or changes a value."""
     if len(function.words) > _MAX_WORDS:

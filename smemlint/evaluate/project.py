@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.kernel import evaluate_kernel
+from smemlint.evaluate.launch import launches_of
 from smemlint.evaluate.limits import OutOfTime
 from smemlint.evaluate.written_layouts import MENTION, written_layouts
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
+    from smemlint.evaluate.launch import Launch
     from smemlint.facts import Access, LayoutUse, SharedArray
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source
@@ -61,6 +63,19 @@ class Part:
     kernels: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """What takes long, and what an editor remembers of it.
+
+    Attributes:
+        evaluate: gives the facts of one kernel instance.
+        launches: gives the launches that one host function makes.
+    """
+
+    evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
+    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str]], list[Launch]] = launches_of
+
+
 def evaluate_project(
     sources: Sequence[Source],
     settings: Settings,
@@ -92,7 +107,7 @@ class Project:
         part: Part | None = None,
     ) -> None:
         self.settings = settings
-        self.evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
+        self.work = Work()
         self._part = part
         self._crashed = crashed
         self.sources = {posixpath.normpath(s.path): s for s in sources}
@@ -109,7 +124,7 @@ class Project:
     def renewed(self) -> Project:
         """The same project without what an evaluation that broke off may have left half done."""
         fresh = Project(tuple(self.sources.values()), self.settings, self._crashed, self._part)
-        fresh.evaluate = self.evaluate
+        fresh.work = self.work
         fresh._texts, fresh._includes = self._texts, self._includes
         if "_roots" in self.__dict__:
             fresh.__dict__["_roots"] = self._roots
@@ -397,9 +412,9 @@ class Project:
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
         """The facts of an instance, or of each guess at it as long as one decides anything."""
         first, *others = tasks
-        facts = [self.evaluate(unit, first, self.settings.arch)]
+        facts = [self.work.evaluate(unit, first, self.settings.arch)]
         if any(a.certainty.is_decided for a in facts[0].accesses):
-            facts += [self.evaluate(unit, t, self.settings.arch) for t in others]
+            facts += [self.work.evaluate(unit, t, self.settings.arch) for t in others]
         return facts
 
     @contextmanager

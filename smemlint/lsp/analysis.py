@@ -149,8 +149,8 @@ def _evaluated(
         whole = Evaluator(sources, configuration, keep_facts=True)(path)
     else:
         settings = configuration.for_file(path)
-        evaluate = memory.evaluation(path, sources, settings)
-        work = Evaluator(sources, configuration, keep_facts=True, evaluate=evaluate)
+        known = memory.work(path, sources, settings)
+        work = Evaluator(sources, configuration, keep_facts=True, work=known)
         cuda = [s for s in sources if not is_python(s)]
         roots = Project(cuda, settings, part=Part(path, frozenset())).roots()
         project = work.project(path)

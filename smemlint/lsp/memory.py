@@ -1,137 +1,251 @@
-"""Facts of the kernels that an edit does not touch are kept from one analysis to the next.
+"""What an edit does not touch is kept from one analysis to the next: kernels and launches.
 
-A kernel is evaluated from all texts of the run, but never from the body of another kernel. So what
-is known of it holds as long as everything outside of those bodies stays, and stays where it was.
+A kernel instance is evaluated again only when something that it may see changed (see `contexts`),
+and a host function is run for its launches on the same terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from smemlint.frontend.cuda.tokens import LineMap
+from smemlint.evaluate.ctypes import FloatType, IntType, PointerType, VoidType
+from smemlint.evaluate.kernel import evaluate_kernel
+from smemlint.evaluate.launch import Launch, launches_of
+from smemlint.evaluate.project import Work
+from smemlint.evaluate.values import Int
+from smemlint.lsp.contexts import Context, Contexts, digest, outside
+from smemlint.lsp.relocate import NamesALine, relocated
 from smemlint.pragmas import MARK
-from smemlint.source import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
-    from smemlint.facts import KernelFacts
-    from smemlint.frontend.cuda.unit import Unit
+    from smemlint.evaluate.values import Value
+    from smemlint.facts import KernelFacts, Span
+    from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source
 
-    Evaluation = Callable[[Unit, Task, str], KernelFacts]
+Entry = TypeVar("Entry")
+_NOBODY = cast("Function", None)
 
-_MOST_KERNELS = 1_000
-_REACHES_OUT = ("#", "<<<", "cudaLaunch", MARK)
-"""What a body may hold that counts outside of it: directives, launches, pragmas."""
+_MOST = 1_000
+"""Kernel instances, and runs of host functions, that are remembered."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kernel:
+    """An instance as it was evaluated; nothing here leads to a unit, which is large.
+
+    Attributes:
+        facts: of it.
+        assumptions: that all of it was evaluated under.
+        context: where its text stood.
+        arguments: those of its launch, where the evaluation asked for them.
+    """
+
+    facts: KernelFacts
+    assumptions: tuple[str, ...]
+    context: Context
+    arguments: Mapping[str, Value] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Launch:
+    """A launch without the function: that is one of several of its name in one of the units."""
+
+    unit: int
+    number: int
+    launch: Launch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """What a host function launched, and where its text stood."""
+
+    launches: tuple[_Launch, ...]
+    context: Context
 
 
 class Memory:
-    """What is known of kernel instances, the last used at the end."""
+    """What is known of kernel instances and host functions, the last used at the end."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, KernelFacts] = {}
+        self.kernels: dict[Hashable, _Kernel] = {}
+        self.runs: dict[Hashable, _Run] = {}
         self.hits = 0
 
-    def evaluation(self, path: str, sources: Sequence[Source], settings: Settings) -> Evaluation:
-        """`evaluate_kernel` for one analysis.
+    def work(self, path: str, sources: Sequence[Source], settings: Settings) -> Work:
+        """The work of one analysis.
 
         Args:
             path: of the document that is edited.
             sources: all files of the run, as they are now.
             settings: that they are evaluated under.
         """
-        from smemlint.evaluate.kernel import evaluate_kernel
-
         texts = {s.path: s.text for s in sources}
         if MARK in texts[path] and "swizzle" in texts[path]:
-            return evaluate_kernel  # it takes note of the declarations that were of use
-        beside = _digest(
-            repr(settings), *(t for p in sorted(texts) if p != path for t in (p, texts[p]))
+            return Work()  # takes note of the declarations that were of use
+        known = _Known(self, path, texts, settings)
+        return Work(known.evaluate, known.launches)
+
+
+class _Known:
+    """One analysis that remembers the ones before."""
+
+    def __init__(
+        self, memory: Memory, path: str, texts: Mapping[str, str], settings: Settings
+    ) -> None:
+        self._memory = memory
+        self._path = path
+        self._texts = texts
+        beside = (t for p in sorted(texts) if p != path for t in (p, texts[p]))
+        self._beside = digest(repr(settings), path, *beside)
+        self._contexts: dict[tuple[int, ...], tuple[Contexts, bytes]] = {}
+
+    # ---- kernels
+
+    def evaluate(self, unit: Unit, task: Task, arch: str) -> KernelFacts:
+        """The facts of an instance: those from before, moved to where it stands now."""
+        contexts, around = self._of((unit,))
+        hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
+        context = contexts.of(task.function, hides=hides)
+        instance = replace(task.instance, span=None, origin="")  # type: ignore[arg-type]
+        key = (context.digest, around, unit.path, instance, task.function.name, arch)
+        known = self._memory.kernels.pop(key, None)
+        if known is not None:
+            facts = self._moved(known, task, context)
+            if facts is not None:
+                self._memory.hits += 1
+                _keep(
+                    self._memory.kernels,
+                    key,
+                    _Kernel(facts, task.assumptions, context, known.arguments),
+                )
+                return facts
+        asked: list[Mapping[str, Value]] = []
+
+        def arguments() -> Mapping[str, Value]:
+            asked.append(task.arguments())
+            return asked[-1]
+
+        facts = evaluate_kernel(unit, replace(task, arguments=arguments), arch)
+        passed = asked[-1] if asked else None
+        _keep(self._memory.kernels, key, _Kernel(facts, task.assumptions, context, passed))
+        return facts
+
+    def _moved(self, known: _Kernel, task: Task, context: Context) -> KernelFacts | None:
+        """Known facts for this task, if they are its facts, too."""
+        if known.arguments is not None and not _are_same(known.arguments, task.arguments()):
+            return None
+        told = task.instance, task.assumptions
+        if known.context == context and told == (known.facts.instance, known.assumptions):
+            return known.facts
+
+        def moved(span: Span) -> Span:
+            return self._moved_span(span, known.context, context)
+
+        try:
+            both = known.assumptions, task.assumptions
+            return relocated(known.facts, task.instance, both, moved)
+        except NamesALine:
+            return None
+
+    # ---- launches
+
+    def launches(
+        self, unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str]
+    ) -> list[Launch]:
+        """What a host function launches."""
+        units = (unit, *(u for u in linked if u is not unit))
+        contexts, around = self._of(units)
+        context = contexts.of(function)
+        paths = tuple(u.path for u in units)
+        key = (context.digest, around, paths, function.name, function.scope, launching)
+        known = self._memory.runs.get(key)
+        if known is not None:
+            moved = [self._moved_launch(la, known.context, context, units) for la in known.launches]
+            if None not in moved:
+                return [la for la in moved if la is not None]
+        found = launches_of(unit, linked, function, launching)
+        self._memory.runs.pop(key, None)
+        if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found):
+            kept = tuple(
+                _Launch(*_number_of(la.function, units), replace(la, function=_NOBODY))
+                for la in found
+            )
+            _keep(self._memory.runs, key, _Run(kept, context))
+        return found
+
+    def _moved_launch(
+        self, known: _Launch, before: Context, now: Context, units: Sequence[Unit]
+    ) -> Launch | None:
+        launch = known.launch
+        if launch.assumed and before.starts != now.starts:
+            return None  # they name lines
+        return replace(
+            launch,
+            function=units[known.unit].functions_named(launch.kernel)[known.number],
+            span=self._moved_span(launch.span, before, now),
         )
-        contexts: dict[int, dict[int, bytes]] = {}
 
-        def evaluated(unit: Unit, task: Task, arch: str) -> KernelFacts:
-            if id(unit) not in contexts:
-                contexts[id(unit)] = _contexts(unit, path, texts)
-            context = contexts[id(unit)].get(id(task.function))
-            if context is None:
-                return evaluate_kernel(unit, task, arch)
-            key = (context, beside, unit.path, task.instance, task.assumptions, arch)
-            facts = self._known.pop(key, None)
-            if facts is None:
-                facts = evaluate_kernel(unit, task, arch)
-            else:
-                self.hits += 1
-            self._known[key] = facts
-            if len(self._known) > _MOST_KERNELS:
-                del self._known[next(iter(self._known))]
-            return facts
+    # ---- what both rest on
 
-        return evaluated
+    def _of(self, units: tuple[Unit, ...]) -> tuple[Contexts, bytes]:
+        """The contexts of some units, and a digest of all that is no text of the document."""
+        key = tuple(map(id, units))
+        if key not in self._contexts:
+            contexts = Contexts(self._path, self._texts[self._path], units)
+            self._contexts[key] = contexts, self._beside + outside(units, self._texts)
+        return self._contexts[key]
+
+    def _moved_span(self, span: Span, before: Context, now: Context) -> Span:
+        if span.path != self._path:
+            return span
+        line, end_line = (before.line_in(now, at) for at in (span.line, span.end_line))
+        return replace(span, line=line, end_line=end_line)
 
 
-def _contexts(unit: Unit, path: str, texts: Mapping[str, str]) -> dict[int, bytes]:
-    """For each kernel of a unit, by identity, a digest of all that its evaluation may see.
-
-    Of a document's text that is everything but the bodies of other kernels.
-    """
-    from smemlint.frontend.cuda.load import CudaFunction, CudaUnit
-
-    if not isinstance(unit, CudaUnit):
-        return {}
-    text, kernels = texts[path], [f for f in unit.functions if f.is_kernel]
-    lines = LineMap(text)
-    bodies: dict[int, tuple[int, int]] = {}
-    for kernel in kernels:
-        if not isinstance(kernel, CudaFunction) or not kernel.pieces.body:
-            continue
-        first, last = kernel.pieces.body[0], kernel.pieces.body[-1]
-        begin, end = unit.token_span(first), unit.token_span(last)
-        if first.macro is not None or last.macro is not None or {begin.path, end.path} != {path}:
-            continue
-        start = lines.offset(begin.line, begin.column)
-        stop = lines.offset(end.end_line, end.end_column)
-        if not any(word in text[start:stop] for word in _REACHES_OUT):
-            bodies[id(kernel)] = start, stop
-    outside = _digest(*(_state(file) for file in unit.files if file not in texts), *unit.not_found)
-    found = {}
-    for kernel in kernels:
-        others = sorted(range for key, range in bodies.items() if key != id(kernel))
-        pieces, at = [], 0
-        for start, stop in others:
-            if start < at:
-                continue  # defined twice by one text
-            pieces += [text[at:start], _blank(text[start:stop])]
-            at = stop
-        found[id(kernel)] = _digest("".join((*pieces, text[at:]))) + outside
-    return found
+def _number_of(function: Function, units: Sequence[Unit]) -> tuple[int, int]:
+    """The number of a function's unit, and its number among those of its name."""
+    return next(
+        (index, number)
+        for index, unit in enumerate(units)
+        for number, other in enumerate(unit.functions_named(function.name))
+        if other is function
+    )
 
 
-def _blank(body: str) -> str:
-    """As many lines as the body, the last one as long, so that what follows stays in place."""
-    rows = lines_of(body)
-    return "\n" * (len(rows) - 1) + " " * len(rows[-1])
+def _is_plain(values: Iterable[object]) -> bool:
+    """Whether nothing but numbers and built-in types is bound: they belong to no tree."""
+    return all(_is_plain_value(value) for value in values)
 
 
-def _state(file: str) -> str:
-    """What tells whether a file on disk changed."""
-    try:
-        status = Path(file).stat()
-    except OSError:
-        return file
-    return f"{file} {status.st_mtime_ns} {status.st_size}"
+def _is_plain_value(value: object) -> bool:
+    if isinstance(value, Int):
+        return value.constant is not None
+    if isinstance(value, PointerType):
+        return _is_plain_value(value.target)
+    return isinstance(value, (IntType, FloatType, VoidType))
 
 
-def _digest(*texts: str) -> bytes:
-    digest = blake2b(digest_size=32)
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(b"%d " % len(data))
-        digest.update(data)
-    return digest.digest()
+def _are_same(before: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
+    if before.keys() != now.keys():
+        return False
+    return all(
+        isinstance(old, Int) and isinstance(new, Int) and _number(old) == _number(new)
+        for old, new in ((before[k], now[k]) for k in before)
+    )
+
+
+def _number(value: Int) -> tuple[object, ...]:
+    return (value.constant, value.type) if value.constant is not None else (object(),)
+
+
+def _keep(known: dict[Hashable, Entry], key: Hashable, entry: Entry) -> None:
+    known[key] = entry
+    if len(known) > _MOST:
+        del known[next(iter(known))]

@@ -25,7 +25,9 @@ __global__ void columns(float *out) {
   __shared__ float t[32][32];
   out[threadIdx.x] = t[threadIdx.x][1];
 }
-void run(float *out) { rows<<<1, 32>>>(out); columns<<<1, 32>>>(out); }
+void run(float *out) {
+  rows<<<1, 32>>>(out); columns<<<1, 32>>>(out);
+}
 """
 
 
@@ -61,6 +63,52 @@ def test_what_a_kernel_depends_on_counts(old, new, ways):
     assert {a.array.name: a.ways for a in analysis.accesses} == ways
 
 
+MOVED = [
+    ("a line in another kernel", "  out[threadIdx.x] = t", "  // more\n  out[threadIdx.x] = t", 1),
+    ("another number in host code", "<<<1, 32>>>(out); columns", "<<<2, 32>>>(out); columns", 2),
+    ("a line in host code", "void run(float *out) {", "void run(float *out) {\n\n", 2),
+    ("a line in a kernel, seen from the next", "  out[threadIdx.x] = s", "\n\n  out[threadIdx.x] = s", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "hits"), [m[1:] for m in MOVED], ids=[m[0] for m in MOVED])
+def test_what_only_moves_is_moved(old, new, hits):
+    memory = Memory()
+    found(TWO, memory)
+    text = TWO.replace(old, new)
+    assert text != TWO
+    assert found(text, memory) == found(text, Memory())
+    assert memory.hits == hits
+
+
+SHARED_HELPER = """\
+__device__ int pitch() {
+  int wide = 32;
+  return wide;
+}
+static int length() {
+  int many = 32;
+  return many;
+}
+__global__ void rows(float *out) {
+  __shared__ float s[2048];
+  out[threadIdx.x] = s[threadIdx.x * pitch()];
+}
+void run(float *out) {
+  rows<<<1, length()>>>(out);
+}
+"""
+
+
+def test_what_a_kernel_calls_and_what_calls_it_count():
+    memory = Memory()
+    assert found(SHARED_HELPER, memory) == found(SHARED_HELPER, Memory())
+    for old, new in (("wide = 32", "wide = 33"), ("many = 32", "many = 16")):
+        text = SHARED_HELPER.replace(old, new)
+        assert found(text, memory) == found(text, Memory()) != found(SHARED_HELPER, Memory())
+    assert memory.hits == 0
+
+
 @pytest.mark.parametrize("name", ["transpose", "dynamic_shared", "choices", "constants"])
 def test_random_edits_are_seen_as_without_a_past(name):
     chosen, memory = random.Random(name), Memory()
@@ -74,7 +122,7 @@ def test_random_edits_are_seen_as_without_a_past(name):
 
 def _edited(text: str, chosen: random.Random) -> str:
     """Another number somewhere, a line more, a line less, or a character lost."""
-    kind = chosen.choice(("number", "number", "number", "more", "less", "lost"))
+    kind = chosen.choice(("number", "number", "number", "more", "more", "less", "lost"))
     if kind == "number":
         at = chosen.choice([m.span() for m in re.finditer(r"\d+", text)])
         return text[: at[0]] + str(chosen.choice((1, 2, 8, 32, 33))) + text[at[1] :]
