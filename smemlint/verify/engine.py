@@ -105,6 +105,8 @@ def _cupy() -> Any:
 
 def _device(cupy: Any, number: int) -> Any:
     count = cupy.cuda.runtime.getDeviceCount()
+    if not count:
+        raise CannotReplay(*_explained(RuntimeError("cudaErrorNoDevice")))
     if not 0 <= number < count:
         there = f"there are {count}, numbered from 0" if count > 1 else "there is only device 0"
         raise CannotReplay(f"there is no device {number}", f"{there}; see `nvidia-smi -L`")

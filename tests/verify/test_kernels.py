@@ -352,7 +352,7 @@ def test_with_a_profiler_programs_and_calls_are_counted(smemlint, tmp_path):
         m = f["measurement"]
         if m is not None:
             found.setdefault(f["path" if "path" in f else "file"], set()).add(
-                (m["verdict"], m["measured"], m["reason"].split(":")[0])
+                (m["verdict"], m["measured"], (m["reason"] or "").split(":")[0])
             )
     assert {v for v, _, _ in found["program.cu"]} == {"confirmed"}, err
     assert found["library.cu"] == {("confirmed", 32.0, "")}

@@ -132,12 +132,18 @@ class cuda:
         def __init__(self, number): {device}
         def __enter__(self): {enter}
         def __exit__(self, *_): pass
-def zeros(*_): {zeros}
+class Number:
+    def sum(self): return self
+    def item(self): return 0
+def zeros(*_):
+    {zeros}
+    return Number()
+def RawModule(**_): {module}
 """
 
 
-def fake(count="return 1", device="pass", enter="pass", zeros="pass"):
-    return FAKE.format(count=count, device=device, enter=enter, zeros=zeros)
+def fake(count="return 8", device="pass", enter="pass", zeros="pass", module="pass"):
+    return FAKE.format(count=count, device=device, enter=enter, zeros=zeros, module=module)
 
 
 @pytest.mark.parametrize(
@@ -145,11 +151,23 @@ def fake(count="return 1", device="pass", enter="pass", zeros="pass"):
     [
         ("raise ModuleNotFoundError(name='cupy')", "CuPy is not installed", "smemlint[gpu]"),
         ("raise ImportError('libcuda.so.1: cannot open')", "libcuda.so.1", "smemlint[gpu]"),
-        (fake(count="return 0"), "there is no device 0", "nvidia-smi -L"),
+        (fake(count="return 1"), "there is no device 7", "only device 0; see `nvidia-smi -L`"),
         (fake(count="raise CUDARuntimeError('cudaErrorNoDevice: no CUDA-capable device')"),
          "there is no GPU that CUDA can use", "CUDA_VISIBLE_DEVICES"),
         (fake(count="raise CUDARuntimeError('cudaErrorInsufficientDriver: CUDA driver version')"),
          "the driver is older than the CUDA that CuPy was built for", "cupy-cuda12x"),
+        ("raise RuntimeError('numpy has another ABI')", "numpy has another ABI", "smemlint[gpu]"),
+        (fake(count="return 0"), "there is no GPU that CUDA can use", "CUDA_VISIBLE_DEVICES"),
+        (fake(count="return 4", device="raise AssertionError"), "there is no device 7",
+         "there are 4, numbered from 0"),
+        (fake(count="raise CUDARuntimeError('cudaErrorSystemDriverMismatch: system has unsupported "
+              "display driver')"),
+         "the driver and its libraries do not fit together", "install the driver anew"),
+        (fake(enter="raise CUDARuntimeError('cudaErrorDevicesUnavailable: CUDA-capable device(s) "
+              "is/are busy or unavailable')"),
+         "the GPU is busy or in exclusive mode", "--device"),
+        (fake(module="raise RuntimeError('CuPy failed to load libnvrtc.so.13')"),
+         "NVRTC cannot compile the replay kernels", "cupy-cuda13x[ctk]"),
         (fake(zeros="raise OutOfMemoryError('Out of memory allocating 512 bytes')"),
          "the GPU is out of memory", "--device"),
         (fake(enter="import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"),
@@ -172,7 +190,7 @@ def test_what_cannot_be_measured_exits_2_and_says_what_to_do(
     monkeypatch.setenv("EXTRA", str(away))
     monkeypatch.setattr(conftest, "ROOT", f"{conftest.ROOT}:{away}", raising=True)
     code, out, err = smemlint(
-        "check", "k.cu", "--verify-gpu", "--verify-timeout", "2", "--no-cache"
+        "check", "k.cu", "--verify-gpu", "--verify-timeout", "2", "--device", "7", "--no-cache"
     )
     assert (code, out) == (2, ""), err
     assert said in err and hint in err
