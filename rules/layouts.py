@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, Facts, LayoutUse
 
 MAX_OFFSETS = 1 << 20
+_MOST_BYTES = 1 << 40
+"""Offsets and strides beyond are no layout's, and would overflow."""
 BANK_BITS = 0b1111100
 """Bits of a byte address that choose the bank: 32 banks of 4 bytes."""
 
@@ -43,7 +45,7 @@ def byte_swizzle(use: LayoutUse) -> Swizzle | None:
 
 
 def offsets(use: LayoutUse) -> NDArray[np.int64] | None:
-    """All offsets before the swizzle, flat, in `use.units`; None when unknown or too many.
+    """All offsets before the swizzle, flat, in `use.units`; None when unknown, too many or large.
 
     The first mode of `use.shape` is the fastest.
     """
@@ -51,6 +53,8 @@ def offsets(use: LayoutUse) -> NDArray[np.int64] | None:
     for extent in use.shape:
         size *= extent
     if not use.shape or len(use.shape) != len(use.stride) or not 0 < size <= MAX_OFFSETS:
+        return None
+    if max(map(abs, (use.offset, *use.stride))) > _MOST_BYTES:
         return None
     found = np.full(1, use.offset, dtype=np.int64)
     for extent, stride in zip(use.shape, use.stride, strict=True):

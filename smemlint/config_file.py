@@ -72,7 +72,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
         raise ConfigError(f"is not TOML: {error}", where=where) from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from sys import float_info
 from typing import Any
 
 Block = tuple[int, int, int]
@@ -133,8 +134,8 @@ def read_arch(value: Any) -> str:
 
 
 def read_seconds(value: Any) -> float:
-    """A positive number of seconds."""
-    return _number(value, "number of seconds", least=0.001)
+    """A positive number of seconds; timers take no more than some days."""
+    return _number(value, "number of seconds", least=0.001, most=1e6)
 
 
 def read_jobs(value: Any) -> int:
@@ -172,13 +173,14 @@ def read_lists(value: Any) -> dict[str, tuple[str, ...]]:
     return {str(pattern): read_list(rules) for pattern, rules in value.items()}
 
 
-def _number(value: Any, what: str, least: float) -> float:
+def _number(value: Any, what: str, least: float, most: float = float_info.max) -> float:
     try:
         number = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
-    if not least <= number < float("inf"):
-        raise ValueError(f"{value!r} is no {what}: at least {least:g}")
+    if not least <= number <= most:
+        limits = f"at least {least:g}" + (f", at most {most:g}" if most < float_info.max else "")
+        raise ValueError(f"{value!r} is no {what}: {limits}")
     return number
 
 

@@ -176,6 +176,8 @@ def _with_fixes(
     for indices, answer in watched(tasks, fixer, settings.jobs, limit):
         if isinstance(answer, Lost):
             is_crash |= answer.is_crash
+            for index in indices:
+                findings[index] = replace(findings[index], help=f"no fix: {answer.reason}")
             continue
         for index, fixed in zip(indices, answer, strict=True):
             access = findings[index].access

@@ -15,7 +15,7 @@ from smemlint.evaluate.ctypes import (
     RecordType,
 )
 from smemlint.evaluate.intrinsics import Intrinsics
-from smemlint.evaluate.machine import Place, Variable, is_reference
+from smemlint.evaluate.machine import BudgetExceeded, Place, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.types import type_of
 from smemlint.evaluate.values import (
@@ -27,6 +27,9 @@ from smemlint.evaluate.values import (
     offset_of,
 )
 from smemlint.facts import SharedArray
+
+_MOST_BYTES = 1 << 32
+"""No shared memory has as many; arithmetic on larger arrays would overflow."""
 
 if TYPE_CHECKING:
     pass
@@ -232,6 +235,8 @@ class Declarations(Intrinsics):
             element = element.element
         is_dynamic = "extern" in (node.storage or ())
         size = None if is_dynamic or not kind.size or None in dims else kind.size
+        if size is not None and size > _MOST_BYTES:
+            raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes")
         shared = SharedArray(
             node.name,
             self.unit.span(node),

@@ -187,8 +187,7 @@ class Expressions(Types):
             case c_ast.UnaryOp() if node.op == "*":
                 return self.target_of(self.evaluate(node.expr), node)
             case c_ast.UnaryOp() if node.op in ("++", "--"):
-                self.evaluate(node)
-                return self.place(node.expr)
+                return self._incremented(node)[0]
             case c_ast.Assignment():
                 self.evaluate(node)
                 return self.place(node.lvalue)
@@ -521,7 +520,7 @@ class Expressions(Types):
         if op == "&":
             return self._address(node.expr)
         if op in ("++", "--", "p++", "p--"):
-            return self._increment(node)
+            return self._incremented(node)[1]
         value = self.evaluate(node.expr)
         if op == "*":
             place = self.target_of(value, node)
@@ -583,14 +582,15 @@ class Expressions(Types):
         place = self.place(expr)
         return place if isinstance(place, Unknown) else place.pointer()
 
-    def _increment(self, node: c_ast.UnaryOp) -> Value:
+    def _incremented(self, node: c_ast.UnaryOp) -> tuple[Place | Unknown, Value]:
+        """The place of `++x` or `x++`, and the value of the expression."""
         place = self.place(node.expr)
         if isinstance(place, Unknown):
-            return place
+            return place, place
         old = self.read(place, node.expr)
         new = self.binary("+" if "+" in node.op else "-", old, number(1), node)
         self.write(place, new, node.expr)
-        return old if node.op.startswith("p") else new
+        return place, old if node.op.startswith("p") else new
 
     def _eval_BinaryOp(self, node: c_ast.BinaryOp) -> Value:
         if node.op in ("&&", "||"):

@@ -429,6 +429,9 @@ class Project:
             self._stopped.append(NotAnalysed(span, name, str(spent)))
         except MemoryError:
             self._stopped.append(NotAnalysed(span, name, "evaluation stopped: out of memory"))
+        except OverflowError:
+            said = "evaluation stopped: a number has more than 64 bits"
+            self._stopped.append(NotAnalysed(span, name, said))
         except Exception as error:
             if self.has_run_out:  # it broke off anywhere, and left things half done
                 self._stopped.append(NotAnalysed(span, name, "evaluation stopped before"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from smemlint.evaluate.intrinsics import Intrinsics
 
 _INSTRUCTION = re.compile(r"(?:@!?%?\w+\s+)?([a-z][\w.:]*)\s*([^;]*)(?:;|$)")
-_OPERAND = re.compile(r"%(\d+)")
+_OPERAND = re.compile(r"%(\d{1,4})")
 _ADDRESS = re.compile(r"\[\s*([^\]]*?)\s*\]")
 _BITS = re.compile(r"\.[busf]x?(8|16|32|64|128)\b")
 _SHARED_MEMORY = re.compile(

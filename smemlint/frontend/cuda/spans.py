@@ -30,6 +30,7 @@ class SpanTable:
         self._tokens: list[Token] = []
         self._last: dict[int, int] = {}
         self._spans: dict[int, tuple[c_ast.Node, Span]] = {}  # holds the node: its id is the key
+        self._extents: dict[int, tuple[c_ast.Node, tuple[int, int] | None]] = {}
 
     def extend(self, tokens: Sequence[Token]) -> int:
         """Numbers the tokens of one piece; returns the first number."""
@@ -78,6 +79,11 @@ class SpanTable:
 
     def _extent(self, node: c_ast.Node) -> tuple[int, int] | None:
         """Numbers of the first and the last token of a node; None for one that has none."""
+        if id(node) not in self._extents:  # every operator asks for that of its operand
+            self._extents[id(node)] = node, self._measured(node)
+        return self._extents[id(node)][1]
+
+    def _measured(self, node: c_ast.Node) -> tuple[int, int] | None:
         numbers = [n for n in self._numbers(node) if n < len(self._tokens)]
         if not numbers:
             return None

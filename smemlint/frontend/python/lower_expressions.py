@@ -473,8 +473,11 @@ _PYTHON = frozenset(("min", "max", "abs", "int", "float"))
 
 
 def integer(node: cst.Integer) -> int:
-    """The value of a literal."""
-    return int(node.value.replace("_", ""), 0)
+    """The value of a literal; `CannotLower` for one with more digits than Python reads."""
+    try:
+        return int(node.value.replace("_", ""), 0)
+    except ValueError:
+        raise CannotLower(node, "a number of thousands of digits") from None
 
 
 def keyword(node: cst.Call, name: str) -> cst.BaseExpression | None:

@@ -1,0 +1,28 @@
+"""A short run of the fuzzer, and every input that once broke `check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from targets import KINDS, Input, feed, input_number
+
+CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
+
+
+def test_inputs_are_the_same_in_every_run_and_of_every_kind():
+    made = [input_number(7, i) for i in range(200)]
+    assert made == [input_number(7, i) for i in range(200)]
+    assert {m.kind for m in made} == set(KINDS)
+    assert len({m.data for m in made}) > 150
+
+
+def test_some_inputs_break_nothing():
+    for number in range(300):
+        feed(input_number(11, number))
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_what_once_broke_check_does_no_more(path):
+    kind = path.name.split("-")[0]
+    feed(Input(kind, path.suffix, path.read_bytes()))
