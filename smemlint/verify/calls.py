@@ -122,12 +122,15 @@ def _arguments(unit: Unit, task: Task, known: Mapping[str, float | None]) -> lis
         dtype, value = _dtype(kind), known.get(name)
         if dtype.startswith("f") and value is None:
             value = FLOATING
-        if dtype[:1] in ("i", "u", "?") and value is None:
-            raise NotCallable(
-                f"the value of argument `{name}` is not known: write it into "
-                f"`// smemlint: launch(block=.., {name}=..)` in front of the kernel"
-            )
         found.append(Argument(name, dtype, value))
+    missing = [a.name for a in found if a.dtype[:1] in ("i", "u", "?") and a.value is None]
+    if missing:
+        block = ", ".join(map(str, task.instance.block or ()))
+        told = ", ".join(f"{name}=.." for name in missing)
+        raise NotCallable(
+            f"no launch tells the value of {', '.join(f'`{name}`' for name in missing)}: write "
+            f"`// smemlint: launch(block=({block}), {told})` in front of the kernel"
+        )
     return found
 
 

@@ -8,14 +8,13 @@ with memory of its own behind every pointer. What cannot be called says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint.facts import AccessKind
 from smemlint.finding import Finding, Measurement, Verdict
-from smemlint.verify.calls import NotCallable
 from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.engine import meaning_of
 from smemlint.verify.programs import Program, Programs
@@ -23,7 +22,7 @@ from smemlint.verify.programs import Program, Programs
 if TYPE_CHECKING:
     from smemlint.config import Settings
     from smemlint.engine import Result
-    from smemlint.facts import Access, Instance
+    from smemlint.facts import Access
     from smemlint.source import Source
 
 TOLERANCE = 0.02
@@ -45,6 +44,11 @@ class Counted:
     device: str
     rows: Sequence[Mapping[str, Any]]
 
+    @property
+    def is_call(self) -> bool:
+        """Whether one kernel instance was called, and not a program run."""
+        return self.program.instance is not None
+
 
 def verify_kernels(
     result: Result, settings: Settings, sources: Sequence[Source], engine: Engine | None = None
@@ -57,22 +61,18 @@ def verify_kernels(
     count = engine or script_process("counters.py", settings.verify_timeout * 4)
     programs = Programs(sources, settings)
     answers: dict[int, Counted | str] = {}
-    counted: dict[Instance, Counted | str] = {}
-    for access in (f.access for f in result.findings if f.access is not None):
-        if access.instance in counted:
-            continue
-        try:
-            program = programs.of(access.instance)
-        except NotCallable as reason:
-            counted[access.instance] = str(reason)
-            continue
+
+    def counted(program: Program | str) -> Counted | str:
+        if isinstance(program, str):
+            return program
         if id(program) not in answers:
             answers[id(program)] = _counted(program, settings, count)
-        counted[access.instance] = answers[id(program)]
+        return answers[id(program)]
+
     findings = [
         f
         if f.access is None
-        else replace(f, measurement=_compared(f.access, result, counted[f.access.instance]))
+        else replace(f, measurement=_measured(f.access, result, programs, counted))
         for f in result.findings
     ]
     findings.sort(key=lambda f: not f.is_refuted)
@@ -112,35 +112,48 @@ def _require_gpu(failed: str) -> None:
         raise GpuError(f"{said} ({failed})", hint=hint)
 
 
-def _compared(access: Access, result: Result, counted: Counted | str) -> Measurement:
-    """The line's counters beside what is predicted of all its accesses of this kind together."""
-    if isinstance(counted, str):
-        return _untold(access, counted)
-    device = counted.device
-    is_called = counted.program.instance is not None
-    same = [
-        a
-        for k in result.facts.kernels
-        for a in k.accesses
-        if _place(a) == _place(access) and (not is_called or a.instance == access.instance)
-    ]
-    total = sum(a.instructions for a in same)
-    if any(a.wavefronts is None or a.ideal is None for a in same) or not total:
-        return _untold(access, "not all accesses of its line have a figure", device)
-    spent = sum(a.wavefronts.mean * a.instructions for a in same if a.wavefronts) / total
-    ideal = sum(a.ideal.mean * a.instructions for a in same if a.ideal) / total
-    rows = [r for r in counted.rows if _is_of(r, access)]
-    seen, best = (sum(r[name] for r in rows) for name in ("wavefronts", "ideal"))
-    if not best:
-        what = "the call does not reach this line" if is_called else _NO_SUCH_LAUNCH
-        return _untold(access, what, device)
-    measured = seen / best * ideal
-    is_equal = abs(measured - spent) <= TOLERANCE * spent
-    verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
-    return Measurement(verdict, round(spent, 3), measured, 0.0, device)
+def _measured(
+    access: Access,
+    result: Result,
+    programs: Programs,
+    counted: Callable[[Program | str], Counted | str],
+) -> Measurement:
+    """What the first program that runs the access's line says; without one, all reasons."""
+    same = [a for k in result.facts.kernels for a in k.accesses if _place(a) == _place(access)]
+    have_figures = all(a.wavefronts is not None and a.ideal is not None for a in same)
+    if not have_figures or not sum(a.instructions for a in same):
+        return _untold(access, "not all accesses of its line have a figure")
+    reasons = []
+    for program in programs.of(access.instance):
+        answer = counted(program)
+        if isinstance(answer, str):
+            reasons.append(answer)
+            continue
+        measurement = _compared(access, same, answer)
+        if measurement is not None:
+            return measurement
+        reasons.append("this line is not reached" if answer.is_call else _NO_SUCH_LAUNCH)
+    return _untold(access, "; called by itself: ".join(reasons))
 
 
 _NO_SUCH_LAUNCH = "the program runs this line in no such launch"
+
+
+def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measurement | None:
+    """The line's counters beside what is predicted of all its accesses of this kind together."""
+    rows = [r for r in counted.rows if _is_of(r, access)]
+    seen, best = (sum(r[name] for r in rows) for name in ("wavefronts", "ideal"))
+    if not best:
+        return None
+    if counted.is_call:
+        same = [a for a in same if a.instance == access.instance]
+    total = sum(a.instructions for a in same)
+    spent = sum(a.wavefronts.mean * a.instructions for a in same if a.wavefronts) / total
+    ideal = sum(a.ideal.mean * a.instructions for a in same if a.ideal) / total
+    measured = seen / best * ideal
+    is_equal = abs(measured - spent) <= TOLERANCE * spent
+    verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
+    return Measurement(verdict, round(spent, 3), measured, 0.0, counted.device)
 
 
 def _place(access: Access) -> tuple[object, ...]:
@@ -161,15 +174,15 @@ def _is_of(row: Mapping[str, Any], access: Access) -> bool:
     )
 
 
-def _untold(access: Access, reason: str, device: str = "") -> Measurement:
+def _untold(access: Access, reason: str) -> Measurement:
     worst = access.worst
     predicted = worst.wavefronts if worst is not None else 0
-    return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, device, reason)
+    return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, "", reason)
 
 
 def _summary(findings: Sequence[Finding], counted: Sequence[Counted]) -> str:
     found = [f.measurement.verdict for f in findings if f.measurement is not None]
-    called = sum(c.program.instance is not None for c in counted)
+    called = sum(c.is_call for c in counted)
     own = len(counted) - called
     return (
         f"counted in {own} program{'s' * (own != 1)} and {called} call{'s' * (called != 1)}: "

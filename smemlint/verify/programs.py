@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -55,34 +55,37 @@ class Program:
 
 
 class Programs:
-    """Finds the program of each kernel instance of a run; a program is made once."""
+    """Finds what runs each kernel instance of a run; a program is made once."""
 
     def __init__(self, sources: Sequence[Source], settings: Settings) -> None:
         self._sources = sources
         self._settings = settings
         self._own: dict[str, Program] = {}
-        self._called: dict[Instance, Program] = {}
+        self._found: dict[Instance, list[Program | str]] = {}
 
-    def of(self, instance: Instance) -> Program:
-        """The program that runs an instance.
+    def of(self, instance: Instance) -> Sequence[Program | str]:
+        """The program that launches an instance, if there is one, then a call of it alone.
 
-        Raises:
-            NotCallable: there is none, with the reason.
+        Where it cannot be called, the reason stands in place of the call.
         """
-        if instance not in self._called:
-            self._called[instance] = self._found(instance)
-        return self._called[instance]
+        if instance not in self._found:
+            found = self._found[instance] = []
+            try:
+                found.extend(self._programs(instance))
+            except NotCallable as reason:
+                found.append(str(reason))
+            except RecursionError:
+                found.append("the code is nested too deeply")
+        return self._found[instance]
 
-    def _found(self, instance: Instance) -> Program:
-        try:
-            texts = [text for text in self._texts if _is_kernel_of(text, instance)]
-            if texts:
-                return self._cupy_program(texts, instance)
-            if instance.span.path.endswith(".py"):
-                raise NotCallable(_IN_PYTHON)
-            return self._nvcc_program(instance)
-        except RecursionError:
-            raise NotCallable("the code is nested too deeply") from None
+    def _programs(self, instance: Instance) -> Iterator[Program]:
+        texts = [text for text in self._texts if _is_kernel_of(text, instance)]
+        if texts:
+            yield self._cupy_program(texts, instance)
+        elif instance.span.path.endswith(".py"):
+            raise NotCallable(_IN_PYTHON)
+        else:
+            yield from self._nvcc_programs(instance)
 
     # ---- CUDA sources
 
@@ -93,21 +96,19 @@ class Programs:
         cuda = [s for s in self._sources if not s.path.endswith(".py")]
         return Project(cuda, self._settings)
 
-    def _nvcc_program(self, instance: Instance) -> Program:
+    def _nvcc_programs(self, instance: Instance) -> Iterator[Program]:
         tasks = self._project.instances_of(instance.span)
-        same = [(unit, t) for unit, t in tasks if t.instance == instance]
+        same = [(unit, task) for unit, task in tasks if task.instance == instance]
         if not same:
             raise NotCallable(_NOT_AGAIN)
         unit, task = next((m for m in same if self._has_main(m[0].path)), same[0])
         root = str(Path(unit.path).resolve())
         if self._has_main(unit.path):
-            if root not in self._own:
-                build = ("nvcc", *self._flags, "-o", "program", root)
-                self._own[root] = Program({}, build, ("./program",))
-            return self._own[root]
+            build = ("nvcc", *self._flags, "-o", "program", root)
+            yield self._own.setdefault(root, Program({}, build, ("./program",)))
         call = call_of(self._project, unit, task)
         build = ("nvcc", "-std=c++17", *self._flags, "-o", "program", "program.cu")
-        return Program({"program.cu": program(root, call)}, build, ("./program",), instance)
+        yield Program({"program.cu": program(root, call)}, build, ("./program",), instance)
 
     def _has_main(self, path: str) -> bool:
         return path.endswith(".cu") and bool(_HAS_MAIN.search(self._project.read(path) or ""))

@@ -169,8 +169,8 @@ def test_an_argument_that_nobody_knows_is_asked_for(tmp_path):
     requests, reasons = called(path)
     assert requests == []
     assert reasons == {
-        3: "the value of argument `n` is not known: write it into "
-        "`// smemlint: launch(block=.., n=..)` in front of the kernel"
+        3: "no launch tells the value of `n`: write "
+        "`// smemlint: launch(block=(32, 1, 1), n=..)` in front of the kernel"
     }
 
 
@@ -222,7 +222,27 @@ def test_a_call_confirms_or_refutes_lines(tmp_path):
     result, _ = of(512)
     assert measurements(result)[7].verdict is Verdict.REFUTED
     result, _ = verified(path, lambda request: {"about": ABOUT, "rows": []})
-    assert measurements(result)[7].reason == "the call does not reach this line"
+    assert measurements(result)[7].reason == "this line is not reached"
+
+
+def test_a_program_that_fails_leaves_its_kernels_to_calls(tmp_path):
+    path = tmp_path / "program.cu"
+    path.write_text(LIBRARY + "int main(int argc, char **argv) { return argc < 2; }\n")
+    answers = [
+        {"failed": "it does not run: usage: program SIZE"},
+        {
+            "about": ABOUT,
+            "rows": [counter(7, 64, 2, kernel="transpose", op="LDS", file="program.cu")],
+        },
+    ]
+    result, summary = verified(path, lambda request: answers.pop(0))
+    assert measurements(result)[7].verdict is Verdict.CONFIRMED
+    assert summary.startswith("counted in 0 programs and 1 call: 1 confirmed")
+    fails = iter(["it does not run: usage", "it does not run: cudaErrorIllegalAddress"])
+    result, _ = verified(path, lambda request: {"failed": next(fails)})
+    assert measurements(result)[7].reason == (
+        "it does not run: usage; called by itself: it does not run: cudaErrorIllegalAddress"
+    )
 
 
 # ---- CuPy's texts
