@@ -12,7 +12,7 @@ from smemlint.frontend.python import holds_marks, is_python, python_facts
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
-    from smemlint.evaluate.project import Part
+    from smemlint.evaluate.project import Part, Work
     from smemlint.facts import AccessKind
     from smemlint.source import Source
 
@@ -76,11 +76,14 @@ class Result:
 
 
 def analyze(
-    sources: Sequence[Source], settings: Settings, part: Part | None = None
+    sources: Sequence[Source],
+    settings: Settings,
+    part: Part | None = None,
+    work: Work | None = None,
 ) -> tuple[Facts, bool]:
     """The facts of the sources or a part of them, and whether an internal error cost some.
 
-    Nothing is imported for sources without shared memory.
+    Nothing is imported for sources without shared memory. See `Project` for `part` and `work`.
     """
     python = [s for s in sources if is_python(s)]
     cuda = [s for s in sources if not is_python(s)]
@@ -89,7 +92,7 @@ def analyze(
     if may_use_shared(cuda):
         from smemlint.evaluate.project import evaluate_project
 
-        parts.append(evaluate_project(cuda, settings, crashes.append, part))
+        parts.append(evaluate_project(cuda, settings, crashes.append, part, work))
     wanted = [s for s in python if part is None or s.path == part.path]
     parts += python_facts(wanted, settings, crashes.append)
     facts = Facts.together(parts)

@@ -121,9 +121,7 @@ class Evaluator:
 
         settings = self._configuration.for_file(root)
         if id(settings) not in self._projects:
-            made = Project(self._cuda, settings, self._crashes.append)
-            if self._work is not None:
-                made.work = self._work
+            made = Project(self._cuda, settings, self._crashes.append, work=self._work)
             self._projects[id(settings)] = made
         return self._projects[id(settings)]
 
@@ -149,8 +147,10 @@ class Fixer:
         configuration: Configuration,
         *,
         is_fixing: bool = False,
+        work: Callable[[Sequence[Source]], Work] | None = None,
     ) -> None:
         self._whole = whole
+        self._work = work
         self._is_fixing = is_fixing
         self._sources = tuple(sources)
         self._configuration = configuration
@@ -164,7 +164,7 @@ class Fixer:
         most = THOROUGH if self._is_fixing else STEPS_OF_A_FILE
         findings = [self._whole.findings[index] for index in indices]
         settings = self._configuration.for_file(findings[0].span.path)
-        run = Run(self._sources, settings, self._configuration.for_file)
+        run = Run(self._sources, settings, self._configuration.for_file, self._work)
         try:
             with time_limit(settings.time_limit):
                 return with_fixes(findings, self._whole.facts, run, steps_of_a_file=most)

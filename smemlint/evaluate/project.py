@@ -81,6 +81,7 @@ def evaluate_project(
     settings: Settings,
     crashed: Callable[[NotAnalysed], None] | None = None,
     part: Part | None = None,
+    work: Work | None = None,
 ) -> Facts:
     """The facts of all kernels in `sources` that touch shared memory.
 
@@ -92,8 +93,9 @@ def evaluate_project(
         settings: see `smemlint.config.Settings`.
         crashed: told of every kernel that an internal error cost; without it, errors are raised.
         part: what to evaluate; everything by default.
+        work: what is known from before; everything is done anew without it.
     """
-    return Project(sources, settings, crashed, part).facts()
+    return Project(sources, settings, crashed, part, work).facts()
 
 
 class Project:
@@ -105,9 +107,10 @@ class Project:
         settings: Settings,
         crashed: Callable[[NotAnalysed], None] | None = None,
         part: Part | None = None,
+        work: Work | None = None,
     ) -> None:
         self.settings = settings
-        self.work = Work()
+        self.work = work or Work()
         self._part = part
         self._crashed = crashed
         self.sources = {posixpath.normpath(s.path): s for s in sources}
@@ -123,8 +126,8 @@ class Project:
 
     def renewed(self) -> Project:
         """The same project without what an evaluation that broke off may have left half done."""
-        fresh = Project(tuple(self.sources.values()), self.settings, self._crashed, self._part)
-        fresh.work = self.work
+        sources = tuple(self.sources.values())
+        fresh = Project(sources, self.settings, self._crashed, self._part, self.work)
         fresh._texts, fresh._includes = self._texts, self._includes
         if "_roots" in self.__dict__:
             fresh.__dict__["_roots"] = self._roots

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.config import Settings
+    from smemlint.evaluate.project import Work
     from smemlint.facts import Access, KernelFacts, Span, WarpPattern
     from smemlint.finding import Finding
     from smemlint.fix.relayout import Padding
@@ -41,11 +42,13 @@ class Run:
         sources: all files.
         settings: what they are evaluated under.
         settings_of: the settings that a file's findings are judged by.
+        work: what is known from before of edited sources; see `Project`.
     """
 
     sources: tuple[Source, ...]
     settings: Settings
     settings_of: Callable[[str], Settings]
+    work: Callable[[Sequence[Source]], Work] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +117,8 @@ def compare(
     """
     edited = [Source(s.path, text) if s.path == declaration.path else s for s in run.sources]
     part = Part(declaration.path, frozenset(k.instance.kernel for k in kernels))
-    facts, crashed = analyze(edited, run.settings, part)
+    work = run.work(edited) if run.work is not None else None
+    facts, crashed = analyze(edited, run.settings, part, work)
     after = {_key(k): k for k in facts.kernels}
     if crashed or not after.keys() >= {_key(k) for k in kernels}:
         return None

@@ -15,6 +15,7 @@ from smemlint.source import Source
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration
+    from smemlint.evaluate.project import Work
     from smemlint.facts import Access
     from smemlint.finding import Finding
     from smemlint.lsp.memory import Memory
@@ -128,7 +129,11 @@ def analyses(
     ]
     if indices:
         findings = list(whole.findings)
-        fixed = Fixer(whole, sources, configuration)(indices)
+
+        def work(edited: Sequence[Source]) -> Work:
+            return memory.work(path, edited, settings)
+
+        fixed = Fixer(whole, sources, configuration, work=work)(indices)
         for index, finding in zip(indices, fixed, strict=True):
             findings[index] = replace(finding, access=findings[index].access)
         yield analysis(findings)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from smemlint.lsp.worker import Worker
 
 DEBOUNCE = 0.15
-"""Seconds without a change after which a document is analysed."""
+"""Seconds without a change after which a document is analysed again; the first is at once."""
+_FIXES_AFTER = 0.4
+"""Seconds after which fixes are looked for that nobody asked for."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,6 +26,7 @@ class Document:
 
     Args:
         uri: as the client spells it.
+        worker: that analyses it.
         analyse: starts an analysis of the current text; called in the worker.
         found: told what is known, first without fixes, then with them.
         failed: told what went wrong.
@@ -42,36 +45,84 @@ class Document:
         self._analyse = analyse
         self._found = found
         self._failed = failed
-        self._task: asyncio.Task[Analysis | None] | None = None
+        self._version: _Version | None = None
+        self._changed_at = float("-inf")
 
-    def changed(self, delay: float = DEBOUNCE) -> None:
-        """Analyses the document anew after a delay; must be called in the event loop."""
+    def changed(self) -> None:
+        """Analyses the document anew; must be called in the event loop.
+
+        A change after a pause is seen to at once, those that follow it when they pause.
+        """
+        loop = asyncio.get_running_loop()
+        before, self._changed_at = self._changed_at, loop.time()
+        delay = DEBOUNCE if self._changed_at - before < DEBOUNCE else 0.0
         self.close()
-        self._task = asyncio.get_running_loop().create_task(self._analysed(delay))
+        version = self._version = _Version(loop.create_future())
+        version.task = loop.create_task(self._analysed(version, delay))
 
     def close(self) -> None:
         """Stops what is under way."""
-        if self._task is not None:
-            self._task.cancel()
+        if self._version is not None:
+            self._version.cancel()
 
-    async def current(self) -> Analysis | None:
-        """What is known of the newest version, fixes included; None when that failed."""
-        while self._task is not None:
-            task = self._task
-            await asyncio.wait([task])
-            if task is self._task:
-                return None if task.cancelled() else task.result()
+    async def known(self) -> Analysis | None:
+        """What is known of the newest version, fixes perhaps not included; None if that failed."""
+        while (version := self._version) is not None:
+            await asyncio.wait([version.first])
+            if version is self._version:
+                return version.latest
         return None
 
-    async def _analysed(self, delay: float) -> Analysis | None:
-        await asyncio.sleep(delay)
-        latest: Analysis | None = None
+    async def complete(self) -> Analysis | None:
+        """What is known of the newest version, fixes included; None where that failed."""
+        while (version := self._version) is not None and version.task is not None:
+            version.is_wanted.set()
+            await asyncio.wait([version.task])
+            if version is self._version:
+                return version.latest
+        return None
+
+    async def _analysed(self, version: _Version, delay: float) -> None:
         try:
+            await asyncio.sleep(delay)
             steps = await self._worker.run(self._analyse)
             while (analysis := await self._worker.run(lambda: next(steps, None))) is not None:
-                latest = analysis
+                version.latest = analysis
                 self._found(analysis)
+                if not version.first.done():
+                    version.first.set_result(None)
+                    await version.pause()
         except Exception as error:  # the next edit may be better
             _log.debug("analysis of %s failed", self.uri, exc_info=True)
             self._failed(error)
-        return latest
+        finally:
+            version.first.cancel()
+
+
+class _Version:
+    """One version of a document and what became of it.
+
+    Attributes:
+        first: done when the first is known, or nothing ever will be.
+        is_wanted: set when somebody waits for the fixes.
+        latest: what is known.
+    """
+
+    def __init__(self, first: asyncio.Future[None]) -> None:
+        self.first = first
+        self.is_wanted = asyncio.Event()
+        self.latest: Analysis | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    def cancel(self) -> None:
+        """Stops its analysis."""
+        if self.task is not None:
+            self.task.cancel()
+        self.first.cancel()
+
+    async def pause(self) -> None:
+        """Waits until somebody asks, or the user has time to read."""
+        try:
+            await asyncio.wait_for(self.is_wanted.wait(), _FIXES_AFTER)
+        except TimeoutError:
+            return

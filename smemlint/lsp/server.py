@@ -67,7 +67,7 @@ class Server(LanguageServer):
             lambda analysis: self._publish(uri, diagnostics(analysis, self.places(analysis))),
             self._complain,
         )
-        self.documents[uri].changed(0.0)
+        self.documents[uri].changed()
 
     def close(self, uri: str) -> None:
         """Forgets a document."""
@@ -89,9 +89,14 @@ class Server(LanguageServer):
             self.workspace_inlay_hint_refresh(None)
 
     async def known(self, uri: str) -> Analysis | None:
-        """What is known of the newest version of a document."""
+        """What is known of the newest version of a document, fixes perhaps not included."""
         document = self.documents.get(uri)
-        return await document.current() if document is not None else None
+        return await document.known() if document is not None else None
+
+    async def complete(self, uri: str) -> Analysis | None:
+        """What is known of the newest version of a document, fixes included."""
+        document = self.documents.get(uri)
+        return await document.complete() if document is not None else None
 
     def places(self, analysis: Analysis) -> Places:
         """How the client counts positions in the files of an analysis."""
@@ -241,7 +246,7 @@ def make_server(worker: Worker) -> Server:
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
     )
     async def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        analysis = await server.known(params.text_document.uri)
+        analysis = await server.complete(params.text_document.uri)
         if analysis is None:
             return []
         return Offer(analysis, server.places(analysis), server.versions()).actions(params.range)

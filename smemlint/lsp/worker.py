@@ -9,14 +9,20 @@ from __future__ import annotations
 import _thread
 import asyncio
 import contextlib
+import gc
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
 
 Answer = TypeVar("Answer")
+
+_IDLE = 1.0
+"""Seconds without a job after which garbage is collected."""
+_COLLECT_AFTER = 100
+"""Jobs after which it is in any case."""
 
 
 class Stopped(BaseException):
@@ -50,6 +56,7 @@ class Worker:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._current: _Job | None = None
         self._is_stopping = False
+        self._done = 0
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """What `work` returns in the main thread; cancelling the wait stops the work."""
@@ -70,10 +77,13 @@ class Worker:
             KeyboardInterrupt: somebody pressed Ctrl-C.
         """
         before = signal.signal(signal.SIGINT, self._interrupted)
+        gc.freeze()  # modules stay
+        gc.disable()
         try:
-            while (job := self._jobs.get()) is not None:
+            while (job := self._next()) is not None:
                 self._do(job)
         finally:
+            gc.enable()
             signal.signal(signal.SIGINT, before)
 
     def close(self) -> None:
@@ -82,7 +92,17 @@ class Worker:
         if self._current is not None:
             self._stop(self._current)
 
+    def _next(self) -> _Job | None:
+        """The next job; garbage is collected while there is none, and nobody waits."""
+        if self._done < _COLLECT_AFTER:
+            with contextlib.suppress(Empty):
+                return self._jobs.get(timeout=_IDLE if self._done else None)
+        self._done = 0
+        gc.collect()
+        return self._jobs.get()
+
     def _do(self, job: _Job) -> None:
+        self._done += 1
         try:
             try:
                 self._current = job
