@@ -20,6 +20,7 @@ TABLE = (
     "out_of_bounds",
     "dot_operand_major",
     "stage_ring_budget",
+    "hidden_stride",
     "not_analysed",
     "unused_ignore",
     "malformed_pragma",

@@ -290,6 +290,9 @@ class DotOperand:
         shape: of the tile; None for an extent that is not known.
         contiguous: the dimension of stride 1, `m`, `n` or `k`; empty when unknown.
         is_loaded: comes from memory as it is, not from registers.
+        hidden: how the source hides from the compiler that elements are contiguous, in words;
+            empty where it does not.
+        hidden_dim: the dimension that is contiguous all the same; empty when unknown.
     """
 
     name: str
@@ -298,6 +301,8 @@ class DotOperand:
     shape: tuple[int | None, ...]
     contiguous: str
     is_loaded: bool
+    hidden: str = ""
+    hidden_dim: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.finding import Severity
 from smemlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -20,6 +22,12 @@ _SEEN = {
     (32, "sm_100"): "it is copied 4 bytes a lane, 16-way",
 }
 """What triton 3.9.0 makes of such an operand in a tile of 128 x 128 x 64 (fixtures/triton)."""
+_SEEN_WITHOUT_CONFLICT = {
+    8: "it is read byte by byte, 16 loads in place of each `ldmatrix`",
+    32: "it is read 4 bytes a lane, 4 loads in place of each `ldmatrix`",
+}
+_READ_BY_LDMATRIX = frozenset(("sm_80", "sm_86", "sm_89", "sm_120"))
+"""Targets whose `mma` takes operands from registers; recorded, too."""
 
 
 class DotOperandMajor(Rule):
@@ -35,10 +43,14 @@ class DotOperandMajor(Rule):
         if rows is None or rows < _LEAST_ROWS:
             return
         for operand in dot.operands:
-            seen = _SEEN.get((_kind(operand, dot), settings.arch))
+            kind = _kind(operand, dot)
+            seen = _SEEN.get((kind, settings.arch))
+            severity = self.severity
+            if settings.arch in _READ_BY_LDMATRIX:
+                seen, severity = _SEEN_WITHOUT_CONFLICT.get(kind), Severity.NOTE
             if seen is None or not operand.is_loaded or operand.contiguous not in ("m", "n"):
                 continue
-            yield self.finding(
+            found = self.finding(
                 f"`{operand.name}` of {operand.element} is contiguous along "
                 f"{operand.contiguous.upper()}, not along K",
                 dot.span,
@@ -46,6 +58,7 @@ class DotOperandMajor(Rule):
                 help="store it with K contiguous, and transpose the tile in the kernel",
                 weight=1.0,
             )
+            yield replace(found, severity=severity)
 
 
 def _kind(operand: DotOperand, dot: DotUse) -> int:

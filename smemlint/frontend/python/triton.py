@@ -15,11 +15,13 @@ from smemlint.frontend.python.abstract import Function, Launch, Value
 from smemlint.frontend.python.follow import Follower, OverBudget
 from smemlint.frontend.python.gluon import parametrized
 from smemlint.frontend.python.text import NotPython, PythonText
-from smemlint.frontend.python.triton_library import HostTensor, TritonLibrary
+from smemlint.frontend.python.triton_library import TritonLibrary
+from smemlint.frontend.python.triton_parameters import hidden_parameters
+from smemlint.frontend.python.triton_tiles import HostTensor
 from smemlint.pragmas import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Iterator
 
     from smemlint.config import Settings
     from smemlint.source import Source
@@ -32,7 +34,7 @@ _MOST_LAUNCHES = 8
 
 def facts_of(source: Source, settings: Settings) -> Facts:
     """Matrix products whose operands a launch decides, and offsets that comments declare."""
-    has_products = ".dot(" in source.text and "torch" in source.text
+    has_products = ".dot(" in source.text
     has_offsets = MARK in source.text and "shared(" in source.text
     if not has_products and not has_offsets:
         return Facts()
@@ -70,15 +72,15 @@ class _File:
                     call = partial(follower.call, function, (), arguments)
                     self._guarded(function.node.name, follower, call)
         found: dict[object, DotUse] = {}
-        for launch in follower.launches[:_MOST_LAUNCHES]:
+        telling = [la for la in follower.launches if _tells_tensors(la)][:_MOST_LAUNCHES]
+        launched = {la.function.node for la in telling}
+        for launch in [*telling, *self._bare(scope, launched)]:
             for dot in self._of(launch):
                 found.setdefault((dot.span, dot.operands, dot.stages), dot)
         return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))
 
     def _of(self, launch: Launch) -> list[DotUse]:
-        """The matrix products of one launch; none where it hands over nothing that decides them."""
-        if not any(isinstance(v, HostTensor) for v in launch.arguments.values()):
-            return []
+        """The matrix products of one launch."""
         library = self._library
         warps = launch.options.get("num_warps", _LEAST_WARPS)
         if not isinstance(warps, int) or warps < _LEAST_WARPS:
@@ -87,12 +89,29 @@ class _File:
         library.dots = []
         library.kernel = launch.function.node.name
         library.stages = stages if isinstance(stages, int) else None
-        library.assumptions = (f"launched in line {launch.line}",)
+        library.assumptions = (f"launched in line {launch.line}",) if launch.line else ()
         follower = Follower(library, KERNEL_MARKS)
         library.is_in_loop = lambda: follower.loops > 0
-        call = partial(follower.call, launch.function, (), launch.arguments)
+        hidden = hidden_parameters(launch.function.node, launch.arguments)
+        call = partial(follower.call, launch.function, (), {**launch.arguments, **hidden})
         self._guarded(library.kernel, follower, call)
         return library.dots
+
+    def _bare(
+        self, scope: dict[str, Value], followed: Container[ast.FunctionDef]
+    ) -> Iterator[Launch]:
+        """Launched kernels of which no launch tells enough, where their own text hides strides."""
+        launched = {
+            ast.unparse(node.func.value)
+            for node in ast.walk(self._text.tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
+        }
+        for function in scope.values():
+            if not isinstance(function, Function) or function.node in followed:
+                continue
+            is_launched = function.is_kernel and function.node.name in launched
+            if is_launched and hidden_parameters(function.node, {}):
+                yield Launch(function, {})
 
     def _guarded(self, name: str, follower: Follower, action: Callable[[], object]) -> None:
         follower.steps = 0
@@ -101,6 +120,11 @@ class _File:
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
             self._notes.append(NotAnalysed(where, name, "its functions take too long to follow"))
+
+
+def _tells_tensors(launch: Launch) -> bool:
+    """Whether the launch hands over a tensor whose type or strides are known."""
+    return any(isinstance(v, HostTensor) for v in launch.arguments.values())
 
 
 def _read(follower: Follower, scope: dict[str, Value], node: ast.expr) -> Value:
