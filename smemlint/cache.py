@@ -313,6 +313,7 @@ def _share_data(share: Share) -> dict[str, Any]:
         "reads": list(share.journal.reads),
         "searches": [[list(w), list(found)] for w, found in share.journal.searches.items()],
         "swizzles": [list(place) for place in share.journal.swizzles],
+        "compiled": list(share.journal.compiled),
         "homes": [[*asked, answer] for asked, answer in share.journal.homes.items()],
     }
 
@@ -339,6 +340,7 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
         {tuple(words): tuple(found) for words, found in data["searches"]},
         dict.fromkeys(data["swizzles"]),
         {(name, path): answer for name, path, answer in data["homes"]},
+        dict.fromkeys(data["compiled"]),
     )
     try:
         return Share(decode(data["findings"]), _sites_from(data["sites"]), journal=journal)

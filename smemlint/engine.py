@@ -88,13 +88,14 @@ def analyze(
     python = [s for s in sources if is_python(s)]
     cuda = [s for s in sources if not is_python(s)]
     crashes: list[NotAnalysed] = []
-    parts: list[Facts] = []
+    wanted = [s for s in python if part is None or s.path == part.path]
+    parts = python_facts(wanted, settings, crashes.append)
+    compiled = {path for s in python for path, is_text in s.read_along.items() if is_text}
+    cuda = [s for s in cuda if not (s.path in compiled and is_for_others(s.text))]
     if may_use_shared(cuda):
         from smemlint.evaluate.project import evaluate_project
 
-        parts.append(evaluate_project(cuda, settings, crashes.append, part, work))
-    wanted = [s for s in python if part is None or s.path == part.path]
-    parts += python_facts(wanted, settings, crashes.append)
+        parts.insert(0, evaluate_project(cuda, settings, crashes.append, part, work))
     facts = Facts.together(parts)
     notes = (*problems(sources), *facts.not_analysed, *crashes)
     return replace(facts, not_analysed=notes), bool(crashes)
@@ -134,6 +135,11 @@ def check(
 def may_use_shared(sources: Sequence[Source]) -> bool:
     """Whether a word in some source can stand for shared memory; reads all until one does."""
     return any(mark in source.text for source in sources for mark in _MARKS)
+
+
+def is_for_others(text: str) -> bool:
+    """Whether a file of kernels launches none: whoever compiles it says how it is meant."""
+    return "<<<" not in text
 
 
 def sites_of(facts: Facts) -> tuple[Site, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from smemlint.attempt import Lost, attempt
-from smemlint.engine import Result, concluded, judged, may_use_shared, problems
+from smemlint.engine import Result, concluded, is_for_others, judged, may_use_shared, problems
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.python import is_python, may_hold_kernels
 from smemlint.shares import Share, together
@@ -103,7 +103,7 @@ def _outcome(
         return Outcome(Share(), said, marked)
     shares, idle = _shares(sources, configuration, settings, cache, keep_facts)
     said += idle
-    whole = together(list(shares.values()))
+    whole = together(_without_bare(shares, sources))
     fixed_whole = _with_fixes(whole, sources, configuration, settings, is_fixing)
     outcome = Outcome(fixed_whole, said, marked)
     fixed = dict(zip(map(id, whole.findings), outcome.whole.findings, strict=True))
@@ -144,6 +144,17 @@ def _shares(
     idle = tuple(project.idle_swizzles(used)) if project is not None else ()
     said = judged(Facts(not_analysed=idle), configuration.for_file)
     return {root: shares[root] for root in roots}, tuple(said)
+
+
+def _without_bare(shares: Mapping[str, Share], sources: Sequence[Source]) -> list[Share]:
+    """The shares without those of files that Python programs of the run compile in their way."""
+    compiled = {path for share in shares.values() for path in share.journal.compiled}
+    texts = {s.path: s.text for s in sources if s.path in compiled}
+    return [
+        share
+        for root, share in shares.items()
+        if not (root in texts and is_for_others(texts[root]))
+    ]
 
 
 def _with_fixes(

@@ -108,12 +108,13 @@ class Evaluator:
         return Share(tuple(findings), sites_of(facts), bool(self._crashes), journal, kept)
 
     def _of_python(self, path: str) -> tuple[Facts, Journal]:
-        """The facts of a Python file; one that names CUDA files may have read any of the run."""
+        """The facts of a Python file, and what other files they rest on."""
         source = self._python[path]
         parts = python_facts([source], self._configuration.for_file(path), self._crashes.append)
         facts = Facts.together(parts)
-        may_read = self._sources if ".cu" in source.text else (source,)
-        return facts, Journal(dict.fromkeys(s.path for s in may_read))
+        along = source.read_along
+        compiled = (path for path, is_kernel in along.items() if is_kernel)
+        return facts, Journal(dict.fromkeys((path, *along)), compiled=dict.fromkeys(compiled))
 
     def project(self, root: str) -> Project:
         """The project that a unit is evaluated in."""

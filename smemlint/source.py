@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,11 +29,13 @@ class Source:
         given: its text or bytes, of standard input or with edits; None to read the file. The text
             of a notebook is its module, its bytes are those of the file.
         problem: why it cannot be analysed; empty when it can.
+        read_along: other files that were read for it, and whether as the text of its kernels.
     """
 
     path: str
     given: str | bytes | None = None
     problem: str = ""
+    read_along: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:

@@ -13,6 +13,7 @@ class Journal:
         reads: files that were read, or found missing.
         searches: words that the files of the run were searched for -> files that held one.
         swizzles: pragmas that declare one for an array that was accessed, as (file, line).
+        compiled: files whose text a Python program compiles as it likes: macros, launches.
         homes: (include, includer) -> the folder of the include; None where there is none.
     """
 
@@ -20,6 +21,7 @@ class Journal:
     searches: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     swizzles: dict[tuple[str, int], None] = field(default_factory=dict)
     homes: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    compiled: dict[str, None] = field(default_factory=dict)
 
     def add(self, other: Journal) -> None:
         """Takes over the questions of another."""
@@ -27,3 +29,4 @@ class Journal:
         self.searches.update(other.searches)
         self.swizzles.update(other.swizzles)
         self.homes.update(other.homes)
+        self.compiled.update(other.compiled)

@@ -146,7 +146,7 @@ def test_findings_in_texts_are_suppressed_in_them(smemlint, tmp_path) -> None:
     assert smemlint("check", "b.py")[0] == 0
 
 
-@pytest.mark.parametrize("argument", ["code=TEXT", "TEXT", "path='a.cubin'", "f'{TEXT}'"])
+@pytest.mark.parametrize("argument", ["code=TEXT", "TEXT", "f'{TEXT}'"])
 def test_texts_that_are_not_followed_are_said(argument: str) -> None:
     found = _notes(f"m = cupy.RawModule({argument})\n")
     said = "the CUDA text of `RawModule` is put together in a way that is not followed"
@@ -196,3 +196,79 @@ def test_literals_are_read_as_python_reads_them(written: str, text: str) -> None
     assert made == text
     assert len(made.places) == len(text)
     assert made.places[-1] is not None
+
+
+def test_a_module_of_compiled_code_is_said_by_its_reason() -> None:
+    said = "the file that `RawModule` loads is not known, or is no CUDA text"
+    assert _notes("m = cupy.RawModule(path='a.cubin')\n") == [(1, 5, said)]
+    assert _notes("m = cupy.RawModule()\n") == []
+
+
+def test_texts_and_kernels_come_from_files_beside(tmp_path) -> None:
+    (tmp_path / "texts.py").write_text(f"KERNEL = r'''{_KERNEL}'''\n")
+    main = "import cupy as cp\nfrom texts import KERNEL\n"
+    program = main + "k = cp.RawKernel('#define STEP 2\\n' + KERNEL, 'k')\nk((1,), (32,), (0,))\n"
+    facts = _facts(program, str(tmp_path / "main.py"))
+    (access,) = facts.kernels[0].accesses
+    place = (access.span.path, access.span.line, access.ways, access.instance.block)
+    assert place == (str(tmp_path / "texts.py"), 3, 2.0, (32, 1, 1))
+    (tmp_path / "kernels.py").write_text(_program(f"r'''{STEP_2}'''", "pass"))
+    program = "from .kernels import k\nk((1,), (64,), (0,))\n# RawKernel("
+    facts = _facts(program, str(tmp_path / "main.py"))
+    (access,) = facts.kernels[0].accesses
+    place = (access.span.path, access.span.line, access.ways, access.instance.block)
+    assert place == (str(tmp_path / "kernels.py"), 4, 2.0, (64, 1, 1))
+
+
+def test_each_text_that_a_function_may_return_is_evaluated(tmp_path) -> None:
+    (tmp_path / "k.cu").write_text(_KERNEL)
+    program = """import cupy as cp
+def source(n):
+    text = "#define STEP 2\\n" if n > 3 else "#define STEP 4\\n"
+    if n > 3:
+        text = "#define STEP 2\\n"
+    else:
+        text = "#define STEP 4\\n"
+    with open("k.cu") as f:
+        text += "".join(f.readlines())
+    return text
+def run(o, n):
+    k = cp.RawModule(code=source(n)).get_function("k")
+    k((1,), (32,), (o,))
+"""
+    facts = _facts(program, str(tmp_path / "main.py"))
+    assert sorted(k.accesses[0].ways for k in facts.kernels) == [2.0, 4.0]
+    assert {k.accesses[0].span.path for k in facts.kernels} == {str(tmp_path / "k.cu")}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ways"),
+    [("cp.int16", "cp.int16", 2.0), ("cp.int16", "cp.int32", 4.0), ("cp.int16", "np.int16", None)],
+)
+def test_types_are_compared_by_name(one: str, other: str, ways: float | None) -> None:
+    text = (
+        f"import cupy as cp\nimport numpy as np\nstep = 2 if {one} == {other} else 4\n"
+        f"k = cp.RawKernel('#define STEP %d\\n' % step + r'''{_KERNEL}''', 'k')\n"
+        "k((1,), (32,), (0,))\n"
+    )
+    assert [a[2] for a in _stores(text)] == ([ways] if ways else [])
+
+
+def test_a_file_that_a_program_compiles_with_macros_is_not_judged_bare(smemlint, tmp_path) -> None:
+    (tmp_path / "k.cu").write_text(_KERNEL)
+    bare = smemlint("check", ".", "--output-format", "concise")[1]
+    assert bare.startswith("k.cu:1:28: SML901 note: not fully analysed: `k`, 1 undecided")
+    (tmp_path / "main.py").write_text(
+        "import cupy as cp\nm = cp.RawModule(path='k.cu', options=('-DSTEP=2',))\n"
+        "m.get_function('k')((1,), (32,), (0,))\n"
+    )
+    for _ in range(2):  # the second time from the cache
+        said = smemlint("check", ".", "--output-format", "concise")
+        assert said[1] == "k.cu:3:5: SML101 warning: 2-way bank conflict writing `s` [assumed]\n"
+    assert "1 shared accesses decided, 0 not" in said[2]
+    (tmp_path / "main.py").write_text((tmp_path / "main.py").read_text().replace("=2", "=4"))
+    said = smemlint("check", ".", "--output-format", "concise")
+    assert "4-way" in said[1]
+    (tmp_path / "k.cu").write_text(_KERNEL.replace("STEP", "STEP * 2"))
+    said = smemlint("check", ".", "--output-format", "concise")
+    assert "8-way" in said[1]  # the program is read again when its kernels' file changed

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.python.abstract import Function, Value
-from smemlint.frontend.python.cupy_library import CupyFollower, CupyLibrary, RawText
+from smemlint.frontend.python.cupy_follow import CupyFollower, Files
+from smemlint.frontend.python.cupy_library import RawText
 from smemlint.frontend.python.embedded import Embedded
 from smemlint.frontend.python.follow import OverBudget
 from smemlint.frontend.python.text import NotPython, PythonText
@@ -34,7 +35,10 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     except NotPython as problem:
         where = Span(source.path, 1, 1, 1, 1)
         return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
-    return _File(text, settings).facts()
+    file = _File(text, settings)
+    facts = file.facts()
+    source.read_along.update(file.read_along)
+    return facts
 
 
 def texts_of(source: Source, settings: Settings) -> list[Embedded]:
@@ -52,19 +56,27 @@ class _File:
     def __init__(self, text: PythonText, settings: Settings) -> None:
         self._text = text
         self._settings = settings
-        self._library = CupyLibrary(text)
+        self._files = Files()
         self._notes: list[NotAnalysed] = []
+
+    @property
+    def read_along(self) -> dict[str, bool]:
+        """Other files that were read, and whether they are the texts of kernels."""
+        texts = [r.text for r in self._files.raws.values() if r.text is not None]
+        made_of = {place.path for text in texts for place in text.places if place is not None}
+        return {path: path in made_of for path in self._files.read_along}
 
     def texts(self) -> list[Embedded]:
         """Those that are known and use shared memory."""
         self._follow()
-        found = map(self._embedded, self._library.raws.values())
+        raws = self._files.raws.values()
+        found = map(self._embedded, (r for r in raws if self._is_own(r) or r.calls))
         return [embedded for embedded in found if embedded is not None]
 
     def facts(self) -> Facts:
         """Of all texts."""
         parts = [embedded.facts(self._settings) for embedded in self.texts()]
-        raws = list(self._library.raws.values())
+        raws = filter(self._is_own, self._files.raws.values())
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
         self._notes += (
             NotAnalysed(self._text.span(call), "", _reason(call))
@@ -77,7 +89,7 @@ class _File:
         return Facts.together([*parts, Facts(not_analysed=tuple(notes))])
 
     def _follow(self) -> None:
-        follower = CupyFollower(self._library, self._text)
+        follower = CupyFollower(self._text, self._files)
         scope: dict[str, Value] = {"__file__": self._text.path}
         self._guarded(follower, partial(follower.run, self._text.tree.body, (scope,)))
         held = [f for f in scope.values() if isinstance(f, Function)]
@@ -87,6 +99,10 @@ class _File:
                 held += (Function(m, (scope,), False) for m in methods)
         for function in held:
             self._guarded(follower, partial(follower.call, function, (), {}))
+
+    def _is_own(self, raw: RawText) -> bool:
+        """Whether the file itself makes the text; others' are theirs, but for launches here."""
+        return raw.home is self._text
 
     def _guarded(self, follower: CupyFollower, action: Callable[[], object]) -> None:
         follower.steps = 0
@@ -100,8 +116,8 @@ class _File:
         """The text as a unit; None where it is not known or has no shared memory."""
         if raw.text is None or not any(mark in raw.text for mark in _SHARED):
             return None
-        span = self._text.span(raw.node)
-        number = list(self._library.raws.values()).index(raw)
+        span = raw.home.span(raw.node)
+        number = list(self._files.raws.values()).index(raw)
         name = f"{self._text.path}#{span.line}.{number}.cu"
         calls = list(dict.fromkeys(raw.calls))
         return Embedded(raw.text, span, name, _defines(raw.options), calls, raw.options)
@@ -120,6 +136,9 @@ def _defines(options: tuple[str, ...]) -> dict[str, str]:
 
 
 def _reason(call: ast.Call) -> str:
+    given = {k.arg for k in call.keywords}
+    if "path" in given and "code" not in given:
+        return f"the file that `{_name(call)}` loads is not known, or is no CUDA text"
     if _name(call) in _SNIPPETS:
         return f"the CUDA text of `{_name(call)}` is not read"
     return f"the CUDA text of `{_name(call)}` is put together in a way that is not followed"
@@ -137,6 +156,8 @@ def _may_use_shared(call: ast.Call) -> bool:
     if _name(call) not in _WHOLE_TEXTS | _SNIPPETS:
         return False
     given = [*call.args, *(k.value for k in call.keywords)]
+    if not given:
+        return False
     literals = [n.value for a in given for n in ast.walk(a) if isinstance(n, ast.Constant)]
     if any(isinstance(value, str) and mark in value for value in literals for mark in _SHARED):
         return True

@@ -112,8 +112,12 @@ class Follower:
             returned = self._returns.pop()
         if falls_through or not returned:  # or it always raises
             returned.append(None)
-        value = returned[0]
-        for other in returned[1:]:
+        return self.returned(returned)
+
+    def returned(self, values: Sequence[Value]) -> Value:
+        """What is known of a call that may return any of several values."""
+        value = values[0]
+        for other in values[1:]:
             value = joined(value, other)
         return value
 

@@ -1,0 +1,220 @@
+"""Follows host code that makes and launches CuPy kernels, with strings that know their places."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Unknown, Value
+from smemlint.frontend.python.cupy_library import Choice, CupyLibrary, OpenFile, RawText
+from smemlint.frontend.python.cupy_texts import percent
+from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.origins import Place, Text, literal
+from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.source import MAX_BYTES, Source
+
+_MOST_PATHS = 16
+"""Open conditions of one call whose ways are followed to the end."""
+
+
+_MOST_TEXTS = 4
+"""Texts that a function may return and all of them are looked at."""
+
+
+class CupyFollower(Follower):
+    """Follows host code with strings that know where they stand."""
+
+    def __init__(self, text: PythonText, program: Files) -> None:
+        super().__init__(CupyLibrary(text, program), ())
+        self._text = text
+        self._program = program
+        self._paths_left = 0
+
+    def value(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> Value:
+        """The value of an expression; strings with the places of their characters."""
+        match node:
+            case ast.Name() | ast.Attribute():
+                held = super().value(node, scopes)
+                is_named = isinstance(held, Symbol) and not held.path.startswith("builtins.")
+                return self._program.constant(self._text, held) if is_named else held
+            case ast.Constant(value=str(held)):
+                return self._literal(node, held, ())
+            case ast.JoinedStr():
+                values = [
+                    self.value(part.value, scopes)
+                    for part in node.values
+                    if isinstance(part, ast.FormattedValue)
+                ]
+                if all(isinstance(v, str | int) for v in values):
+                    return self._literal(
+                        node, None, [str(v) if isinstance(v, int) else v for v in values]
+                    )
+                return UNKNOWN
+            case ast.Call(func=ast.Name(id="open"), args=[path, *_]):
+                held = self.value(path, scopes)
+                return OpenFile(str(held)) if isinstance(held, str) else UNKNOWN
+            case ast.BinOp(op=ast.Mod()):
+                left = self.value(node.left, scopes)
+                if isinstance(left, Text):
+                    return percent(left, self.value(node.right, scopes))
+        return super().value(node, scopes)
+
+    def _literal(self, node: ast.expr, held: str | None, values: Sequence[str]) -> Value:
+        span = self._text.span(node)
+        start = Place(span.path, span.line, span.column)
+        made = literal(self._text.segment(node), start, values)
+        if made is not None and (held is None or str(made) == held):
+            return made
+        return Text.at(held, start) if held is not None else UNKNOWN
+
+    def call(
+        self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
+    ) -> Value:
+        """The value that a function returns; an open condition parts its paths to their ends."""
+        self._paths_left, before = _MOST_PATHS, self._paths_left
+        try:
+            return super().call(function, arguments, named)
+        finally:
+            self._paths_left = before
+
+    def returned(self, values: Sequence[Value]) -> Value:
+        """See `Follower`; of a few texts, all are known."""
+        texts = dict.fromkeys(v for v in values if isinstance(v, Text))
+        if 1 < len(texts) <= _MOST_TEXTS and all(isinstance(v, Text) for v in values):
+            return Choice(tuple(texts))
+        return super().returned(values)
+
+    def run(self, body: Sequence[ast.stmt], scopes: tuple[dict[str, Value], ...]) -> bool:
+        """Runs statements in order; what follows an open condition is run after each way."""
+        for i, node in enumerate(body):
+            is_open = isinstance(node, ast.If) and self._paths_left > 0 and len(scopes) > 1
+            if isinstance(node, ast.If) and is_open and self.truth(node.test, scopes) is None:
+                self._paths_left -= 1
+                before = dict(scopes[-1])
+                reaches = self.run([*node.body, *body[i + 1 :]], scopes)
+                scopes[-1].clear()
+                scopes[-1].update(before)
+                return self.run([*node.orelse, *body[i + 1 :]], scopes) or reaches
+            if not self._statement(node, scopes):
+                return False
+        return True
+
+    def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            module = "." * node.level + (f"{node.module}." if node.module else "")
+            for alias in node.names:
+                scopes[-1][alias.asname or alias.name] = Symbol(module + alias.name)
+            return True
+        if isinstance(node, ast.ClassDef):
+            self.run(node.body, (*scopes, {}))
+        if isinstance(node, ast.With):
+            for item in node.items:
+                value = self.value(item.context_expr, scopes)
+                if item.optional_vars is not None:
+                    self._assign(item.optional_vars, value, scopes)
+        return super()._statement(node, scopes)
+
+
+@dataclass(eq=False)
+class _Module:
+    """A file whose statements were followed."""
+
+    text: PythonText
+    follower: CupyFollower
+    scope: dict[str, Value]
+
+
+class Files:
+    """The file that is followed, those beside it that it imports from, and those that it opens.
+
+    Attributes:
+        raws: see `cupy_library.Program`.
+        read_along: files that were read or looked for, the first one left out.
+    """
+
+    def __init__(self) -> None:
+        self.raws: dict[tuple[str, int, int, str], RawText] = {}
+        self.read_along: dict[str, None] = {}
+        self._modules: dict[str, _Module | None] = {}
+        self._sources: dict[str, Source] = {}
+
+    def called(
+        self, home: PythonText, name: Symbol, arguments: list[Value], named: dict[str, Value]
+    ) -> Value:
+        """See `cupy_library.Program`."""
+        module = self._module_of(home, name, "def ")
+        function = module.scope.get(name.name) if module is not None else None
+        if module is None or not isinstance(function, Function):
+            return UNKNOWN
+        return module.follower.call(function, arguments, named)
+
+    def constant(self, home: PythonText, name: Symbol) -> Value:
+        """What a file beside assigns to an imported name; the name itself for everything else."""
+        module = self._module_of(home, name, "")
+        value = module.scope.get(name.name, name) if module is not None else name
+        return name if isinstance(value, Function | Unknown) else value
+
+    def read(self, home: PythonText, path: str) -> Text | None:
+        """See `cupy_library.Program`; the file must lie below the parent of `home`'s folder."""
+        folder = posixpath.dirname(home.path)
+        full = posixpath.normpath(path if path.startswith("/") else posixpath.join(folder, path))
+        if not path.startswith("/") and not Path(full).is_file():
+            full = posixpath.normpath(path)
+        above = Path(folder or ".").resolve().parent
+        try:
+            if above not in Path(full).resolve().parents or Path(full).stat().st_size > MAX_BYTES:
+                return None
+            self.read_along[full] = None
+            return Text.in_file(Path(full).read_text(encoding="utf-8", errors="replace"), full)
+        except OSError:
+            return None
+
+    def _module_of(self, home: PythonText, name: Symbol, keyword: str) -> _Module | None:
+        """The file that an imported name comes from, if it plainly defines it."""
+        for path in _files_of(home.path, name.path):
+            if path == home.path:
+                continue
+            self.read_along[path] = None
+            if path not in self._sources:
+                self._sources[path] = Source(path, None if Path(path).is_file() else "")
+            defines = rf"^{keyword}{re.escape(name.name)}\b\s*[(:=]"
+            if re.search(defines, self._sources[path].text, re.M) is not None:
+                return self._followed(path)
+        return None
+
+    def _followed(self, path: str) -> _Module | None:
+        if path not in self._modules:
+            self._modules[path] = None  # ends recursion
+            try:
+                text = PythonText.of(self._sources[path])
+            except NotPython:
+                return None
+            follower = CupyFollower(text, self)
+            scope: dict[str, Value] = {"__file__": path}
+            with suppress(OverBudget, RecursionError):
+                follower.run(text.tree.body, (scope,))
+            self._modules[path] = _Module(text, follower, scope)
+        return self._modules[path]
+
+
+def _files_of(home: str, name: str) -> Iterator[str]:
+    """Where a dotted name that a file imports may be defined, its package's root among folders."""
+    folder = posixpath.dirname(home)
+    *package, last = name.lstrip(".").split(".")[:-1] or [""]
+    if not last:
+        return
+    level = len(name) - len(name.lstrip("."))
+    if level:
+        up = [".."] * (level - 1)
+        yield posixpath.normpath(posixpath.join(folder, *up, *package, f"{last}.py"))
+        return
+    yield posixpath.join(folder, *package, f"{last}.py")
+    while package and folder not in ("", "/"):
+        folder, _, base = folder.rpartition("/")
+        if base == package[0]:
+            yield posixpath.join(folder, *package, f"{last}.py")
