@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from pycparser import c_ast
 
@@ -23,6 +23,13 @@ from smemlint.evaluate.cute_types import CuteTypes
 from smemlint.evaluate.cute_values import tensor_of
 from smemlint.evaluate.machine import Frame, Place, Scope, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.overloads import (
+    best_fit,
+    members_of,
+    parameters_of,
+    signature_of,
+    type_words,
+)
 from smemlint.evaluate.types import CTYPES, scope_of, type_of
 from smemlint.evaluate.values import (
     Aggregate,
@@ -39,10 +46,10 @@ from smemlint.evaluate.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from smemlint.evaluate.machine import Binding, Mask
-    from smemlint.frontend.cuda.unit import Function
+    from smemlint.frontend.cuda.unit import Function, Record
 
 MAX_DEPTH = 48
 MAX_RECURSION = 8
@@ -50,6 +57,10 @@ MAX_RECURSION = 8
 
 class Calls(CuteTypes):
     """Evaluates calls; the built-in functions live in `intrinsics`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._callable: dict[tuple[str, object, int], list[Function]] = {}
 
     def intrinsic(
         self, name: str, arguments: tuple[str, ...], node: c_ast.FuncCall
@@ -93,11 +104,12 @@ class Calls(CuteTypes):
         prefix, _, last = name.rpartition("::")
         owner = self.spelled_type(prefix) if prefix else None
         record = owner if isinstance(owner, RecordType) and owner.record is not None else None
-        if record is None and self.frame.record is not None and not prefix:
-            own = self._candidates(last, self.frame.record.name, node)
+        enclosing = self.frame.record
+        if record is None and enclosing is not None and enclosing.record is not None and not prefix:
+            own = self._candidates(last, enclosing, node)
             if own:
-                return self._inline(own, arguments, node, self.frame.this, self.frame.record)
-        candidates = self._candidates(last, record.name if record else None, node)
+                return self._inline(own, arguments, node, self.frame.this, enclosing)
+        candidates = self._candidates(last, record, node)
         if candidates:
             return self._inline(candidates, arguments, node, None, record)
         kind = self.spelled_type(spelling)
@@ -112,8 +124,7 @@ class Calls(CuteTypes):
         """Whether no function of that name takes its argument at this index by reference."""
         name, _ = self.unit.template_arguments(callee)
         for function in self.functions(name):
-            tree = function.parse().tree
-            params = _parameters(tree) if tree is not None else []
+            params = signature_of(function).parameters
             if index >= len(params) or not isinstance(params[index].type, c_ast.TypeDecl):
                 return False
         return True
@@ -137,7 +148,7 @@ class Calls(CuteTypes):
         record = value.type
         assert isinstance(record, RecordType)
         if record.record is not None:
-            candidates = self._candidates("operator()", record.name, node)
+            candidates = self._candidates("operator()", record, node)
             if candidates:
                 place = self.place(node.name)
                 this = place.pointer() if isinstance(place, Place) else None
@@ -150,12 +161,14 @@ class Calls(CuteTypes):
         kind = binding.type if isinstance(binding, Variable) else None
         if isinstance(binding, Variable) and isinstance(kind, RecordType) and kind.record:
             call = c_ast.FuncCall(node.name, c_ast.ExprList([node.subscript]), node.coord)
-            candidates = self._candidates("operator[]", kind.name, call)
+            candidates = self._candidates("operator[]", kind, call)
             if candidates:
                 value = self._inline(
                     candidates, (), call, self._variable_place(binding).pointer(), kind
                 )
-                if all(_returns_reference(f) for f in candidates) or isinstance(value, Unknown):
+                if all(signature_of(f).returns_reference for f in candidates) or isinstance(
+                    value, Unknown
+                ):
                     return self.target_of(value, node)
                 held = self.local("element", type_of(value), self.key(node), value)
                 return Place(held, offset_of(0), type_of(value))
@@ -182,25 +195,32 @@ class Calls(CuteTypes):
                     return found
         if isinstance(record, RecordType) and record.record is not None:
             for kind in _with_bases(record):
-                candidates = self._candidates(name, kind.name, node)
+                candidates = self._candidates(name, kind, node)
                 if candidates:
                     return self._inline(candidates, arguments, node, place.pointer(), kind)
         return self._unfollowed_call(self.source(callee), node)
 
-    def _candidates(self, name: str, record: str | None, node: c_ast.FuncCall) -> list[Function]:
-        """Definitions that take this many arguments, as members of `record` or free."""
-        count = len(_arguments(node))
+    def _candidates(
+        self, name: str, owner: RecordType | None, node: c_ast.FuncCall
+    ) -> list[Function]:
+        """Definitions that take this many arguments, as members of a class or free."""
+        key = (name, owner.record if owner is not None else None, len(_arguments(node)))
+        if key not in self._callable:
+            self._callable[key] = self._definitions(*key)
+        return self._nearest(self._callable[key], name, node)
+
+    def _definitions(self, name: str, record: object, count: int) -> list[Function]:
+        named: Iterable[Function] = self.functions(name)
+        if record is None:
+            named = [f for f in named if f.record is None]
+        else:
+            named = members_of(cast("Record", record), named)
         found = []
-        for function in self.functions(name):
-            if function.record != record and not (record is None and function.record is None):
-                continue
-            if function.is_kernel:
-                continue
-            least, most = _arity(function)
-            if least <= count <= most:
+        for function in named:
+            signature = signature_of(function)
+            if not function.is_kernel and signature.least <= count <= signature.most:
                 found.append(function)
-        device = [f for f in found if f.is_device] or found
-        return self._nearest(device, name, node)
+        return [f for f in found if f.is_device] or found
 
     def _nearest(self, found: list[Function], name: str, node: c_ast.FuncCall) -> list[Function]:
         """Of functions in several namespaces: those of the one that the call names or stands in."""
@@ -264,7 +284,7 @@ class Calls(CuteTypes):
         record: RecordType | None,
     ) -> Value:
         operands = [self._operand(a) for a in _arguments(node)]
-        function = self._choose(candidates, operands, arguments)
+        function = best_fit(candidates, [o.type for o in operands], arguments, self.unit.is_type)
         return self.inline(function, operands, arguments, node, this, record)
 
     def _operand(self, node: c_ast.Node) -> Operand:
@@ -303,7 +323,7 @@ class Calls(CuteTypes):
             self.unfollowed.setdefault((dropped.span, dropped.reason))
         outer: list[Scope] = [scope_of(record)] if record is not None else []
         scope = self.template_scope(function.template, arguments)
-        params = _parameters(tree)
+        params = parameters_of(tree)
         self._deduce(function, params, operands, scope, outer)
         frame = Frame(label, [*outer, scope, {}], this, record)
         result_type = tree.decl.type.type
@@ -428,38 +448,6 @@ class Calls(CuteTypes):
             return value
         return self.convert(value, kind) if not isinstance(kind, OpaqueType) else value
 
-    def _choose(
-        self,
-        candidates: Sequence[Function],
-        operands: Sequence[Operand],
-        arguments: tuple[str, ...],
-    ) -> Function:
-        """The definition that fits best: explicit specialization, arity, kinds of parameters."""
-        if len(candidates) == 1:
-            return candidates[0]
-        joined = ",".join(arguments).replace(" ", "")
-
-        def fit(function: Function) -> tuple[int, int]:
-            if function.specialization is not None:
-                exact = bool(joined) and function.specialization.replace(" ", "") == joined
-                return (3 if exact else -3, 0)
-            score = 1 if arguments and len(function.template) >= len(arguments) else 0
-            if arguments and not function.template:
-                return (-4, 0)
-            if arguments:
-                score += sum(
-                    (p.kind == "type") == self.unit.is_type(a)
-                    for a, p in zip(arguments, function.template, strict=False)
-                )
-            tree = function.parse().tree
-            matches = 0
-            if tree is not None:
-                for param, operand in zip(_parameters(tree), operands, strict=False):
-                    matches += _fits(param, operand.type)
-            return (score, matches)
-
-        return max(candidates, key=fit)
-
     def _deduce(
         self,
         function: Function,
@@ -501,7 +489,7 @@ class Calls(CuteTypes):
             call = c_ast.FuncCall(
                 c_ast.ID(kind.name, node.coord), c_ast.ExprList(arguments), node.coord
             )
-            candidates = self._candidates(kind.name, kind.name, call)
+            candidates = self._candidates(kind.name, kind, call)
             if candidates:
                 self._inline(candidates, (), call, place.pointer(), kind)
                 return
@@ -622,22 +610,6 @@ def _arguments(node: c_ast.FuncCall) -> list[c_ast.Node]:
     return list(node.args.exprs) if node.args is not None else []
 
 
-def _parameters(tree: c_ast.FuncDef) -> list[c_ast.Node]:
-    params = tree.decl.type.args
-    items = list(params.params) if params is not None else []
-    return [p for p in items if isinstance(p, c_ast.Decl)]
-
-
-def _arity(function: Function) -> tuple[int, int]:
-    tree = function.parse().tree
-    if tree is None:
-        return 0, 1 << 30
-    params = _parameters(tree)
-    required = sum(getattr(p, "init", None) is None for p in params)
-    pack = any(p.is_pack for p in function.template)
-    return (0 if pack else required), (1 << 30 if pack else len(params))
-
-
 def _with_bases(record: RecordType) -> list[RecordType]:
     found = [record]
     for member in record.members:
@@ -650,32 +622,6 @@ def _with_bases(record: RecordType) -> list[RecordType]:
     return found
 
 
-def _fits(param: c_ast.Node, kind: CType) -> int:
-    node = getattr(param, "type", None)
-    pointer = isinstance(node, c_ast.PtrDecl) and not ({"&", "&&"} & set(node.quals or ()))
-    array = isinstance(node, c_ast.ArrayDecl)
-    if isinstance(node, c_ast.PtrDecl) and not pointer and isinstance(node.type, c_ast.ArrayDecl):
-        return 2 if isinstance(kind, ArrayType) else -2
-    is_pointer = isinstance(kind, PointerType | ArrayType)
-    if pointer or array:
-        return 2 if is_pointer else -2
-    names = _identifier(node)
-    if names and isinstance(kind, IntType | FloatType):
-        integral = any(
-            w in names for w in ("int", "unsigned", "long", "short", "bool", "uint32_t", "size_t")
-        )
-        floating = any(w in names for w in ("float", "double", "half", "__half"))
-        if integral or floating:
-            return 1 if integral == isinstance(kind, IntType) else -1
-    return 0 if not is_pointer else -1
-
-
-def _identifier(node: c_ast.Node | None) -> list[str]:
-    while node is not None and not isinstance(node, c_ast.IdentifierType):
-        node = getattr(node, "type", None)
-    return list(node.names) if node is not None else []
-
-
 def _target_qualifiers(node: c_ast.Node) -> set[str]:
     """Qualifiers of what a pointer parameter points to."""
     inner = getattr(node, "type", None)
@@ -686,7 +632,7 @@ def _unify(node: c_ast.Node | None, kind: CType, names: set[str]) -> list[tuple[
     """Template parameter names that a parameter's declarator and an argument's type determine."""
     match node:
         case c_ast.TypeDecl():
-            words = _identifier(node)
+            words = type_words(node)
             if len(words) == 1 and words[0] in names and not is_opaque(kind):
                 if isinstance(kind, ArrayType):
                     kind = PointerType(kind.element)
@@ -709,16 +655,10 @@ def _unify(node: c_ast.Node | None, kind: CType, names: set[str]) -> list[tuple[
 
 
 def _unify_reference(node: c_ast.Node, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
-    words = _identifier(node) if isinstance(node, c_ast.TypeDecl) else []
+    words = type_words(node) if isinstance(node, c_ast.TypeDecl) else []
     if len(words) == 1 and words[0] in names:
         return [(words[0], kind)]
     return _unify(node, kind, names)
 
 
 __all__ = ["Calls", "Mask"]
-
-
-def _returns_reference(function: Function) -> bool:
-    tree = function.parse().tree
-    result = tree.decl.type.type if tree is not None else None
-    return isinstance(result, c_ast.PtrDecl) and bool({"&", "&&"} & set(result.quals or ()))

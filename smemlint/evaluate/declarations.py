@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pycparser import c_ast
 
@@ -17,6 +17,7 @@ from smemlint.evaluate.ctypes import (
 from smemlint.evaluate.intrinsics import Intrinsics
 from smemlint.evaluate.machine import BudgetExceeded, Place, Variable, is_reference
 from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.overloads import members_of
 from smemlint.evaluate.types import type_of
 from smemlint.evaluate.values import (
     Aggregate,
@@ -32,7 +33,7 @@ _MOST_BYTES = 1 << 32
 """No shared memory has as many; arithmetic on larger arrays would overflow."""
 
 if TYPE_CHECKING:
-    pass
+    from smemlint.frontend.cuda.unit import Record
 
 
 class Declarations(Intrinsics):
@@ -181,10 +182,9 @@ class Declarations(Intrinsics):
         holder = self.local(record.name, record, self.key(node), value)
         this = Pointer(holder, offset_of(0), record)
         best: Value = Unknown(f"`{record.name}` has no conversion to a pointer that was read")
-        for function in self.unit.functions:
-            if function.record != record.name or not function.name.startswith("operator"):
-                continue
-            if not function.name.rstrip().endswith("*"):
+        for function in members_of(cast("Record", record.record), self.unit.functions):
+            is_conversion = function.name.startswith("operator") and function.name.endswith("*")
+            if not is_conversion:
                 continue
             best = self.inline(function, [], (), node, this, record)
             if isinstance(best, Pointer):

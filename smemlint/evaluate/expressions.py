@@ -480,7 +480,9 @@ class Expressions(Types):
                 assumptions = (*assumptions, *layout.assumptions)
                 if isinstance(offset, Int):
                     offset = _in_bytes(offset, declared, obj.shared)
-        if isinstance(offset, Unknown) and offset.split is not None:
+        if not isinstance(offset, Unknown):
+            self.last_found = self.steps
+        elif offset.split is not None:
             symbol, modulus = offset.split
             self.split_requests[symbol.key] = max(modulus, self.split_requests.get(symbol.key, 1))
         self.trace.add(

@@ -34,6 +34,7 @@ MAX_WORLDS = 64
 _MAX_STEPS_TO_SPLIT = 60_000
 """Statements that all those evaluations may run together."""
 _MAX_EVENTS_TO_SPLIT = 20_000
+_STOPPED = "evaluation stopped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,8 @@ def _decided(facts: KernelFacts) -> int:
 
 
 def _may_hang_on_an_argument(access: Access) -> bool:
-    return access.certainty is Certainty.UNKNOWN and access.array is not None
+    is_open = access.certainty is Certainty.UNKNOWN and access.array is not None
+    return is_open and not access.reason.startswith(_STOPPED)
 
 
 def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]) -> KernelFacts:
@@ -94,7 +96,10 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
         runs = _split_runs(unit, task, geometry, arguments, first)
     sites = Sites(unit, task.instance, task.assumptions, arch)
     for run in runs:
-        sites.add(merged(run.trace, array_bases(run.machine.arrays.values())))
+        if run.failure:
+            sites.add(replace(e, offset=Unknown(run.failure)) for e in run.trace.all_events())
+        else:
+            sites.add(merged(run.trace, array_bases(run.machine.arrays.values())))
     arrays: dict[str, SharedArray] = {}
     for obj in first.machine.arrays.values():
         if obj.shared is not None:
@@ -105,7 +110,6 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     steps = sum(run.machine.steps for run in runs)
     if first.failure:
         notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
-        return KernelFacts(task.instance, tuple(arrays.values()), (), tuple(notes), steps)
     placing = _array_places(first.machine)
     layouts = {id(use): placed(use, placing) for use in first.machine.layouts.values()}
     accesses = tuple(
@@ -148,9 +152,9 @@ class _Run:
         try:
             _run(self.machine, task, arguments)
         except BudgetExceeded as spent:
-            self.failure = f"evaluation stopped: {spent}"
+            self.failure = f"{_STOPPED}: {spent}"
         except RecursionError:
-            self.failure = "evaluation stopped: the code is nested too deeply"
+            self.failure = f"{_STOPPED}: the code is nested too deeply"
 
 
 def _split_runs(

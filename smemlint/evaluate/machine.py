@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Mask: TypeAlias = NDArray[np.bool_]
 
 WARP = 32
+PATIENCE = 20_000
+"""Statements in a row without a shared access at a known address, after which a kernel is left."""
 MAX_TRIPS = 1100
 """Iterations of a loop with known bounds that are run; longer ones are generalized."""
 
@@ -175,6 +177,7 @@ class Machine:
         self.unfollowed: dict[tuple[Span, str], None] = {}
         self.steps = 0
         self.max_steps = max_steps
+        self.last_found = 0  # the step of the latest access whose address was known
         self.max_trips = MAX_TRIPS
         self.sequence = 0
         self._names: dict[int, frozenset[str]] = {}
@@ -236,6 +239,9 @@ class Machine:
         self.steps += 1
         if self.steps > self.max_steps:
             raise BudgetExceeded(f"more than {self.max_steps} statements were run")
+        if self.steps - self.last_found > PATIENCE:
+            said = "statements in a row touched no shared memory at a known address"
+            raise BudgetExceeded(f"{PATIENCE} {said}")
         if self.trace.is_full:
             raise BudgetExceeded(f"more than {self.trace.limit} shared accesses were made")
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
     from pycparser import c_ast
@@ -77,6 +79,10 @@ class Trace:
             event.sequence = self.events
             self.items.append(event)
             self.events += 1
+
+    def all_events(self) -> Iterator[Event]:
+        """The accesses alone."""
+        return (item for item in self.items if isinstance(item, Event))
 
     def put(self, item: Event | Fence) -> None:
         """Records an access or a fence that was made elsewhere."""

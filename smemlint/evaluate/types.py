@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pycparser import c_ast
 
@@ -24,6 +24,7 @@ from smemlint.evaluate.ctypes import (
 )
 from smemlint.evaluate.machine import Binding, Frame, Lazy, Machine, Scope, Variable
 from smemlint.evaluate.memory import Object, Space
+from smemlint.evaluate.specializations import Argument, Specialization, specialization_for
 from smemlint.evaluate.values import (
     Aggregate,
     Callable,
@@ -203,12 +204,37 @@ class Types(Machine):
 
     def _record_type(self, name: str, arguments: tuple[str, ...]) -> CType | None:
         last = name.rsplit("::", 1)[-1]
-        candidates = self.unit.records.get(last, ())
-        record = _best_record(candidates, arguments)
-        if record is None:
+        records = self.unit.records.get(last, ())
+        primary = next((r for r in records if r.specialization is None), None)
+        if len(records) > 1 and any(r.specialization is not None for r in records):
+            chosen = specialization_for(records, self._bindings(primary, arguments), self)
+            if chosen is True and primary is None:
+                return OpaqueType(f"{name}<{', '.join(arguments)}>")
+            if isinstance(chosen, Specialization):
+                known: Scope = {k: v for k, v in chosen.bound.items() if v is not None}
+                return self.record_type(chosen.record, known, arguments)
+        if primary is None:
             return None
-        scope = self.template_scope(record.template, arguments)
-        return self.record_type(record, scope, arguments)
+        scope = self.template_scope(primary.template, arguments)
+        return self.record_type(primary, scope, arguments)
+
+    def _bindings(self, primary: Record | None, arguments: tuple[str, ...]) -> list[Argument]:
+        """The arguments of a class template, and the defaults behind them."""
+        if primary is None or any(p.is_pack for p in primary.template):
+            kinds = [self.unit.is_type(a) for a in arguments]
+            return [
+                self.type_argument(a) if k else self.value_argument(a)
+                for a, k in zip(arguments, kinds, strict=True)
+            ]
+        scope = self.template_scope(primary.template, arguments)
+        found: list[Argument] = []
+        for i, parameter in enumerate(primary.template):
+            spelling = arguments[i] if i < len(arguments) else parameter.default
+            if parameter.name in scope:
+                found.append(cast("Argument", scope[parameter.name]))
+            elif spelling is not None:
+                found.append(cast("Argument", self.argument(spelling, parameter)))
+        return found
 
     def record_type(self, record: Record, scope: Scope, arguments: tuple[str, ...]) -> CType:
         """The record with its template parameters bound by `scope`."""
@@ -492,17 +518,6 @@ def _base_name(spelling: str) -> str:
     for word in ("public", "private", "protected", "virtual"):
         spelling = spelling.removeprefix(word).strip()
     return spelling
-
-
-def _best_record(records: object, arguments: tuple[str, ...]) -> Record | None:
-    primary = None
-    joined = ", ".join(arguments).replace(" ", "")
-    for record in records or ():  # type: ignore[attr-defined]
-        if record.specialization is None:
-            primary = primary or record
-        elif record.specialization.replace(" ", "") == joined:
-            return record  # type: ignore[no-any-return]
-    return primary
 
 
 def _scope_text(scope: Scope) -> str:

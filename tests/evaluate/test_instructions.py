@@ -273,4 +273,16 @@ class TestCertainty:
         (k,) = facts_of(kernel(f"{nest} s[(a ^ b ^ c) % 32 + t] = a;")).kernels
         reasons = [n.reason for n in k.not_analysed]
         assert len(reasons) == 1 and reasons[0].startswith("evaluation stopped: ")
-        assert k.accesses == ()
+        (access,) = k.accesses
+        assert (access.certainty, access.reason) == ("unknown", reasons[0])
+
+    def test_a_kernel_that_gets_nowhere_is_left_early_and_its_accesses_are_listed(self):
+        nest = "int x = 0; for (int a = 0; a < 1000; a++) for (int b = 0; b < 1000; b++)"
+        body = f"s[t] = 1;\n{nest} {{ x = (x ^ a * b) & 1023; s[g[x]] = a; }}"
+        (k,) = facts_of(kernel(body)).kernels
+        said = "20000 statements in a row touched no shared memory at a known address"
+        assert [n.reason for n in k.not_analysed] == [f"evaluation stopped: {said}"]
+        assert [(str(a.kind), str(a.certainty), a.wavefronts) for a in k.accesses] == [
+            ("store", "unknown", None),
+            ("store", "unknown", None),
+        ]

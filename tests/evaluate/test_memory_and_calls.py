@@ -223,3 +223,43 @@ def test_a_returned_reference_that_is_read():
 def test_subscript_operators(member, use, element):
     access = only(f"View v{{s}}; {use}", before=f"struct View {{ float *p; __device__ {member} }};")
     assert lanes(access) == expected_lanes(element, 32)
+
+
+BYTES = """
+template <int N> struct Bytes { using type = char; };
+template <> struct Bytes<8> { using type = uint2; };
+template <> struct Bytes<16> { using type = uint4; };
+template <class T, int N> struct Vec {
+  __device__ void put(T *p, int i) { p[2 * i] = T(0); }
+};
+template <int N> struct Vec<float, N> {
+  __device__ void put(float *p, int i) { p[4 * i] = 0.f; }
+};
+template <class T> struct Vec<T, 1> {
+  __device__ void put(T *p, int i) { p[i] = T(0); }
+};
+template <class T, int N> struct Vec<T *, N> {
+  __device__ void put(T *p, int i) { p[8 * i] = T(0); }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "element"),
+    [
+        ("Vec<int, 4> v; v.put(s, t);", lambda t: 2 * t),
+        ("Vec<float, 4> v; v.put((float *)s, t);", lambda t: 4 * t),
+        ("Vec<int, 1> v; v.put(s, t);", lambda t: t),
+        ("Vec<int *, 4> v; v.put(s, t);", lambda t: 8 * t),
+    ],
+)
+def test_a_specialization_has_members_of_its_own(call, element):
+    assert lanes(only(call, before=BYTES)) == expected_lanes(element, 32)
+
+
+@pytest.mark.parametrize(("size", "width"), [(4, 1), (8, 8), (16, 16)])
+def test_a_specialization_is_chosen_by_a_computed_value(size, width):
+    body = (
+        f"constexpr int n = {size}; using V = typename Bytes<n / 2 * 2>::type; ((V *)s)[t] = V();"
+    )
+    assert only(body, before=BYTES).width_bytes == width

@@ -57,6 +57,12 @@ class CudaFunction:
         """The enclosing record's name."""
         return self.pieces.record
 
+    @cached_property
+    def owner(self) -> Span | None:
+        """Of the name of the record in whose body the definition stands."""
+        record = self._found.owner
+        return self._unit.token_span(record.name_token) if record is not None else None
+
     @property
     def template(self) -> tuple[TemplateParameter, ...]:
         """The function's own template parameters."""

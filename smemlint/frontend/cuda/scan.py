@@ -35,6 +35,7 @@ class FoundFunction:
     specialization: str | None
     specifiers: frozenset[str]
     launch_bounds: tuple[str, ...]
+    owner: FoundRecord | None
 
 
 @dataclass(slots=True)
@@ -312,6 +313,7 @@ class _Scanner:
                 head.specialization,
                 frozenset(specifiers),
                 head.launch_bounds,
+                None if head.qualifiers else scope.record,
             )
         )
         if head.heads:

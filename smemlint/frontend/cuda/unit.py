@@ -73,6 +73,11 @@ class Function(Protocol):
         ...
 
     @property
+    def owner(self) -> Span | None:
+        """Of the name of the record in whose body the definition stands: its `Record.span`."""
+        ...
+
+    @property
     def template(self) -> tuple[TemplateParameter, ...]:
         """All template parameters of the innermost template head of the function itself."""
         ...

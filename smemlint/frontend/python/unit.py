@@ -45,6 +45,7 @@ class PythonFunction:
 
     scope: tuple[str, ...] = ()
     record: str | None = None
+    owner: Span | None = None
     template: tuple[TemplateParameter, ...] = ()
     specialization: str | None = None
     launch_bounds: tuple[str, ...] = ()
