@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -55,11 +55,7 @@ def verify(
         GpuError: nothing can be measured, or the GPU is not what the figures were predicted for.
     """
     healed = healed_accesses(result, sources, settings)
-    flagged = {id(f.access): f.access for f in result.findings if f.access is not None}
-    accesses = dict(flagged)
-    if settings.verify_all:
-        decided = (a for k in result.facts.kernels for a in k.accesses if a.certainty.is_decided)
-        accesses.update((id(a), a) for a in decided)
+    accesses = wanted_accesses(result, settings)
     replays = {
         key: _replays(access, settings.arch)
         for key, access in (*accesses.items(), *((id(a), a) for a in healed.values()))
@@ -79,12 +75,7 @@ def verify(
         return replace(finding, measurement=measurement)
 
     findings = [with_measurement(f) for f in result.findings]
-    findings += [
-        _notice(access, verdicts[key])
-        for key, access in accesses.items()
-        if key not in flagged and verdicts[key].verdict is Verdict.REFUTED
-    ]
-    findings.sort(key=lambda f: not f.is_refuted)
+    findings = with_notices(findings, {key: (a, verdicts[key]) for key, a in accesses.items()})
     summary = _summary([verdicts[key] for key in accesses], len(set(wanted)), measured)
     return replace(result, findings=tuple(findings)), summary
 
@@ -114,6 +105,28 @@ def report_command(pattern: Pattern, predicted: float) -> str:
     mask = f" --mask {pattern.mask:08x}" if pattern.mask != 2**32 - 1 else ""
     name = pattern.form.name
     return f"python -m smemlint.verify replay {name}{mask} --predicted {predicted} {offsets}"
+
+
+def wanted_accesses(result: Result, settings: Settings) -> dict[int, Access]:
+    """Identity -> access: those of the findings and, with `--verify-all`, all that are decided."""
+    found = {id(f.access): f.access for f in result.findings if f.access is not None}
+    if settings.verify_all:
+        decided = (a for k in result.facts.kernels for a in k.accesses if a.certainty.is_decided)
+        found.update((id(a), a) for a in decided)
+    return found
+
+
+def with_notices(
+    findings: Sequence[Finding], verdicts: Mapping[int, tuple[Access, Measurement]]
+) -> list[Finding]:
+    """The findings and a notice on what is refuted without one, refuted ones first."""
+    flagged = {id(f.access) for f in findings}
+    notices = [
+        _notice(access, measurement)
+        for key, (access, measurement) in verdicts.items()
+        if key not in flagged and measurement.verdict is Verdict.REFUTED
+    ]
+    return sorted([*findings, *notices], key=lambda f: not f.is_refuted)
 
 
 def _notice(access: Access, measurement: Measurement) -> Finding:

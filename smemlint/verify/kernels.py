@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint.facts import AccessKind
-from smemlint.finding import Finding, Measurement, Verdict
+from smemlint.finding import Measurement, Verdict
 from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.engine import meaning_of
+from smemlint.verify.findings import wanted_accesses, with_notices
 from smemlint.verify.programs import Program, Programs
 
 if TYPE_CHECKING:
@@ -69,14 +70,21 @@ def verify_kernels(
             answers[id(program)] = _counted(program, settings, count)
         return answers[id(program)]
 
-    findings = [
-        f
-        if f.access is None
-        else replace(f, measurement=_measured(f.access, result, programs, counted))
-        for f in result.findings
-    ]
-    findings.sort(key=lambda f: not f.is_refuted)
-    summary = _summary(findings, [a for a in answers.values() if isinstance(a, Counted)])
+    verdicts = {
+        key: (access, _measured(access, result, programs, counted))
+        for key, access in wanted_accesses(result, settings).items()
+    }
+    findings = with_notices(
+        [
+            f if f.access is None else replace(f, measurement=verdicts[id(f.access)][1])
+            for f in result.findings
+        ],
+        verdicts,
+    )
+    summary = _summary(
+        [measurement.verdict for _, measurement in verdicts.values()],
+        [answer for answer in answers.values() if isinstance(answer, Counted)],
+    )
     return replace(result, findings=tuple(findings)), summary
 
 
@@ -180,8 +188,7 @@ def _untold(access: Access, reason: str) -> Measurement:
     return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, "", reason)
 
 
-def _summary(findings: Sequence[Finding], counted: Sequence[Counted]) -> str:
-    found = [f.measurement.verdict for f in findings if f.measurement is not None]
+def _summary(found: Sequence[Verdict], counted: Sequence[Counted]) -> str:
     called = sum(c.is_call for c in counted)
     own = len(counted) - called
     return (

@@ -225,6 +225,18 @@ def test_a_call_confirms_or_refutes_lines(tmp_path):
     assert measurements(result)[7].reason == "this line is not reached"
 
 
+def test_verify_all_compares_what_no_rule_flags(tmp_path):
+    path = tmp_path / "library.cu"
+    path.write_text(LIBRARY)
+    rows = [
+        counter(5, 64, 32, kernel="transpose", op="STS", file="library.cu"),
+        counter(7, 1024, 32, kernel="transpose", op="LDS", file="library.cu"),
+    ]
+    result, summary = verified(path, lambda r: {"about": ABOUT, "rows": rows}, verify_all=True)
+    assert [(f.code, f.span.line) for f in result.findings] == [("SML904", 5), ("SML101", 7)]
+    assert summary == "counted in 0 programs and 1 call: 1 confirmed, 1 refuted, 0 not replayable"
+
+
 def test_a_program_that_fails_leaves_its_kernels_to_calls(tmp_path):
     path = tmp_path / "program.cu"
     path.write_text(LIBRARY + "int main(int argc, char **argv) { return argc < 2; }\n")
