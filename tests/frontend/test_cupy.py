@@ -272,3 +272,14 @@ def test_a_file_that_a_program_compiles_with_macros_is_not_judged_bare(smemlint,
     (tmp_path / "k.cu").write_text(_KERNEL.replace("STEP", "STEP * 2"))
     said = smemlint("check", ".", "--output-format", "concise")
     assert "8-way" in said[1]  # the program is read again when its kernels' file changed
+
+
+@pytest.mark.parametrize("kind", ["ElementwiseKernel", "ReductionKernel"])
+def test_pieces_of_kernels_count_where_they_use_shared_memory(kind: str) -> None:
+    head = "import cupy\nPREAMBLE = '__device__ float f() { __shared__ float s[9]; return *s; }'\n"
+    call = f"cupy.{kind}('T x', 'T y', 'y = f()', 'n', preamble=%s)\n"
+    said = f"the CUDA text of `{kind}` is not read"
+    assert _notes(head + call % "PREAMBLE") == [(3, 1, said)]
+    assert _notes(head + call % "'#define N\\n' + PREAMBLE") == [(3, 1, said)]
+    assert _notes(head + call % "''") == []
+    assert _notes(head + call % "unknown") == []

@@ -78,12 +78,13 @@ class _File:
         parts = [embedded.facts(self._settings) for embedded in self.texts()]
         raws = filter(self._is_own, self._files.raws.values())
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
+        shared = {call for call, text in self._files.snippets if any(m in text for m in _SHARED)}
         self._notes += (
             NotAnalysed(self._text.span(call), "", _reason(call))
             for call in ast.walk(self._text.tree)
             if isinstance(call, ast.Call)
             and (call.lineno, call.col_offset) not in read
-            and _may_use_shared(call)
+            and (call in shared or _may_use_shared(call))
         )
         notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
         return Facts.together([*parts, Facts(not_analysed=tuple(notes))])

@@ -133,12 +133,13 @@ class Files:
     """The file that is followed, those beside it that it imports from, and those that it opens.
 
     Attributes:
-        raws: see `cupy_library.Program`.
+        raws, snippets: see `cupy_library.Program`.
         read_along: files that were read or looked for, the first one left out.
     """
 
     def __init__(self) -> None:
         self.raws: dict[tuple[str, int, int, str], RawText] = {}
+        self.snippets: list[tuple[ast.Call, str]] = []
         self.read_along: dict[str, None] = {}
         self._modules: dict[str, _Module | None] = {}
         self._sources: dict[str, Source] = {}

@@ -96,9 +96,11 @@ class Program(Protocol):
 
     Attributes:
         raws: the texts that were made, by the place of the call and what is in them.
+        snippets: calls that were given pieces of a kernel, with what is known of these.
     """
 
     raws: dict[tuple[str, int, int, str], RawText]
+    snippets: list[tuple[ast.Call, str]]
 
     def called(
         self, home: PythonText, name: Symbol, arguments: list[Value], named: dict[str, Value]
@@ -132,6 +134,10 @@ class CupyLibrary:
         name = callee.name
         if name in ("RawKernel", "RawModule"):
             return self._made(name, arguments, named, node)
+        if name in ("ElementwiseKernel", "ReductionKernel"):
+            pieces = (v for v in (*arguments, *named.values()) if isinstance(v, str))
+            self._program.snippets.append((node, "\n".join(pieces)))
+            return UNKNOWN
         if name in _CASTS or callee.path == "math.prod":
             return arguments[0] if len(arguments) == 1 else UNKNOWN
         if callee.path in ("math.ceil", "math.floor"):
