@@ -2,14 +2,15 @@
 
 usage (on a machine with an sm_90 GPU and CuPy): python3 tests/gpu/record_cupy.py [OUT.json]
 
-A row is one kernel, block and direction, its shared instructions summed; the header names device,
-driver, tools and CuPy.
+A row is one kernel (its name up to the second template argument), block and direction, its shared
+instructions summed; the header names device, driver, tools and CuPy.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -32,7 +33,7 @@ def rows(report: Path) -> list[dict[str, object]]:
             for name in row:
                 row[name] += instruction.counters[name]
         for direction, row in sums.items():
-            name = launch.kernel.split("(")[0].removeprefix("void ").strip()
+            name = re.split("[(,]", launch.kernel)[0].removeprefix("void ")
             found.append(
                 {"kernel": name, "block": list(launch.block), "direction": direction, **row}
             )
