@@ -109,32 +109,43 @@ class _Done(NamedTuple):
     """How a command ended: its exit code and what it wrote."""
 
     code: int
-    lines: list[str]
+    errors: list[str]
+    output: list[str]
+
+    @property
+    def lines(self) -> list[str]:
+        """All of them."""
+        return [*self.errors, *self.output]
 
     @property
     def reason(self) -> str:
         """The line that says best what went wrong."""
-        for mark in ("smemlint: ", "==ERROR== ", "error"):
+        for mark in ("smemlint: ", "==ERROR== ", "undefined reference", "error"):
             found = next((line for line in self.lines if mark in line), None)
             if found is not None:
                 return found.strip().removeprefix(mark)
-        return self.lines[-1].strip() if self.lines else f"exit code {self.code}"
+        said = (self.errors[:1] or self.output[-1:] or [""])[0].strip()
+        return f"exit code {self.code}" + f", `{said}`" * bool(said)
 
 
 def _run(command: list[str], folder: Path, seconds: float) -> _Done:
     """Runs a command; after `seconds` it is ended with all that it started."""
     with subprocess.Popen(
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
     ) as process:  # fmt: skip
         try:
-            said, _ = process.communicate(timeout=seconds)
+            output, errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             what = Path(command[0]).name
             said = f"`{what}` does not end within {seconds:g} seconds: raise --verify-timeout"
             raise Failed(said) from None
-    return _Done(process.returncode, [line for line in said.splitlines() if line.strip()])
+    return _Done(process.returncode, _lines(errors), _lines(output))
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _explained(profiled: _Done, plain: _Done) -> Exception:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
 _TEXT_NAME = "smemlint_text.cu"
+_LINKED = ("-Xcompiler", "-no-pie", "-Xlinker", "--unresolved-symbols=ignore-all")
+"""Host code of the file that is never called may lack the libraries that it calls."""
 _NOT_AGAIN = "its launch was not found again"
 _IN_PYTHON = "only CUDA C++ is replayed, in files and in CuPy's RawKernel and RawModule"
 
@@ -107,7 +109,7 @@ class Programs:
             build = ("nvcc", *self._flags, "-o", "program", root)
             yield self._own.setdefault(root, Program({}, build, ("./program",)))
         call = call_of(self._project, unit, task)
-        build = ("nvcc", "-std=c++17", *self._flags, "-o", "program", "program.cu")
+        build = ("nvcc", "-std=c++17", *self._flags, *_LINKED, "-o", "program", "program.cu")
         yield Program({"program.cu": program(root, call)}, build, ("./program",), instance)
 
     def _has_main(self, path: str) -> bool:

@@ -97,6 +97,8 @@ def test_counters_come_by_line_and_opcode_of_the_first_launch(count):
         ("import sys; print('smemlint: argument `n` is a structure'); sys.exit(3)",
          "it does not run: argument `n` is a structure"),
         ("import sys; print('CUDA error 700'); sys.exit(1)", "it does not run: CUDA error 700"),
+        ("import sys; print('usage: k SIZE', file=sys.stderr); print('noise'); sys.exit(2)",
+         "it does not run: exit code 2, `usage: k SIZE`"),
         ("import os; os.abort()", "it does not run: exit code -6"),
     ],
 )  # fmt: skip
@@ -114,9 +116,7 @@ def test_a_program_that_launches_nothing_is_no_measurement(count):
 
 
 def test_an_error_of_the_compiler_is_said(count):
-    nvcc = (
-        "print('k.cu(3): warning: x'); print('k.cu(4): error: identifier \"y\" is undefined'); 1/0"
-    )
+    nvcc = "print('k.cu(3): warning: x'); print('k.cu(4): error: identifier \"y\" is undefined'); exit(1)"
     answer = count("", nvcc=nvcc)
     assert answer == {"failed": 'it does not compile: k.cu(4): error: identifier "y" is undefined'}
 

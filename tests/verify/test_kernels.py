@@ -150,6 +150,7 @@ def test_a_kernel_without_a_program_is_called_as_its_launch_does(tmp_path):
     (request,), reasons = called(path, define={"FAST": "1"}, device=3)
     assert request["build"] == (
         "nvcc", "-std=c++17", "-O3", "-lineinfo", "-arch=sm_90", "-DFAST=1",
+        "-Xcompiler", "-no-pie", "-Xlinker", "--unresolved-symbols=ignore-all",
         "-o", "program", "program.cu",
     )  # fmt: skip
     assert (request["run"], request["device"]) == (("./program",), 3)
@@ -323,15 +324,19 @@ def test_a_gpu_that_cannot_be_used_is_an_error(tmp_path, failed, said):
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not there")
-def test_the_program_around_a_kernel_compiles(tmp_path):
+def test_the_program_around_a_kernel_compiles_without_libraries_of_the_host_code(tmp_path):
     path = tmp_path / "library.cu"
-    path.write_text(LIBRARY)
+    path.write_text(
+        LIBRARY + 'extern "C" int other_library();\nint elsewhere() { return other_library(); }\n'
+    )
     (request,), _ = called(path)
     (tmp_path / "program.cu").write_text(request["files"]["program.cu"])
     done = subprocess.run(
         request["build"], cwd=tmp_path, capture_output=True, text=True, timeout=100
     )
     assert (done.returncode, done.stderr) == (0, "")
+    run = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert run.returncode == 0 or "\nsmemlint: cudaError" in run.stderr  # a GPU, or none
 
 
 @pytest.mark.skipif(shutil.which("ncu") is not None, reason="Nsight Compute is there")
