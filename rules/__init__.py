@@ -16,6 +16,7 @@ TABLE = (
     "misaligned_vector",
     "vector_beyond_mbase",
     "under_aligned_array",
+    "split_vector",
     "model_refuted",
     "out_of_bounds",
     "dot_operand_major",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Access, Facts, LayoutUse
 
+COPIES = "cute-dsl-copy"
+"""Family of copies whose vectors the compiler splits where they do not fit."""
 MAX_OFFSETS = 1 << 20
 _MOST_BYTES = 1 << 40
 """Offsets and strides beyond are no layout's, and would overflow."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from smemlint.finding import Severity
 from smemlint.rule import Rule
 
-from ..layouts import byte_swizzle
+from ..layouts import COPIES, byte_swizzle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,6 +63,20 @@ class VectorBeyondMBase(Rule):
         width = dict(layout.parameters).get("vector_bytes", 0)
         swizzle = byte_swizzle(layout)
         if swizzle is None or width <= swizzle.group:
+            return
+        if layout.family == COPIES:
+            parts = width // swizzle.group
+            split = self.finding(
+                f"{width}-byte copies of which `{layout.spelled}` keeps only {swizzle.group} "
+                "bytes together",
+                layout.span,
+                notes=(
+                    f"nvidia-cutlass-dsl 4.8 splits each into {parts} of {swizzle.group} bytes",
+                    *layout.assumptions,
+                ),
+                help=_help(layout, width),
+            )
+            yield replace(split, severity=Severity.WARNING)
             return
         yield self.finding(
             f"{width}-byte vectors of which `{layout.spelled}` keeps only {swizzle.group} bytes "

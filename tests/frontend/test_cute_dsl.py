@@ -7,6 +7,7 @@ The verdicts are those of the PTX of nvidia-cutlass-dsl 4.8.1 on a tile of 16-bi
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from smemlint.source import Source
 HEAD = "import math\nimport cutlass\nimport cutlass.cute as cute\n"
 HSTU = "cutlass/examples/python/CuTeDSL/cute/ampere/kernel/attention/hstu_attention.py"
 CORPUS = Path("/work/corpus")
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 COMPOSED = """
 def f(smem):
     rows = cute.make_layout((8, 64), stride=(64, 1))
@@ -188,3 +190,52 @@ def test_other_libraries_of_that_name_are_none_of_ours(tmp_path):
 def test_the_units_of_hstu_attention_come_out_unaided():
     findings = check([Source(str(CORPUS / HSTU))], Settings()).findings
     assert [(f.code, f.span.line) for f in findings] == [("SML204", 147)]
+
+
+VECTORS = FIXTURES / "python" / "cute_vectors.py"
+WIDTHS = json.loads((FIXTURES / "cute" / "vectors.json").read_text())["kernels"]
+
+
+@pytest.mark.parametrize("kernel", WIDTHS)
+def test_copies_are_split_where_the_ptx_splits_them(kernel):
+    lines = VECTORS.read_text().splitlines()
+    start = lines.index(f"def {kernel}():") + 1
+    end = next((n for n, t in enumerate(lines[start:], start) if t.startswith("@")), len(lines))
+    narrowest = min(int(said.split()[1]) for said in WIDTHS[kernel])
+    found = [f for f in check([Source(str(VECTORS))], Settings()).findings
+             if start < f.span.line <= end]  # fmt: skip
+    assert len(found) == (narrowest < 16)
+    for finding in found:
+        assert finding.message.startswith("16-byte copies")
+        assert f" {narrowest} bytes" in finding.notes[0]
+        assert f"# ~ {finding.code} 16/{narrowest}" in lines[finding.span.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("smem.allocate_tensor(cutlass.Float32, rows, 16)", "make(cutlass.Float32, rows)"),
+        ("(1, 4), (tx, 0)", "(1, 4), (tx * 4, 0)"),  # multiples of four rows are aligned
+        ("(1, 4), (tx, 0)", "(1, 4), (where, 0)"),
+        ("(1, 4), (tx, 0)", "(1, 4), (8, 0)"),
+        ("(1, 4), (tx, 0)", "(4, 1), (0, tx)"),
+        ("(1, 4), (tx, 0)", "(1, 1), (tx, 0)"),
+        ("r = cute.make_rmem_tensor((1, 4), cutlass.Float32)", "r = somewhere"),
+    ],
+)
+def test_copies_that_may_be_whole_are_silent(old, new, tmp_path):
+    bad = FIXTURES.parent / "rules" / "split_vector" / "bad.py"
+    text = bad.read_text()
+    assert old in text
+    (tmp_path / "k.py").write_text(text.replace(old, new))
+    assert check([Source(str(tmp_path / "k.py"))], Settings()).findings == ()
+
+
+def test_only_the_first_allocation_has_a_known_place(tmp_path):
+    bad = FIXTURES.parent / "rules" / "split_vector" / "bad_field.py"
+    text = bad.read_text().replace(
+        "storage = cutlass.memory.SmemAllocator().allocate",
+        "smem = cutlass.memory.SmemAllocator()\n    smem.allocate(16)\n    storage = smem.allocate",
+    )
+    (tmp_path / "k.py").write_text(text)
+    assert check([Source(str(tmp_path / "k.py"))], Settings()).findings == ()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.abstract import DType, Function, Value
 from smemlint.frontend.python.cute_library import DTYPES, CuteLibrary
+from smemlint.frontend.python.cute_memory import StructType
 from smemlint.frontend.python.follow import Follower, OverBudget
 from smemlint.frontend.python.text import NotPython, PythonText
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _MARKS = ("cute.kernel", "cutlass.cute.kernel")
 _MAKER = "make_swizzle("
+_COPIER = "autovec_copy("
 _MOST_CONDITIONS = 12
 _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 """Operations whose first argument is an element type of that many bits."""
@@ -58,11 +60,15 @@ class _Follower(Follower):
         return known
 
     def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
+        goes_on = super()._statement(node, scopes)
         if isinstance(node, ast.ClassDef) and _is_struct(node):
-            for member in node.body:
-                if isinstance(member, ast.AnnAssign):
-                    self.value(member.annotation, scopes)
-        return super()._statement(node, scopes)
+            members = [
+                (ast.unparse(member.target), self.value(member.annotation, scopes))
+                for member in node.body
+                if isinstance(member, ast.AnnAssign)
+            ]
+            scopes[-1][node.name] = StructType.of(members)
+        return goes_on
 
 
 class _File:
@@ -99,7 +105,7 @@ class _File:
         makers = [f"{node.name}(" for text, node, owner in found if _MAKER in text and not owner]
         for text, node, owner in found:
             body = text.partition("(")[2]  # without the function's own name
-            if any(name in body for name in (_MAKER, *makers)):
+            if any(name in body for name in (_MAKER, _COPIER, *makers)):
                 yield node, owner
 
     def _functions(self) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:

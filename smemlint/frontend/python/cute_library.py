@@ -11,10 +11,35 @@ import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from smemlint.facts import Certainty, LayoutUse, Span
-from smemlint.frontend.python.abstract import UNKNOWN, DType, Method, Symbol, Value, is_known
+from smemlint.frontend.python.abstract import UNKNOWN, DType, Method, Symbol, Value
+from smemlint.frontend.python.cute_layouts import (
+    ComposedValue,
+    Cosize,
+    Given,
+    LayoutValue,
+    SwizzleValue,
+    composed,
+    layout_of,
+    ordered,
+    tiled,
+)
+from smemlint.frontend.python.cute_memory import (
+    Allocator,
+    Field,
+    MemRange,
+    Placed,
+    Registers,
+    SharedTensor,
+    Steps,
+    StructInstance,
+    StructType,
+    TileValue,
+    as_range,
+    span_of,
+)
+from smemlint.layout.swizzle import Swizzle
 
 DTYPES = {
     "Float64": 64, "Float32": 32, "TFloat32": 32, "Float16": 16, "BFloat16": 16, "Float8E5M2": 8,
@@ -23,41 +48,10 @@ DTYPES = {
 }  # fmt: skip
 """Types of `cutlass` -> bits."""
 _METHODS = frozenset(("allocate_tensor", "get_tensor"))
-Modes: TypeAlias = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SwizzleValue:
-    """`make_swizzle(b, m, s)` with known numbers, and where it stands."""
-
-    triple: tuple[int, int, int]
-    span: Span
-    spelled: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LayoutValue:
-    """A layout by its flat modes; of a tiled one only those of the atom are known."""
-
-    shape: Modes
-    stride: Modes
-    is_tiled: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ComposedValue:
-    """`make_composed_layout(swizzle, offset, layout)`."""
-
-    swizzle: SwizzleValue
-    offset: int
-    layout: LayoutValue | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cosize:
-    """`cosize(layout)`: how a `cute.struct` says which layout a field is for."""
-
-    of: ComposedValue
+_THREAD_NUMBERS = frozenset(("thread_idx", "lane_idx", "warp_idx"))
+_REGISTERS = frozenset(
+    ("make_rmem_tensor", "make_rmem_tensor_like", "make_fragment", "make_fragment_like")
+)
 
 
 @dataclass(eq=False)
@@ -89,9 +83,11 @@ class CuteLibrary:
         self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
     ) -> Value:
         """See `follow.Library.call`."""
-        given = _Given(arguments, named)
+        given = Given(arguments, named)
         if isinstance(callee, Method):
-            return self._bound(callee.name, given)
+            if callee.name == "allocate":
+                return self._allocated(callee.owner, given)
+            return self._bound(callee, given)
         if not isinstance(callee, Symbol):
             return UNKNOWN
         if callee.path == "math.log2":
@@ -105,15 +101,29 @@ class CuteLibrary:
             case "make_swizzle":
                 return self._swizzle(given, node)
             case "make_layout":
-                return _layout(given)
+                return layout_of(given)
             case "make_ordered_layout":
-                return _ordered(given)
+                return ordered(given)
             case "make_composed_layout":
-                return _composed(given)
+                return composed(given)
             case "tile_to_shape":
-                return _tiled(given.get(0, "atom"))
+                return tiled(given.get(0, "atom"))
+            case "SmemAllocator":
+                return Allocator()
+            case "thread_idx":
+                return (Steps(), Steps(), Steps())
+            case "lane_idx" | "warp_idx":
+                return Steps()
+            case "local_tile":
+                return _tile(given)
+            case "autovec_copy":
+                self._copy(given, node)
+            case name if name in _REGISTERS:
+                return Registers()
             case "cosize":
                 whole = given.get(0, "a")
+                if isinstance(whole, LayoutValue) and not whole.is_tiled:
+                    return span_of(whole.shape, whole.stride)
                 return Cosize(whole) if isinstance(whole, ComposedValue) else UNKNOWN
             case "recast_ptr":
                 self._on_pointer(given.get(1, "swizzle_"), None, given.get(2, "dtype"), None)
@@ -133,26 +143,42 @@ class CuteLibrary:
                 return owner.swizzle
             case LayoutValue(is_tiled=False), "shape" | "stride":
                 return getattr(owner, name)
-        if name in _METHODS:
+            case StructInstance(), _ if name in owner.type.fields:
+                offset, held = owner.type.fields[name]
+                place = Placed(None, 1) if offset is None else owner.place.behind(offset)
+                return Field(held.dtype, place)
+        if name in _METHODS or (name == "allocate" and isinstance(owner, Allocator)):
             return Method(owner, name)
         return self.widths.get(self.text_of(node), UNKNOWN)
 
     def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
         """`cute.struct.MemRange[dtype, cosize(layout)]` binds the layout to an element type."""
-        is_field = isinstance(owner, Symbol) and owner.path.endswith("struct.MemRange")
-        if is_field and isinstance(value, tuple) and len(value) == 2:
-            dtype, size = value
-            if isinstance(size, Cosize):
-                self._in_elements(size.of, dtype, None)
+        if not isinstance(owner, Symbol) or not isinstance(value, tuple) or len(value) != 2:
+            return UNKNOWN
+        held, number = value
+        if owner.path.endswith("struct.MemRange"):
+            if isinstance(number, Cosize):
+                self._in_elements(number.of, held, None)
+            if isinstance(held, DType):
+                size = number * held.bits // 8 if isinstance(number, int) else None
+                return MemRange(held, size, max(held.bits // 8, 1))
+        if owner.path.endswith("struct.Align"):
+            found = as_range(held)
+            if found is not None and isinstance(number, int):
+                return replace(found, alignment=number)
         return UNKNOWN
 
     def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
-        """Nothing is known of what an operator makes of a layout."""
+        """A thread's number, a multiple of it left out, goes on to take every value."""
+        if isinstance(one, Steps) and isinstance(other, int):
+            keeps = isinstance(operation, ast.Add | ast.Sub)
+            divides = isinstance(operation, ast.FloorDiv | ast.Mod) and other > 1
+            return one if keeps or divides else UNKNOWN
         return UNKNOWN
 
     # ---- uses
 
-    def _swizzle(self, given: _Given, node: ast.Call) -> Value:
+    def _swizzle(self, given: Given, node: ast.Call) -> Value:
         numbers = [given.get(i, name) for i, name in enumerate("bms")]
         if not all(type(n) is int for n in numbers):
             self.open.setdefault(self.span_of(node), self.kernel)
@@ -163,21 +189,67 @@ class CuteLibrary:
         self._use(found, "", None, 0, None, 0)
         return found
 
-    def _bound(self, method: str, given: _Given) -> Value:
+    def _allocated(self, owner: Value, given: Given) -> Value:
+        """`allocate(Storage, byte_alignment)`: a struct in shared memory, or something else."""
+        held, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
+        place = owner.place(alignment if type(alignment) is int else 1)
+        if not isinstance(held, StructType):
+            return UNKNOWN
+        return StructInstance(
+            held, replace(place, multiple=max(place.multiple, held.alignment or 1))
+        )
+
+    def _bound(self, called: Method, given: Given) -> Value:
         """A tensor of shared memory: `allocate_tensor` of an allocator, `get_tensor` of a field."""
-        if method == "allocate_tensor":
+        owner = called.owner
+        place = owner.place if isinstance(owner, Field) else Placed(None, 1)
+        if called.name == "allocate_tensor":
             dtype, layout = given.get(0, "element_type"), given.get(1, "layout")
             alignment, swizzle = given.get(2, "byte_alignment"), given.get(3, "swizzle")
         else:
             layout, swizzle = given.get(0, "layout"), given.get(1, "swizzle")
             dtype, alignment = given.get(2, "dtype"), UNKNOWN
+            if isinstance(owner, Field) and not given.has(2, "dtype"):
+                dtype = owner.dtype
         aligned = alignment if type(alignment) is int else None
+        if isinstance(owner, Allocator):
+            place = owner.place(aligned or 1)
+        elif aligned is not None:
+            place = Placed(None, aligned)
         if isinstance(layout, ComposedValue):
             self._in_elements(layout, dtype, aligned)
         else:
             plain = layout if isinstance(layout, LayoutValue) else None
             self._on_pointer(swizzle, plain, dtype, aligned)
-        return UNKNOWN
+        return _tensor(layout, swizzle, dtype, place)
+
+    def _copy(self, given: Given, node: ast.Call) -> None:
+        """`autovec_copy` between registers and a tile of shared memory."""
+        sides = [given.get(0, "src"), given.get(1, "dst")]
+        tiles = [v for v in sides if isinstance(v, TileValue)]
+        if len(tiles) != 1 or not any(isinstance(v, Registers) for v in sides):
+            return
+        (tile,) = tiles
+        tensor = tile.tensor
+        if not tile.vector or not tile.aligned:
+            return
+        figures = {"vector_bytes": tile.vector, "group": tensor.group, "aligned": tile.aligned}
+        strides = [d for n, d in zip(tile.tiler, tensor.stride, strict=True) if n == 1]
+        figures["pitch"] = min(strides, default=0) * tensor.element_bytes
+        self.uses.append(
+            LayoutUse(
+                self.span_of(node),
+                "cute-dsl-copy",
+                tensor.spelled,
+                self.kernel,
+                swizzle=tensor.swizzle,
+                parameters=tuple(figures.items()),
+                units=tensor.units,
+                element_bytes=tensor.element_bytes,
+                certainty=Certainty.ASSUMED if self.assumptions else Certainty.PROVED,
+                assumptions=self.assumptions,
+            )
+        )
 
     def _in_elements(self, layout: ComposedValue, dtype: Value, alignment: int | None) -> None:
         bits = dtype.bits if isinstance(dtype, DType) else 0
@@ -225,72 +297,33 @@ class CuteLibrary:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """The arguments of a call."""
-
-    arguments: list[Value]
-    named: dict[str, Value]
-
-    def get(self, index: int, name: str) -> Value:
-        """By position or name."""
-        if index < len(self.arguments):
-            return self.arguments[index]
-        return self.named.get(name, UNKNOWN)
-
-
-def _flat(value: Value) -> Modes | None:
-    """The modes of a shape or stride of known numbers, nesting dissolved."""
-    if type(value) is int:
-        return (value,)
-    if not isinstance(value, tuple | list) or not is_known(value):
-        return None
-    parts = [_flat(v) for v in value]
-    return None if None in parts else tuple(n for part in parts if part for n in part)
-
-
-def _layout(given: _Given) -> Value:
-    """`make_layout(shape, stride=)`; without strides the first mode is the fastest."""
-    shape = _flat(given.get(0, "shape"))
-    if shape is None:
+def _tensor(layout: Value, swizzle: Value, dtype: Value, place: Placed) -> Value:
+    """A tensor of known type and layout."""
+    if not isinstance(dtype, DType) or dtype.bits < 8:
         return UNKNOWN
-    if "stride" not in given.named:
-        return LayoutValue(shape, _compact(shape, range(len(shape))))
-    stride = _flat(given.named["stride"])
-    if stride is None or len(stride) != len(shape):
+    units = "bytes"
+    offset = 0
+    if isinstance(layout, ComposedValue):
+        layout, swizzle, units, offset = layout.layout, layout.swizzle, "elements", layout.offset
+    if not isinstance(layout, LayoutValue) or layout.is_tiled or offset:
         return UNKNOWN
-    return LayoutValue(shape, stride)
+    size = dtype.bits // 8
+    if not isinstance(swizzle, SwizzleValue):
+        known = swizzle is UNKNOWN or swizzle is None
+        return SharedTensor(size, layout.shape, layout.stride, place) if known else UNKNOWN
+    if Swizzle.why_invalid(*swizzle.triple) is not None:
+        return SharedTensor(size, layout.shape, layout.stride, place)  # it is the identity
+    return SharedTensor(
+        size, layout.shape, layout.stride, place, swizzle.triple, units, swizzle.spelled
+    )
 
 
-def _ordered(given: _Given) -> Value:
-    """`make_ordered_layout(shape, order=)`: compact, the smallest order is the fastest."""
-    shape, order = _flat(given.get(0, "shape")), _flat(given.get(1, "order"))
-    if shape is None or order is None or len(order) != len(shape):
+def _tile(given: Given) -> Value:
+    """`local_tile(tensor, tiler, coordinates)` of a shared tensor without nested modes."""
+    tensor, tiler, at = given.get(0, "input"), given.get(1, "tiler"), given.get(2, "coord")
+    is_shared = isinstance(tensor, SharedTensor) and isinstance(at, tuple)
+    if not is_shared or not isinstance(tiler, tuple) or not all(type(n) is int for n in tiler):
         return UNKNOWN
-    return LayoutValue(shape, _compact(shape, order))
-
-
-def _compact(shape: Modes, order: Modes | range) -> Modes:
-    strides = [0] * len(shape)
-    step = 1
-    for mode in sorted(range(len(shape)), key=lambda k: order[k]):
-        strides[mode] = step
-        step *= shape[mode]
-    return tuple(strides)
-
-
-def _composed(given: _Given) -> Value:
-    inner, offset, outer = given.get(0, "inner"), given.get(1, "offset"), given.get(2, "outer")
-    if not isinstance(inner, SwizzleValue) or type(offset) is not int:
+    if not len(tiler) == len(at) == len(tensor.shape):
         return UNKNOWN
-    return ComposedValue(inner, offset, outer if isinstance(outer, LayoutValue) else None)
-
-
-def _tiled(atom: Value) -> Value:
-    """The atom repeated: how it lies inside itself stays, its extent does not."""
-    if isinstance(atom, LayoutValue):
-        return replace(atom, is_tiled=True)
-    if isinstance(atom, ComposedValue):
-        layout = replace(atom.layout, is_tiled=True) if atom.layout is not None else None
-        return replace(atom, layout=layout)
-    return UNKNOWN
+    return TileValue(tensor, tiler, at)

@@ -1,0 +1,15 @@
+"""Rows of 36 floats keep both."""
+
+import cutlass
+import cutlass.cute as cute
+
+
+@cute.kernel
+def kernel(value: cutlass.Float32):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    rows = cute.make_layout((32, 32), stride=(36, 1))
+    s = smem.allocate_tensor(cutlass.Float32, rows, 16)
+    r = cute.make_rmem_tensor((1, 4), cutlass.Float32)
+    r.fill(value)
+    cute.autovec_copy(r, cute.local_tile(s, (1, 4), (tx, 0)))

@@ -1,0 +1,50 @@
+"""SML304: a vector copy that alignment does not allow, and that is split silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smemlint.rule import Rule
+
+from ..layouts import COPIES
+
+if TYPE_CHECKING:
+    from smemlint.config import Settings
+    from smemlint.facts import LayoutUse
+    from smemlint.finding import Finding
+
+
+class SplitVector(Rule):
+    """Compares a vector with what the rows and the base of its tensor are multiples of."""
+
+    code = "SML304"
+    name = "split-vector"
+    summary = "a vector copy is split, because rows or base of the tensor are not aligned for it"
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """One finding for a copy that is split for its alignment."""
+        if layout.family != COPIES:
+            return
+        figures = dict(layout.parameters)
+        vector, aligned, pitch = (figures[n] for n in ("vector_bytes", "aligned", "pitch"))
+        if aligned >= min(vector, figures["group"]):
+            return
+        cause = f"the tensor begins on a multiple of {aligned} only"
+        help = f"align the tensor to {vector}: `cute.struct.Align[.., {vector}]`"
+        if pitch % vector:
+            cause = f"its rows are {pitch} bytes apart, no multiple of {vector}"
+            padded = -(-pitch // vector) * vector // layout.element_bytes
+            help = f"pad rows to a multiple of {vector} bytes: a stride of {padded}"
+        yield self.finding(
+            f"{vector}-byte copies are split: {cause}",
+            layout.span,
+            notes=(
+                f"nvidia-cutlass-dsl 4.8 copies down to {aligned} bytes at a time",
+                *layout.assumptions,
+            ),
+            help=help,
+        )
+
+
+RULE = SplitVector()
