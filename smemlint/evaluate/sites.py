@@ -193,10 +193,13 @@ class Sites:
             if not len(index):
                 continue
             rows = np.concatenate([addresses[index], active[index]], axis=1)
-            _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-            totals = np.bincount(inverse.reshape(-1), weights=counts[index]).astype(int)
-            order = np.argsort(first, kind="stable")
-            chosen = index[first[order]]
+            first: dict[bytes, int] = {}
+            same = [
+                first.setdefault(row.tobytes(), at)
+                for at, row in zip(index.tolist(), rows, strict=True)
+            ]
+            totals = np.bincount(same, weights=counts[index]).astype(int)
+            chosen = list(first.values())
             cost = self._cost(site, width, addresses[chosen], active[chosen])
             if isinstance(cost, Unknown):
                 return cost
@@ -206,7 +209,7 @@ class Sites:
                         addresses[row],
                         active[row],
                         int(row % warps),
-                        int(totals[order[k]]),
+                        int(totals[row]),
                         int(cost[0][k]),
                         int(cost[1][k]),
                         int(cost[2][k]),

@@ -26,6 +26,7 @@ from smemlint.lsp.documents import Document
 from smemlint.lsp.hover import hints, hover
 from smemlint.lsp.memory import Memory
 from smemlint.lsp.positions import Places
+from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import overrides
 from smemlint.lsp.worker import Worker
 from smemlint.source import Source
@@ -42,7 +43,8 @@ class Server(LanguageServer):
     """
 
     def __init__(self, worker: Worker) -> None:
-        super().__init__("smemlint", __version__, types.TextDocumentSyncKind.Full)
+        whole = types.TextDocumentSyncKind.Full
+        super().__init__("smemlint", __version__, whole, protocol_cls=Protocol)
         self.worker = worker
         self.documents: dict[str, Document] = {}
         self.is_shut_down = False

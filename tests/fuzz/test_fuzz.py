@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from fuzz_server import session
 from targets import KINDS, Input, feed, input_number
 
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
@@ -26,3 +28,9 @@ def test_some_inputs_break_nothing():
 def test_what_once_broke_check_does_no_more(path):
     kind = path.name.split("-")[0]
     feed(Input(kind, path.suffix, path.read_bytes()))
+
+
+@pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
+def test_some_messages_break_no_server():
+    client = session(5, 0, 150)
+    assert client.counts["messages"] > 150 and client.counts["answers"] > 20

@@ -1,0 +1,25 @@
+"""What pygls leaves open in the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.protocol import LanguageServerProtocol
+
+
+class Protocol(LanguageServerProtocol):
+    """Every request is answered, also one whose parameters cannot be read."""
+
+    def structure_message(self, data: Any) -> Any:
+        """A message as an object.
+
+        Raises:
+            JsonRpcException: it has not the shape that its method asks for.
+        """
+        try:
+            return super().structure_message(data)
+        except JsonRpcException:
+            if isinstance(data.get("id"), (int, str)) and "method" in data:
+                self._send_response(data["id"], error=JsonRpcInvalidParams().to_response_error())
+            raise
