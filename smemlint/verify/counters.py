@@ -53,7 +53,7 @@ def main() -> None:
     request = json.load(sys.stdin)
     if request["device"]:
         os.environ["CUDA_VISIBLE_DEVICES"] = str(request["device"])
-        os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # as nvidia-smi numbers them
     os.environ["CUPY_CACHE_IN_MEMORY"] = "1"
     try:
         with tempfile.TemporaryDirectory() as folder:

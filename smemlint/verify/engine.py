@@ -28,6 +28,7 @@ class CannotReplay(Exception):
 
 def main() -> None:
     """Answers one request."""
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # as nvidia-smi numbers them
     answer_to = os.dup(1)
     os.dup2(2, 1)  # libraries that print do not get into the answer
     request = json.load(sys.stdin)
@@ -171,6 +172,9 @@ _MEANINGS = (
     (("libnvrtc", "NVRTCError", "CompileException", "nvrtc"),
      "NVRTC cannot compile the replay kernels",
      "install CuPy with its CUDA libraries: `pip install 'cupy-cuda13x[ctk]'`"),
+    (("NoKernelImageForDevice", "no kernel image is available"),
+     "the kernel was compiled for another architecture than this GPU has",
+     "check with its --arch, or choose another GPU with --device"),
     (("DevicesUnavailable", "all CUDA-capable devices are busy"),
      "the GPU is busy or in exclusive mode", "wait, or choose another with --device"),
 )  # fmt: skip

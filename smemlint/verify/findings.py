@@ -62,7 +62,7 @@ def verify(
     }
     wanted = [p for found in replays.values() for _, p in found if isinstance(p, Pattern)]
     measured = measure(wanted, settings.device, engine or engine_process(settings.verify_timeout))
-    _require_arch(settings.arch, measured)
+    require_arch(settings.arch, measured.about["arch"])
     verdicts = {key: _worst(found, measured) for key, found in replays.items()}
 
     def with_measurement(finding: Finding) -> Finding:
@@ -139,8 +139,9 @@ def _notice(access: Access, measurement: Measurement) -> Finding:
     )  # fmt: skip
 
 
-def _require_arch(arch: str, measured: Measured) -> None:
-    wanted, there = architecture(arch).name, measured.about["arch"]
+def require_arch(arch: str, there: str) -> None:
+    """Raises a GpuError unless the GPU is what figures are predicted for."""
+    wanted = architecture(arch).name
     if wanted != there:
         raise GpuError(
             f"the figures are for {wanted}, the GPU is {there}",

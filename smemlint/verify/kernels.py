@@ -17,7 +17,7 @@ from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
 from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.engine import meaning_of
-from smemlint.verify.findings import wanted_accesses, with_notices
+from smemlint.verify.findings import require_arch, wanted_accesses, with_notices
 from smemlint.verify.programs import Program, Programs
 
 if TYPE_CHECKING:
@@ -100,9 +100,10 @@ def _counted(program: Program, settings: Settings, count: Engine) -> Counted | s
         }
     )
     if "failed" in answer:
-        _require_gpu(answer["failed"])
+        _require_gpu(answer["failed"], settings.device)
         return str(answer["failed"])
     about = answer["about"]
+    require_arch(settings.arch, about["arch"])
     rows = []
     for row in answer["rows"]:
         file, line = program.place(row["file"], row["line"])
@@ -110,8 +111,10 @@ def _counted(program: Program, settings: Settings, count: Engine) -> Counted | s
     return Counted(program, f"{about['device']}, {about['arch']}", rows)
 
 
-def _require_gpu(failed: str) -> None:
+def _require_gpu(failed: str, device: int) -> None:
     """Raises where it is not the program that fails but the GPU or what drives it."""
+    if device and "cudaErrorNoDevice" in failed:
+        raise GpuError(f"there is no device {device}", hint="see `nvidia-smi -L`")
     if "No module named 'cupy'" in failed:
         raise GpuError("CuPy is not installed", hint=INSTALL)
     meaning = meaning_of(failed) if "Compile" not in failed else None

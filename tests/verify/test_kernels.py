@@ -320,6 +320,22 @@ def test_a_gpu_that_cannot_be_used_is_an_error(tmp_path, failed, said):
         verified(path, lambda request: {"failed": failed})
 
 
+def test_a_device_that_is_not_there_is_an_error(tmp_path):
+    path = tmp_path / "library.cu"
+    path.write_text(LIBRARY)
+    failed = "it does not run: cudaErrorNoDevice: no CUDA-capable device is detected"
+    with pytest.raises(GpuError, match="there is no device 3"):
+        verified(path, lambda request: {"failed": failed}, device=3)
+
+
+def test_another_gpu_than_the_figures_are_for_is_an_error(tmp_path):
+    path = tmp_path / "library.cu"
+    path.write_text(LIBRARY)
+    about = {"device": "NVIDIA A100", "arch": "sm_80"}
+    with pytest.raises(GpuError, match="the figures are for sm_90, the GPU is sm_80"):
+        verified(path, lambda request: {"about": about, "rows": []})
+
+
 # ---- for real
 
 
