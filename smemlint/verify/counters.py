@@ -136,8 +136,10 @@ def _run(command: list[str], folder: Path, seconds: float) -> _Done:
     ) as process:  # fmt: skip
         try:
             output, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
+        except BaseException as stopped:
             os.killpg(process.pid, signal.SIGKILL)
+            if not isinstance(stopped, subprocess.TimeoutExpired):
+                raise
             what = Path(command[0]).name
             said = f"`{what}` does not end within {seconds:g} seconds: raise --verify-timeout"
             raise Failed(said) from None

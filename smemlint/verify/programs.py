@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint.frontend.python.origins import Place
+from smemlint.source import is_python_path
 from smemlint.verify.calls import Call, NotCallable, call_of
 from smemlint.verify.harness import FILL, ROOM, program
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from smemlint.source import Source
 
 _HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
+_HOLDS_TEXT = re.compile(r"Raw(Kernel|Module)")
 _TEXT_NAME = "smemlint_text.cu"
 _LINKED = ("-Xcompiler", "-no-pie", "-Xlinker", "--unresolved-symbols=ignore-all")
 """Host code of the file that is never called may lack the libraries that it calls."""
@@ -84,7 +86,7 @@ class Programs:
         texts = [text for text in self._texts if _is_kernel_of(text, instance)]
         if texts:
             yield self._cupy_program(texts, instance)
-        elif instance.span.path.endswith(".py"):
+        elif is_python_path(instance.span.path):
             raise NotCallable(_IN_PYTHON)
         else:
             yield from self._nvcc_programs(instance)
@@ -95,7 +97,7 @@ class Programs:
     def _project(self) -> Project:
         from smemlint.evaluate.project import Project
 
-        cuda = [s for s in self._sources if not s.path.endswith(".py")]
+        cuda = [s for s in self._sources if not is_python_path(s.path)]
         return Project(cuda, self._settings)
 
     def _nvcc_programs(self, instance: Instance) -> Iterator[Program]:
@@ -129,10 +131,10 @@ class Programs:
 
     @cached_property
     def _texts(self) -> list[Embedded]:
-        from smemlint.frontend.python import is_python
-
         wanted = [
-            s for s in self._sources if is_python(s) and re.search(r"Raw(Kernel|Mod)", s.text)
+            source
+            for source in self._sources
+            if is_python_path(source.path) and _HOLDS_TEXT.search(source.text)
         ]
         if not wanted:
             return []
