@@ -19,6 +19,7 @@ from smemlint.evaluate.values import (
     Int,
     Unknown,
     Value,
+    bounds_of_truth,
 )
 
 if TYPE_CHECKING:
@@ -59,31 +60,40 @@ class Branches(Declarations):
         assert isinstance(value, Unknown) or value.terms
         unknown = value if isinstance(value, Unknown) else Unknown("the condition is not known")
         text = self.source(node.cond)
+        may_hold, holds = bounds_of_truth(unknown)
         self.both_ways(
-            (f"`{text}` holds", node.iftrue),
-            (f"`{text}` does not hold", node.iffalse),
+            (f"`{text}` holds", mask & may_hold, node.iftrue),
+            (f"`{text}` does not hold", mask & ~holds, node.iffalse),
             unknown,
             node,
         )
 
     def both_ways(
         self,
-        first: tuple[str, c_ast.Node | None],
-        second: tuple[str, c_ast.Node | None],
+        first: tuple[str, Mask, c_ast.Node | None],
+        second: tuple[str, Mask, c_ast.Node | None],
         condition: Unknown,
         node: c_ast.Node,
     ) -> None:
-        """Runs two alternatives of an unknown condition and joins what they leave."""
+        """Runs two alternatives of an unknown condition and joins what they leave.
+
+        Each alternative is a text, the threads that may take it, and a statement.
+        """
         mask = self.mask
+        for (_, ours, statement), (_, others, _) in ((first, second), (second, first)):
+            if not others.any():
+                self.mask = ours
+                self.execute(statement)
+                return
         loop = self.loops[-1] if self.loops else None
         left_before = (loop.broken, loop.continued) if loop else None
         ends: list[tuple[str, Mask, Journal]] = []
         self.trace.fence("block")
-        for text, statement in (first, second):
+        for text, threads, statement in (first, second):
             self.store.begin()
             self.assumptions.append(text)
             self.frame.uncertain += 1
-            self.mask = mask
+            self.mask = threads
             if loop is not None and left_before is not None:
                 loop.broken, loop.continued = left_before
             depth = len(self.assumptions)

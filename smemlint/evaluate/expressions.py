@@ -42,12 +42,16 @@ from smemlint.evaluate.values import (
     Cute,
     FloatValue,
     Int,
+    OpenCondition,
     Pointer,
     Symbol,
     Unknown,
     Value,
+    bounds_of_truth,
+    is_truth,
     number,
     offset_of,
+    open_condition,
     same,
     select,
 )
@@ -285,7 +289,7 @@ class Expressions(Types):
     def advance(self, pointer: Pointer, index: Value, sign: int = 1) -> Pointer | Unknown:
         """`pointer + index` in elements of what it points to."""
         if isinstance(index, Unknown):
-            return index
+            return _propagated(index, index)
         if not isinstance(index, Int):
             return Unknown("an index is not an integer")
         size = pointer.target.size
@@ -535,9 +539,11 @@ class Expressions(Types):
             )
         if isinstance(value, Pointer) and op == "!":
             return number(0, BOOL)
+        if isinstance(value, OpenCondition) and op == "!":
+            return value.negated()
         if not isinstance(value, Int):
             return (
-                value
+                _propagated(value, value)
                 if isinstance(value, Unknown)
                 else Unknown(f"operand of `{op}` is not a number")
             )
@@ -609,9 +615,8 @@ class Expressions(Types):
         ):
             return number(short, BOOL)
         mask = self.mask
-        if isinstance(left, Int) and not isinstance(left.base, int):
-            taken = left.base != 0
-            self.mask = mask & (taken if node.op == "&&" else ~taken)
+        may_hold, holds = bounds_of_truth(left)
+        self.mask = mask & (may_hold if node.op == "&&" else ~holds)
         right = (
             self.condition(self.evaluate(node.right)) if self.mask.any() else number(short, BOOL)
         )
@@ -621,16 +626,20 @@ class Expressions(Types):
             both = self.algebra.bitwise(op, left, right)
             return Int(both.base, BOOL) if isinstance(both, Int) else both
         for known, other in ((left, right), (right, left)):
-            if isinstance(known, Int) and isinstance(other, Unknown):
-                if known.constant is not None:
-                    return number(short, BOOL) if (known.constant != 0) == bool(short) else other
-                # Some threads are decided by the known side; the rest hang on the unknown one.
-                return Unknown(other.reason, other.is_data)
-        assert isinstance(left, Unknown) or isinstance(right, Unknown)
-        uniform = all(v.is_uniform for v in (left, right) if isinstance(v, Unknown | Int))
+            if isinstance(known, Int) and known.constant is not None:
+                return number(short, BOOL) if (known.constant != 0) == bool(short) else other
         unknown = left if isinstance(left, Unknown) else right
         assert isinstance(unknown, Unknown)
-        return Unknown(unknown.reason, unknown.is_data, uniform)
+        if left.is_uniform and right.is_uniform:
+            return Unknown(unknown.reason, unknown.is_data, is_uniform=True)
+        is_data = any(isinstance(v, Unknown) and v.is_data for v in (left, right))
+        other_may, other_does = bounds_of_truth(right)
+        combine = np.logical_and if node.op == "&&" else np.logical_or
+        return open_condition(
+            Unknown(unknown.reason, is_data),
+            combine(may_hold, other_may),
+            combine(holds, other_does),
+        )
 
     def condition(self, value: Value) -> Int | Unknown:
         """A value as a condition: 0 or 1 a thread, or unknown."""
@@ -722,8 +731,11 @@ class Expressions(Types):
             right = self._under(mask & ~where, node.iffalse)
             return _one_or_both(where, left, right)
         text = self.source(node.cond)
-        left = self._assuming(f"`{text}` holds", node.iftrue)
-        right = self._assuming(f"`{text}` does not hold", node.iffalse)
+        may_hold, holds = bounds_of_truth(condition)
+        left = self._assuming(f"`{text}` holds", mask & may_hold, node.iftrue)
+        right = self._assuming(f"`{text}` does not hold", mask & ~holds, node.iffalse)
+        if left is None or right is None:
+            return _one_or_both(may_hold, left, right)
         return self.joined(left, right, condition, node)
 
     def _under(self, mask: Mask, node: c_ast.Node) -> Value | None:
@@ -735,11 +747,11 @@ class Expressions(Types):
         finally:
             self.mask = before
 
-    def _assuming(self, text: str, node: c_ast.Node) -> Value:
+    def _assuming(self, text: str, mask: Mask, node: c_ast.Node) -> Value | None:
         before = self.trace.events
         self.assumptions.append(text)
         try:
-            return self.evaluate(node)
+            return self._under(mask, node)
         finally:
             self.assumptions.pop()
             if self.trace.events > before:  # issued under a predicate of its own
@@ -757,6 +769,8 @@ class Expressions(Types):
                 return self.algebra.symbol(
                     key, self.source(node), a.type, nonnegative=both and floor >= 0
                 )
+            if is_truth(a) and is_truth(b):
+                return _truth_after(condition, a, b)
             return Unknown(condition.reason, condition.is_data)
         if isinstance(a, FloatValue) or isinstance(b, FloatValue):
             return a if isinstance(a, FloatValue) else b
@@ -770,7 +784,9 @@ class Expressions(Types):
                 k: self.joined(v, b.cells.get(k, v), condition, node) for k, v in a.cells.items()
             }
             return Aggregate(a.type, cells)
-        for value in (a, b):
+        for value, other in ((a, b), (b, a)):
+            if isinstance(value, OpenCondition) and is_truth(other):
+                return _truth_after(condition, a, b)
             if isinstance(value, Unknown):
                 return value
         return Unknown(condition.reason, condition.is_data)
@@ -931,6 +947,16 @@ def _propagated(a: Value, b: Value) -> Unknown:
     uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
     data = any(isinstance(v, Unknown) and v.is_data for v in (a, b))
     return Unknown(unknown.reason, data, uniform, unknown.split)
+
+
+def _truth_after(condition: Unknown, a: Value, b: Value) -> Unknown:
+    """The truth value that is `a` where an open condition holds and `b` elsewhere."""
+    may_hold, holds = bounds_of_truth(condition)
+    (a_may, a_does), (b_may, b_does) = bounds_of_truth(a), bounds_of_truth(b)
+    why = next((v for v in (a, b) if isinstance(v, Unknown)), condition)
+    return open_condition(
+        why, (may_hold & a_may) | (~holds & b_may), (~may_hold | a_does) & (holds | b_does)
+    )
 
 
 def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:

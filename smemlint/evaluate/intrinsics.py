@@ -27,6 +27,7 @@ from smemlint.evaluate.values import (
     Aggregate,
     FloatValue,
     Int,
+    OpenCondition,
     Pointer,
     Unknown,
     Value,
@@ -92,7 +93,10 @@ class Intrinsics(CuteCalls):
             return self.cute_call(last, arguments, node)
         if self.unit.functions_named(last) and last not in _RESERVED:
             return None
-        return handler(self, arguments, node)
+        result = handler(self, arguments, node)
+        if isinstance(result, OpenCondition):  # an argument's: it is no truth value any more
+            return Unknown(result.reason, result.is_data)
+        return result
 
     def values(self, node: c_ast.FuncCall) -> list[Value]:
         """The arguments' values."""

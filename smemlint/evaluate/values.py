@@ -113,6 +113,29 @@ class Unknown:
     split: tuple[Symbol, int] | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OpenCondition(Unknown):
+    """A truth value that is known for some threads; for the rest it hangs on an unknown.
+
+    Attributes:
+        may_hold: the threads for which it is not known to be false.
+        holds: the threads for which it is known to be true.
+    """
+
+    may_hold: NDArray[np.bool_]
+    holds: NDArray[np.bool_]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def negated(self) -> OpenCondition:
+        """Its opposite."""
+        return OpenCondition(self.reason, self.is_data, may_hold=~self.holds, holds=~self.may_hold)
+
+
 @dataclass(frozen=True, slots=True)
 class FloatValue:
     """Some floating-point number; never followed."""
@@ -213,6 +236,34 @@ def same(a: Value | None, b: Value | None) -> bool:
     return a == b if isinstance(a, Unknown) and isinstance(b, Unknown) else False
 
 
+def bounds_of_truth(value: Value) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The threads for which a truth value may hold, and those for which it is known to.
+
+    Scalars, which broadcast, stand for all threads.
+    """
+    if isinstance(value, OpenCondition):
+        return value.may_hold, value.holds
+    if isinstance(value, Int) and value.is_concrete:
+        known = np.asarray(value.base) != 0
+        return known, known
+    return np.asarray(True), np.asarray(False)
+
+
+def open_condition(why: Unknown, may_hold: NDArray[np.bool_], holds: NDArray[np.bool_]) -> Unknown:
+    """The condition with these bounds, where they say anything about single threads."""
+    if not may_hold.ndim and not holds.ndim:
+        return Unknown(why.reason, why.is_data)
+    may_hold, holds = np.broadcast_arrays(may_hold, holds)
+    return OpenCondition(why.reason, why.is_data, may_hold=may_hold, holds=holds)
+
+
+def is_truth(value: Value) -> bool:
+    """Whether it is unknown, or 0 or 1 for each thread."""
+    if isinstance(value, Unknown):
+        return True
+    return isinstance(value, Int) and value.is_concrete and bool(np.isin(value.base, (0, 1)).all())
+
+
 def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     """Thread by thread `a` where `mask`, else `b`."""
     if same(a, b):
@@ -234,10 +285,12 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     if isinstance(a, Aggregate) and isinstance(b, Aggregate):
         keys = [*a.cells, *(k for k in b.cells if k not in a.cells)]
         return Aggregate(a.type, {k: _select_cell(mask, a, b, k) for k in keys})
-    if isinstance(a, Unknown):
-        return Unknown(a.reason, a.is_data)
-    if isinstance(b, Unknown):
-        return Unknown(b.reason, b.is_data)
+    unknown = a if isinstance(a, Unknown) else b
+    if isinstance(unknown, Unknown) and is_truth(a) and is_truth(b):
+        (a_may, a_does), (b_may, b_does) = bounds_of_truth(a), bounds_of_truth(b)
+        return open_condition(unknown, np.where(mask, a_may, b_may), np.where(mask, a_does, b_does))
+    if isinstance(unknown, Unknown):
+        return Unknown(unknown.reason, unknown.is_data)
     return Unknown("different threads hold values of different kinds")
 
 

@@ -1,0 +1,55 @@
+"""Conditions that are known for some threads only: figures as an H200's counters show."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import ways_of
+
+TILE = """
+__global__ void k(const float *in, float *out, int n) {
+  __shared__ float tile[18][18];
+  int i = threadIdx.x + blockIdx.x * blockDim.x;
+  int j = threadIdx.y + blockIdx.y * blockDim.y;
+  %s
+  out[i] = 0;
+}
+void f(float *a) { k<<<64, dim3(16, 16)>>>(a, a, 9); }
+"""
+HALO = "tile[threadIdx.y + 1][threadIdx.x] = in[i];"
+ONE_COLUMN = [(7, "store", 1.0)]
+WHOLE_ROWS = [(7, "store", 2.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"if (threadIdx.x == 0 && i >= n)\n {HALO}",
+        f"if (i >= n && threadIdx.x == 0)\n {HALO}",
+        f"if (!(threadIdx.x > 0 || i >= n))\n {HALO}",
+        f"if (threadIdx.x > 0 || i >= n) return;\n {HALO}",
+        f"bool edge = threadIdx.x == 0; if (edge) edge = i >= n; if (edge)\n {HALO}",
+        f"bool edge = false; if (i >= n) edge = threadIdx.x == 0; if (edge)\n {HALO}",
+        f"bool edge = threadIdx.x == 0 ? i >= n : false; if (edge)\n {HALO}",
+        f"int edge = threadIdx.x == 0; edge = edge && i >= n; if (edge)\n {HALO}",
+    ],
+)
+def test_threads_for_which_a_condition_is_false_take_no_part(text: str) -> None:
+    assert ways_of(TILE % text) == ONE_COLUMN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"if (threadIdx.x == 0 || i >= n)\n {HALO}",
+        f"if (!(threadIdx.x == 0 && i >= n))\n {HALO}",
+        f"bool edge = threadIdx.x == 0; if (i >= n) edge = true; if (edge)\n {HALO}",
+        f"int edge = threadIdx.x == 0 && i >= n; edge += n; if (edge)\n {HALO}",
+    ],
+)
+def test_threads_for_which_it_may_hold_do(text: str) -> None:
+    assert ways_of(TILE % text) == WHOLE_ROWS
+
+
+def test_the_other_way_leaves_out_the_threads_for_which_it_is_known_to_hold() -> None:
+    text = f"if (threadIdx.x > 0 || i >= n)\n {HALO} else\n {HALO}"
+    assert ways_of(TILE % text) == [*WHOLE_ROWS, (8, "store", 1.0)]
