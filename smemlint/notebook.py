@@ -257,6 +257,8 @@ def _problem(code: str) -> str:
     except SyntaxError as error:
         where = f" in line {error.lineno}" if error.lineno else ""
         return f"not Python: {error.msg}{where}"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"not Python: {error or 'nested too deeply'}"
+    except (RecursionError, MemoryError):
+        return "not Python: nested too deeply"
+    except ValueError as error:
+        return f"not Python: {error}"
     return ""

@@ -17,6 +17,7 @@ MAX_BYTES = 8 << 20
 """Larger files are not analysed, which is said."""
 
 
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _REPLACEMENTS = dict.fromkeys(range(0xDC80, 0xDD00), 0xFFFD)
 
 
@@ -29,12 +30,14 @@ class Source:
         given: its text or bytes, of standard input or with edits; None to read the file. The text
             of a notebook is its module, its bytes are those of the file.
         problem: why it cannot be analysed; empty when it can.
+        encoding: that a Python file declares; empty for UTF-8.
         read_along: other files that were read for it, and whether as the text of its kernels.
     """
 
     path: str
     given: str | bytes | None = None
     problem: str = ""
+    encoding: str = ""
     read_along: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
@@ -74,9 +77,26 @@ class Source:
         if len(data) > MAX_BYTES:
             self.problem = f"larger than {MAX_BYTES >> 20} MiB"
             return ""
-        if b"\0" in data[:8192]:
-            self.problem = "binary"
+        if data.startswith(_UTF_16):
+            self.problem = "encoded in UTF-16: save it as UTF-8"
             return ""
+        if b"\0" in data[:8192]:
+            is_python = is_python_path(self.path)
+            self.problem = "holds null bytes, which Python does not read" if is_python else "binary"
+            return ""
+        if self.path.endswith(".py"):
+            from smemlint.pep263 import CannotDecode, declared
+
+            try:
+                self.encoding = declared(data)
+                if self.encoding:
+                    return data.decode(self.encoding)
+            except CannotDecode as error:
+                self.problem = str(error)
+                return ""
+            except UnicodeError:
+                self.problem = f"not in the encoding that it declares, `{self.encoding}`"
+                return ""
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:

@@ -65,8 +65,23 @@ def repaired(
     return session
 
 
-def edited(data: bytes, edits: Sequence[Edit]) -> bytes:
-    """The bytes of a file with edits; line ends, a byte order mark and foreign bytes stay."""
+def edited(data: bytes, edits: Sequence[Edit], encoding: str = "") -> bytes:
+    """The bytes of a file with edits; line ends, a byte order mark and foreign bytes stay.
+
+    Args:
+        data: of the file.
+        edits: of its text.
+        encoding: of the file; empty for UTF-8.
+
+    Raises:
+        SourceError: other characters would change, too.
+    """
+    if encoding:
+        text = data.decode(encoding)
+        if text.encode(encoding) != data:
+            said = f"cannot be edited: what is decoded from `{encoding}` is encoded differently"
+            raise SourceError(said, where=edits[0].span.path, hint="save the file as UTF-8")
+        return applied(text, edits).encode(encoding)
     mark = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
     text = data.decode("utf-8-sig", "surrogateescape")
     return mark + applied(text, edits).encode("utf-8", "surrogateescape")
@@ -103,7 +118,7 @@ def _next(
             notebook = source.notebook
             if notebook is not None:
                 own = [notebook.edit_in_file(edit) for edit in own]
-            after[source.path] = edited(data, own)
+            after[source.path] = edited(data, own, source.encoding)
             source = Source(source.path, after[source.path])
         sources.append(source)
     applied_now = {fix.edits for fix in fixes}

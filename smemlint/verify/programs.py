@@ -183,4 +183,4 @@ class Programs:
 def _is_kernel_of(embedded: Embedded, instance: Instance) -> bool:
     """Whether an instance's kernel stands in a text."""
     where = instance.span
-    return Place(where.path, where.line, where.column) in embedded.text.places
+    return embedded.text.covers(Place(where.path, where.line, where.column))

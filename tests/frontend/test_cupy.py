@@ -178,7 +178,7 @@ def test_preambles_with_it_are_said() -> None:
 )
 def test_what_is_no_python_is_said(text: str) -> None:
     (note,) = _facts(text + "# RawKernel(").not_analysed
-    assert note.reason.startswith("not Python")
+    assert note.reason.startswith("cannot be parsed as Python 3: ")
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_what_is_no_python_is_said(text: str) -> None:
 def test_literals_are_read_as_python_reads_them(written: str, text: str) -> None:
     made = literal(written, Place("p", 1, 1))
     assert made == text
-    assert len(made.places) == len(text)
-    assert made.places[-1] is not None
+    assert sum(run.length for run in made.runs) == len(text)
+    assert all(made.place(i) is not None for i in range(len(text)))
 
 
 def test_a_module_of_compiled_code_is_said_by_its_reason() -> None:

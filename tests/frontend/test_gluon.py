@@ -123,7 +123,7 @@ def kernel(x_ptr, shared: gl.constexpr, n):
 )
 def test_what_is_no_python_is_said(text):
     (note,) = facts_of(text).not_analysed
-    assert note.reason.startswith("not Python: ")
+    assert note.reason.startswith("cannot be parsed as Python 3: ")
 
 
 def test_endless_work_is_cut():

@@ -33,8 +33,7 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     try:
         text = PythonText.of(source)
     except NotPython as problem:
-        where = Span(source.path, 1, 1, 1, 1)
-        return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
+        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
     file = _File(text, settings)
     facts = file.facts()
     source.read_along.update(file.read_along)
@@ -63,7 +62,7 @@ class _File:
     def read_along(self) -> dict[str, bool]:
         """Other files that were read, and whether they are the texts of kernels."""
         texts = [r.text for r in self._files.raws.values() if r.text is not None]
-        made_of = {place.path for text in texts for place in text.places if place is not None}
+        made_of = {path for text in texts for path in text.paths}
         return {path: path in made_of for path in self._files.read_along}
 
     def texts(self) -> list[Embedded]:

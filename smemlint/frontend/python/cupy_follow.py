@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Unknown, Value
-from smemlint.frontend.python.cupy_library import Choice, CupyLibrary, OpenFile, RawText
+from smemlint.frontend.python.cupy_library import MOST_TEXT, Choice, CupyLibrary, OpenFile, RawText
 from smemlint.frontend.python.cupy_texts import percent
 from smemlint.frontend.python.follow import Follower, OverBudget
 from smemlint.frontend.python.origins import Place, Text, literal
 from smemlint.frontend.python.text import NotPython, PythonText
-from smemlint.source import MAX_BYTES, Source
+from smemlint.source import Source
 
 _MOST_PATHS = 16
 """Open conditions of one call whose ways are followed to the end."""
@@ -65,6 +65,8 @@ class CupyFollower(Follower):
         return super().value(node, scopes)
 
     def _literal(self, node: ast.expr, held: str | None, values: Sequence[str]) -> Value:
+        if held is not None and len(held) > MOST_TEXT:
+            return UNKNOWN
         span = self._text.span(node)
         start = Place(span.path, span.line, span.column)
         made = literal(self._text.segment(node), start, values)
@@ -168,7 +170,7 @@ class Files:
             full = posixpath.normpath(path)
         above = Path(folder or ".").resolve().parent
         try:
-            if above not in Path(full).resolve().parents or Path(full).stat().st_size > MAX_BYTES:
+            if above not in Path(full).resolve().parents or Path(full).stat().st_size > MOST_TEXT:
                 return None
             self.read_along[full] = None
             return Text.in_file(Path(full).read_text(encoding="utf-8", errors="replace"), full)

@@ -26,7 +26,8 @@ _CASTS = frozenset(
 _TYPES = _CASTS - {"intp", "int_"} | {
     "float16", "float32", "float64", "complex64", "complex128", "bool_"
 }  # fmt: skip
-_MOST_TEXT = 1 << 20
+MOST_TEXT = 1 << 20
+"""Characters; longer texts are not followed."""
 
 
 @dataclass(eq=False)
@@ -192,7 +193,7 @@ class CupyLibrary:
         texts = code.texts if isinstance(code, Choice) else (code,)
         raws = []
         for each in texts:
-            text = each if isinstance(each, Text) and len(each) <= _MOST_TEXT else None
+            text = each if isinstance(each, Text) and len(each) <= MOST_TEXT else None
             where = (self._text.path, node.lineno, node.col_offset)
             key = (*where, f"{text if text is None else str(text)}{options}")
             made = RawText(text, node, self._text, options, names)

@@ -33,7 +33,7 @@ def method(owner: str, name: str, arguments: list[Value], named: dict[str, Value
         case "encode":
             return text
         case "upper" | "lower" | "title":
-            return Text.at(getattr(str(text), name)(), text.places[0] if text.places else None)
+            return Text.at(getattr(str(text), name)(), text.place(0))
     return UNKNOWN
 
 
@@ -70,7 +70,7 @@ def formatted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Va
             value = arguments[int(key)]
         if not isinstance(value, str | int):
             return UNKNOWN
-        place = text.places[match.start()]
+        place = text.place(match.start())
         pieces.append(value if isinstance(value, Text) else Text.at(str(value), place))
     return joined([*pieces, text.part(at, len(text))])
 

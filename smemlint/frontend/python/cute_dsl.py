@@ -36,8 +36,7 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     try:
         text = PythonText.of(source)
     except NotPython as problem:
-        where = Span(source.path, 1, 1, 1, 1)
-        return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
+        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
     return _File(text).facts()
 
 

@@ -87,7 +87,7 @@ class Embedded:
         if not 1 <= line <= len(self._starts):
             return None
         at = self._starts[line - 1] + column - 1
-        return self.text.places[at] if 0 <= at < len(self.text.places) else None
+        return self.text.place(at)
 
     def call_at(self, line: int) -> KernelCall | None:
         """The launch that a line behind the text stands for."""

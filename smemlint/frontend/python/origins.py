@@ -25,44 +25,102 @@ class Place:
     column: int
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbouring characters of a text.
+
+    Attributes:
+        length: how many.
+        start: the place of the first; None where they have none.
+        is_copied: they stand behind each other in the file, too; else all stand at `start`.
+    """
+
+    length: int
+    start: Place | None
+    is_copied: bool
+
+
 class Text(str):
     """A string with the place of every character; None where it has none.
 
     Slicing, concatenation and the methods here keep places; everything else gives a plain string.
     """
 
-    places: tuple[Place | None, ...]
+    runs: tuple[Run, ...]
 
     @staticmethod
-    def of(text: str, places: Sequence[Place | None]) -> Text:
-        """A text; as many places as characters."""
+    def of(text: str, runs: Sequence[Run]) -> Text:
+        """A text whose runs are as long as it is."""
         made = Text(text)
-        made.places = tuple(places)
+        made.runs = tuple(runs)
         return made
 
     @staticmethod
     def at(text: str, place: Place | None) -> Text:
         """A text whose characters all stand at one place: they were computed there."""
-        return Text.of(text, (place,) * len(text))
+        return Text.of(text, (Run(len(text), place, is_copied=False),) if text else ())
+
+    @staticmethod
+    def copied(text: str, start: Place) -> Text:
+        """A text that stands in a file as it is."""
+        return Text.of(text, (Run(len(text), start, is_copied=True),) if text else ())
 
     @staticmethod
     def in_file(text: str, path: str) -> Text:
         """The whole text of a file."""
-        places, line, column = [], 1, 1
-        for c in text:
-            places.append(Place(path, line, column))
-            line, column = (line + 1, 1) if c == "\n" else (line, column + 1)
-        return Text.of(text, places)
+        return Text.copied(text, Place(path, 1, 1))
 
     def __add__(self, other: str) -> Text:
-        return Text.of(str(self) + str(other), (*self.places, *places_of(other)))
+        return joined((self, other))
 
     def __radd__(self, other: str) -> Text:
-        return Text.of(str(other) + str(self), (*places_of(other), *self.places))
+        return joined((other, self))
+
+    @property
+    def paths(self) -> set[str]:
+        """The files that characters of it stand in."""
+        return {run.start.path for run in self.runs if run.start is not None}
+
+    def place(self, index: int) -> Place | None:
+        """The place of a character; None outside of the text, too."""
+        first = 0
+        for run in self.runs:
+            if first <= index < first + run.length:
+                if run.start is None or not run.is_copied:
+                    return run.start
+                return behind(run.start, str(self)[first:index])
+            first += run.length
+        return None
+
+    def covers(self, place: Place) -> bool:
+        """Whether one of its characters stands there."""
+        first = 0
+        for run in self.runs:
+            if run.start == place:
+                return True
+            if run.start is not None and run.is_copied and run.start.path == place.path:
+                held = str(self)[first : first + run.length]
+                row = place.line - run.start.line
+                lines = held.split("\n")
+                if 0 <= row < len(lines):
+                    begin = run.start.column if row == 0 else 1
+                    if begin <= place.column < begin + len(lines[row]):
+                        return True
+            first += run.length
+        return False
 
     def part(self, start: int, end: int) -> Text:
         """The characters from `start` to `end`, exclusive."""
-        return Text.of(str(self)[start:end], self.places[start:end])
+        text, runs, first = str(self), [], 0
+        for run in self.runs:
+            low, high = max(start, first), min(end, first + run.length)
+            if low < high:
+                place = run.start
+                if place is not None and run.is_copied and low > first:
+                    place = behind(place, text[first:low])
+                runs.append(Run(high - low, place, run.is_copied))
+            first += run.length
+        return Text.of(text[start:end], runs)
 
     def replaced(self, pattern: re.Pattern[str], values: dict[str, str]) -> Text:
         """Each match replaced by the value of its first group; unknown ones stay."""
@@ -76,15 +134,20 @@ class Text(str):
         return joined([*pieces, self.part(at, len(self))])
 
 
-def places_of(text: str) -> tuple[Place | None, ...]:
-    """The places of a string's characters; None for a plain string's."""
-    return text.places if isinstance(text, Text) else (None,) * len(text)
+def behind(place: Place, text: str) -> Place:
+    """The place of what follows a text that begins at a place."""
+    lines = text.count("\n")
+    if not lines:
+        return Place(place.path, place.line, place.column + len(text))
+    return Place(place.path, place.line + lines, len(text) - text.rfind("\n"))
 
 
 def joined(pieces: Sequence[str]) -> Text:
-    """The pieces one after the other."""
-    places = [place for piece in pieces for place in places_of(piece)]
-    return Text.of("".join(map(str, pieces)), places)
+    """The pieces one after the other; the characters of plain strings have no place."""
+    runs: list[Run] = []
+    for piece in pieces:
+        runs += (piece if isinstance(piece, Text) else Text.at(piece, None)).runs
+    return Text.of("".join(map(str, pieces)), runs)
 
 
 def literal(segment: str, start: Place, values: Sequence[str] = ()) -> Text | None:
@@ -102,12 +165,15 @@ def literal(segment: str, start: Place, values: Sequence[str] = ()) -> Text | No
     return reader.read()
 
 
+_PLAIN = re.compile(r"[^\\{}'\"]+")
+
+
 class _Literals:
     def __init__(self, segment: str, start: Place, values: Iterator[str]) -> None:
         self._text = segment
-        self._places = _places_in(segment, start)
+        self._known = (0, start)
         self._values = values
-        self._pieces: list[str] = []
+        self._pieces: list[Text] = []
 
     def read(self) -> Text | None:
         at = 0
@@ -128,32 +194,44 @@ class _Literals:
         while at < len(self._text):
             if self._text.startswith(quote, at):
                 return at + len(quote)
-            c, place = self._text[at], self._places[at]
-            if c == "\\" and not is_raw:
+            c = self._text[at]
+            plain = _PLAIN.match(self._text, at)
+            if plain is not None:
+                at = self._copied(at, plain.end())
+            elif c == "\\" and not is_raw:
                 length, made = _escape(self._text, at)
                 if length == 0:
                     return None
-                self._pieces.append(Text.at(made, place))
-                at += length
+                at = self._made(at, at + length, made)
             elif is_format and c in "{}" and self._text[at + 1 : at + 2] == c:
-                self._pieces.append(Text.at(c, place))
-                at += 2
+                at = self._made(at, at + 2, c)
             elif is_format and c == "{":
                 value = next(self._values, None)
                 end = _closing(self._text, at)
                 if value is None or end is None:
                     return None
-                self._pieces.append(Text.at(value, place))
-                at = end
-            elif c == "\\" and is_raw and at + 1 < len(self._text):
-                self._pieces += [
-                    Text.at(c, place), Text.at(self._text[at + 1], self._places[at + 1]),
-                ]  # fmt: skip
-                at += 2
+                at = self._made(at, end, value)
             else:
-                self._pieces.append(Text.at(c, place))
-                at += 1
+                is_pair = c == "\\" and at + 1 < len(self._text)
+                at = self._copied(at, at + 1 + is_pair)
         return None
+
+    def _copied(self, at: int, end: int) -> int:
+        """What stands there belongs to the text; returns the end."""
+        self._pieces.append(Text.copied(self._text[at:end], self._place(at)))
+        return end
+
+    def _made(self, at: int, end: int, text: str) -> int:
+        """What stands there makes a piece of the text; returns the end."""
+        held = text if isinstance(text, Text) else Text.at(text, self._place(at))
+        self._pieces.append(held)
+        return end
+
+    def _place(self, at: int) -> Place:
+        before, place = self._known
+        place = behind(place, self._text[before:at])
+        self._known = (at, place)
+        return place
 
 
 def _escape(text: str, at: int) -> tuple[int, str]:
@@ -182,11 +260,3 @@ def _closing(text: str, at: int) -> int | None:
         if depth == 0:
             return i + 1
     return None
-
-
-def _places_in(segment: str, start: Place) -> list[Place]:
-    places, line, column = [], start.line, start.column
-    for c in segment:
-        places.append(Place(start.path, line, column))
-        line, column = (line + 1, 1) if c == "\n" else (line, column + 1)
-    return places

@@ -16,7 +16,11 @@ from smemlint.source import Source, lines_of
 
 
 class NotPython(Exception):
-    """The text is no Python; the message says why, in words."""
+    """The text is no Python; the message says why, in words, `span` where it stops being it."""
+
+    def __init__(self, reason: str, span: Span) -> None:
+        super().__init__(reason)
+        self.span = span
 
 
 @dataclass(eq=False)
@@ -45,10 +49,15 @@ class PythonText:
                 warnings.simplefilter("ignore")  # of the linted text
                 tree = ast.parse(source.text)
         except SyntaxError as error:
-            where = f" in line {error.lineno}" if error.lineno else ""
-            raise NotPython(f"not Python: {error.msg}{where}") from None
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise NotPython(f"not Python: {error or 'nested too deeply'}") from None
+            line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
+            where = Span(source.path, line, column, line, column)
+            raise NotPython(f"cannot be parsed as Python 3: {error.msg}", where) from None
+        except (RecursionError, MemoryError):
+            where = Span(source.path, 1, 1, 1, 1)
+            raise NotPython("cannot be parsed: nested too deeply", where) from None
+        except ValueError as error:
+            where = Span(source.path, 1, 1, 1, 1)
+            raise NotPython(f"cannot be parsed as Python 3: {error}", where) from None
         return PythonText(source.path, source.text, tree)
 
     @cached_property

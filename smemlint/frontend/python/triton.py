@@ -41,8 +41,7 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     try:
         text = PythonText.of(source)
     except NotPython as problem:
-        where = Span(source.path, 1, 1, 1, 1)
-        return Facts(not_analysed=(NotAnalysed(where, "", str(problem)),))
+        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
     found = _File(text).facts() if has_products else Facts()
     if not has_offsets:
         return found
