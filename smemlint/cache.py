@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ from smemlint import __version__
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
     from smemlint.evaluate.project import Project
+    from smemlint.facts import Access
+    from smemlint.finding import Finding
     from smemlint.runner import Outcome
     from smemlint.shares import Share
     from smemlint.source import Source
@@ -189,7 +191,7 @@ class Cache:
             head = {
                 "sources": paths,
                 "files": stamps,
-                "findings": encode(outcome.whole.findings),
+                "findings": encode(_reported(outcome.whole.findings)),
                 "sites": _sites_data(outcome.whole.sites),
                 "problems": encode(outcome.problems),
                 "marked": outcome.marked,
@@ -308,7 +310,7 @@ def _share_data(share: Share) -> dict[str, Any]:
     from smemlint.codec import encode
 
     return {
-        "findings": encode(share.findings),
+        "findings": encode(_reported(share.findings)),
         "sites": _sites_data(share.sites),
         "reads": list(share.journal.reads),
         "searches": [[list(w), list(found)] for w, found in share.journal.searches.items()],
@@ -352,6 +354,22 @@ def _fixed(share: Share) -> set[str]:
     """Files of the arrays that findings of a share are about."""
     accesses = (f.access for f in share.findings)
     return {a.array.span.path for a in accesses if a is not None and a.array is not None}
+
+
+def _reported(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with what reports show of their accesses: of all patterns, the worst."""
+
+    def cut(access: Access) -> Access:
+        return replace(access, patterns=(access.worst,) if access.worst is not None else ())
+
+    found = []
+    for finding in findings:
+        fix = finding.fix
+        if fix is not None and fix.after is not None:
+            fix = replace(fix, after=cut(fix.after))
+        access = cut(finding.access) if finding.access is not None else None
+        found.append(replace(finding, access=access, fix=fix))
+    return found
 
 
 def _sites_data(sites: Sequence[Any]) -> list[list[Any]]:
