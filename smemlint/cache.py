@@ -38,6 +38,13 @@ _RECENT_NS = 2_000_000_000
 _OF_THE_RUN = frozenset(
     (
         "jobs",
+        "fix",
+        "diff",
+        "unsafe_fixes",
+        "verify_gpu",
+        "verify_all",
+        "verify_timeout",
+        "device",
         "cache_dir",
         "no_cache",
         "statistics",
@@ -128,13 +135,9 @@ class Cache:
             }
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return {}
-        fresh = [root for root in roots if root not in known]
-        while known and fresh:  # a fix must suit all units of its array
-            files = {path for root in fresh for path in project.unit(root).files}
-            fresh = [root for root, share in known.items() if not files.isdisjoint(_fixed(share))]
-            for root in fresh:
-                del known[root]
-        return known
+        from smemlint.reuse import fixed_apart
+
+        return fixed_apart(known, roots, project)
 
     def _changed(self, kept: Mapping[str, Any], project: Project) -> set[str]:
         """Files of then or now that are not the same."""
@@ -324,19 +327,9 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
     """The share, unless a changed file bears on it."""
     from smemlint.codec import CodecError, decode
     from smemlint.evaluate.journal import Journal
-    from smemlint.evaluate.project import mention_of
+    from smemlint.reuse import holds
     from smemlint.shares import Share
 
-    if not changed.isdisjoint(data["reads"]):
-        return None
-    for words, found in data["searches"] if changed else ():
-        if not changed.isdisjoint(found):
-            return None
-        pattern = mention_of(words)
-        if any(pattern.search(project.read(path) or "") for path in changed):
-            return None
-    if any(project.home(name, path) != answer for name, path, answer in data["homes"]):
-        return None
     journal = Journal(
         dict.fromkeys(data["reads"]),
         {tuple(words): tuple(found) for words, found in data["searches"]},
@@ -344,16 +337,12 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
         {(name, path): answer for name, path, answer in data["homes"]},
         dict.fromkeys(data["compiled"]),
     )
+    if not holds(journal, changed, project):
+        return None
     try:
         return Share(decode(data["findings"]), _sites_from(data["sites"]), journal=journal)
     except CodecError:
         return None
-
-
-def _fixed(share: Share) -> set[str]:
-    """Files of the arrays that findings of a share are about."""
-    accesses = (f.access for f in share.findings)
-    return {a.array.span.path for a in accesses if a is not None and a.array is not None}
 
 
 def _reported(findings: Sequence[Finding]) -> list[Finding]:

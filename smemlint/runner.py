@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from smemlint.cache import Cache
     from smemlint.config import Configuration, Settings
     from smemlint.finding import Finding
+    from smemlint.reuse import Rounds
     from smemlint.source import Source
 
 Task = TypeVar("Task")
@@ -48,8 +49,7 @@ def check_run(
     settings: Settings,
     *,
     name: str = "",
-    keep_facts: bool = False,
-    is_fixing: bool = False,
+    rounds: Rounds | None = None,
 ) -> Result:
     """Runs the rules on the sources, over processes and with the cache that the settings name.
 
@@ -58,15 +58,18 @@ def check_run(
         configuration: the settings of each file.
         settings: those of the run.
         name: what the cache knows the run by, e.g. the paths that were asked for.
-        keep_facts: the result holds all facts; nothing is taken from the cache.
-        is_fixing: fixes are evaluated however long that takes.
+        rounds: of fixes, which are evaluated however long that takes; the result holds the facts
+            of what was evaluated anew.
     """
-    cache: Cache | None = None
-    if not (settings.no_cache or keep_facts or any(s.given is not None for s in sources)):
-        from smemlint.cache import Cache
-
-        cache = Cache(name, sources, configuration, settings)
-    outcome = _outcome(sources, configuration, settings, cache, keep_facts, is_fixing)
+    kept: Cache | Rounds | None = rounds
+    if rounds is not None:
+        rounds.begin(sources)
+    else:
+        kept = cache_of(sources, configuration, settings, name)
+    is_fixing = rounds is not None
+    outcome = _outcome(
+        sources, configuration, settings, kept, keep_facts=is_fixing, is_fixing=is_fixing
+    )
     texts = {s.path: s for s in sources}
     found = (*outcome.problems, *outcome.whole.findings)
     shown, hidden = concluded(
@@ -74,6 +77,17 @@ def check_run(
     )
     whole = outcome.whole
     return Result(shown, hidden, whole.facts, len(sources), whole.crashed, whole.sites)
+
+
+def cache_of(
+    sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
+) -> Cache | None:
+    """The cache of a run; None where the settings name none, or sources are no files."""
+    if settings.no_cache or any(s.given is not None for s in sources):
+        return None
+    from smemlint.cache import Cache
+
+    return Cache(name, sources, configuration, settings)
 
 
 def analyze_run(
@@ -90,18 +104,18 @@ def _outcome(
     sources: Sequence[Source],
     configuration: Configuration,
     settings: Settings,
-    cache: Cache | None,
+    kept: Cache | Rounds | None,
     keep_facts: bool,
     is_fixing: bool = False,
 ) -> Outcome:
-    known = cache.unchanged() if cache is not None else None
+    known = kept.unchanged() if kept is not None else None
     if known is not None:
         return known
     marked = tuple(s.path for s in sources if "smemlint:" in s.text)
     said = tuple(judged(Facts(not_analysed=tuple(problems(sources))), configuration.for_file))
     if not any(may_hold_kernels(s) if is_python(s) else may_use_shared([s]) for s in sources):
         return Outcome(Share(), said, marked)
-    shares, idle = _shares(sources, configuration, settings, cache, keep_facts)
+    shares, idle = _shares(sources, configuration, settings, kept, keep_facts)
     said += idle
     whole = together(_without_bare(shares, sources))
     fixed_whole = _with_fixes(whole, sources, configuration, settings, is_fixing)
@@ -111,8 +125,8 @@ def _outcome(
         root: replace(share, findings=tuple(fixed.get(id(f), f) for f in share.findings))
         for root, share in shares.items()
     }
-    if cache is not None and shares:
-        cache.store(shares, outcome)
+    if kept is not None and shares:
+        kept.store(shares, outcome)
     return outcome
 
 
@@ -120,7 +134,7 @@ def _shares(
     sources: Sequence[Source],
     configuration: Configuration,
     settings: Settings,
-    cache: Cache | None,
+    kept: Cache | Rounds | None,
     keep_facts: bool,
 ) -> tuple[dict[str, Share], tuple[Finding, ...]]:
     """The share of every task, in order, and what only all of them together tell."""
@@ -134,7 +148,7 @@ def _shares(
     project = work.project(sources[0].path) if may_use_shared(cuda) else None
     roots = project.tasks() if project is not None else []
     roots += [s.path for s in sources if is_python(s) and may_hold_kernels(s)]
-    known = cache.still_true(roots, project) if cache is not None and project is not None else {}
+    known = kept.still_true(roots, project) if kept is not None and project is not None else {}
     shares = {root: known[root] for root in roots if root in known}
     fresh = [root for root in roots if root not in known]
     limit = max((configuration.for_file(root).time_limit for root in fresh), default=1.0)

@@ -38,6 +38,14 @@ def age(folder) -> None:
             os.utime(file, (time.time() - 600, time.time() - 600))
 
 
+def test_every_report_is_the_same_from_the_cache(smemlint, tree):
+    (tree / "run.cpp").write_text("void run(float *o) { k0<<<1, 32>>>(o); k1<<<1, 64>>>(o); }\n")
+    for report in ("full", "json", "sarif", "html", "gitlab"):
+        smemlint("check", ".")
+        kept = smemlint("check", "--output-format", report, ".")
+        assert kept == smemlint("check", "--no-cache", "--output-format", report, ".")
+
+
 def change(file, text: str) -> None:
     file.write_text(text)
     os.utime(file, (time.time() - 300, time.time() - 300))

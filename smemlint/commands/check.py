@@ -44,10 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
     settings, sources = inputs.settings, inputs.sources
     is_stdin, closing = False, []
     verifies = bool(settings.verify_gpu) or settings.verify_all
+    name = "\n".join(arguments.paths)
     if settings.fix or settings.diff:
         from smemlint.commands import fixes
 
-        session = fixes.applied(inputs)
+        session = fixes.applied(inputs, name)
         if settings.diff:
             return fixes.show(session, settings)
         is_stdin = arguments.paths == ["-"]
@@ -60,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         # What is kept between runs has no addresses: a replay needs them.
         result = check(sources, settings, inputs.configuration)
     else:
-        name = "\n".join(arguments.paths)
         result = check_run(sources, inputs.configuration, settings, name=name)
     texts = {s.path: s for s in sources}
 

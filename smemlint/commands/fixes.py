@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.commands import CLEAN, FAILED, FOUND
 from smemlint.fix.session import Session, repaired, written
-from smemlint.runner import check_run
+from smemlint.reuse import Rounds
+from smemlint.runner import cache_of, check_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.commands.inputs import Inputs
     from smemlint.config import Settings
+    from smemlint.engine import Result
+    from smemlint.source import Source
 
 
-def applied(inputs: Inputs) -> Session:
-    """The sources with the fixes that the settings ask for; nothing is written."""
-    look = partial(
-        check_run,
-        configuration=inputs.configuration,
-        settings=inputs.settings,
-        keep_facts=True,
-        is_fixing=True,
-    )
-    return repaired(inputs.sources, look, with_unsafe=inputs.settings.unsafe_fixes)
+def applied(inputs: Inputs, name: str) -> Session:
+    """The sources with the fixes that the settings ask for; nothing is written.
+
+    Args:
+        inputs: of the run.
+        name: what the cache knows the run by.
+    """
+    configuration, settings = inputs.configuration, inputs.settings
+    rounds = Rounds(cache_of(inputs.sources, configuration, settings, name))
+
+    def look(sources: Sequence[Source]) -> Result:
+        return check_run(sources, configuration, settings, rounds=rounds)
+
+    return repaired(inputs.sources, look, with_unsafe=settings.unsafe_fixes)
 
 
 def write(session: Session, *, is_stdin: bool) -> None:

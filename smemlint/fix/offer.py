@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 STEPS_OF_A_FILE = 1_500
 """Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
+TAKES_LONG = "evaluating a padding takes long: --diff --unsafe-fixes does it"
+"""What is said where that is not enough."""
 THOROUGH = 1_000_000
 """The same where fixes are asked for: the time limit of a file decides."""
 
@@ -108,7 +110,7 @@ class _Repair:
         if not said and padded is not None:
             said = trade_off(self._array, padded)
         if not said and self._is_too_long:
-            said = "evaluating a padding takes long: --diff --unsafe-fixes does it"
+            said = TAKES_LONG
         return replace(finding, help=said or self._failure)
 
     @cached_property

@@ -142,3 +142,40 @@ def test_two_arrays_of_one_declaration_are_fixed_in_one_round(smemlint, tmp_path
     assert closing(err) == "; 2 findings fixed"
     after = declaration.replace("[32][32]", "[32][33]").replace("[64]", "[65]")
     assert path.read_text() == kernel(after, body)
+
+
+def test_only_what_edits_bear_on_is_evaluated_again(tmp_path, monkeypatch):
+    from smemlint import shares
+    from smemlint.commands.fixes import applied
+    from smemlint.commands.inputs import Inputs
+    from smemlint.config import Configuration
+    from smemlint.files import find_sources
+    from smemlint.runner import check_run
+
+    for i in range(4):
+        own = TRANSPOSE.replace("transpose", f"transpose{i}").replace("launch", f"launch{i}")
+        (tmp_path / f"k{i}.cu").write_text(own)
+    fixed = (tmp_path / "k3.cu").read_text().replace("[TILE][TILE]", "[TILE][TILE + 1]")
+    (tmp_path / "k3.cu").write_text(fixed)
+    evaluated = []
+    original = shares.Evaluator.__call__
+    monkeypatch.setattr("smemlint.runner._FEW", 100)
+    monkeypatch.setattr(
+        shares.Evaluator, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
+    )
+    monkeypatch.chdir(tmp_path)
+    configuration = Configuration({"unsafe-fixes": True})
+
+    def session(*, name):
+        evaluated.clear()
+        sources = find_sources(["."], configuration)
+        return applied(Inputs(configuration.for_file("x"), configuration, sources), name)
+
+    edited = ["k0.cu", "k1.cu", "k2.cu"]
+    cold = session(name="cold")
+    assert evaluated == [*edited, "k3.cu", *edited]
+    check_run(find_sources(["."]), configuration, configuration.for_file("x"), name="warm")
+    warm = session(name="warm")
+    assert evaluated == edited
+    assert warm.after == cold.after and warm.fixed == cold.fixed == 3
+    assert sorted(warm.after) == edited and not warm.result.findings
