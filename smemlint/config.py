@@ -32,7 +32,7 @@ class KernelSettings:
     block: Block | None = None
     template: Mapping[str, str] = field(default_factory=dict)
     swizzle: Mapping[str, str] = field(default_factory=dict)
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, float] = field(default_factory=dict)
     assume: tuple[str, ...] = ()
 
 

@@ -18,6 +18,10 @@ _KINDS: dict[Callable[[Any], Any], dict[str, Any]] = {
     options.read_text: {"type": "string"},
     options.read_list: {"anyOf": [{"type": "string"}, _STRINGS]},
     options.read_swizzles: {"type": "object", "additionalProperties": {"type": "string"}},
+    options.read_numbers: {
+        "type": "object",
+        "additionalProperties": {"type": ["number", "boolean"]},
+    },
     options.read_lists: {
         "type": "object",
         "additionalProperties": {"anyOf": [{"type": "string"}, _STRINGS]},

@@ -115,6 +115,13 @@ def _macro_text(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
+def read_numbers(value: Any) -> dict[str, float]:
+    """A table of numbers; true and false are 1 and 0."""
+    if not isinstance(value, dict) or not all(isinstance(v, int | float) for v in value.values()):
+        raise ValueError(f"{value!r} is no table of numbers: write {{ n = 1024 }}")
+    return {str(k): int(v) if isinstance(v, bool) else v for k, v in value.items()}
+
+
 def one_of(*choices: str) -> Callable[[Any], str]:
     """A reader of one of some words."""
 
@@ -269,7 +276,7 @@ KERNEL_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "block": (read_block, "its block shape"),
     "template": (read_defines, "values of template parameters, as C++ spells them"),
     "swizzle": (read_swizzles, 'declared swizzles by array, e.g. { tile = "3,4,3 bytes" }'),
-    "arguments": (read_defines, "numbers that it is called with, for --verify-gpu=kernel"),
+    "arguments": (read_numbers, "numbers that it is called with, for --verify-gpu=kernel"),
     "assume": (read_list, "what holds for its arguments (reserved: not evaluated in this version)"),
 }
 """What `[tool.smemlint.kernels.NAME]` may hold."""

@@ -72,6 +72,7 @@ def test_the_search_ends_at_the_root_of_the_repository(smemlint, tmp_path):
         ("strict = 1\n", "smemlint.toml:1: 1 is not true or false", ""),
         ("[kernels.k]\nblok = 32\n", "smemlint.toml:2: unknown key `blok` of a kernel", "`block`"),
         ("[kernels.k]\n\nblock = [32, 99]\n", "smemlint.toml:3: [32, 99] is no block shape", ""),
+        ('[kernels.k]\narguments = { n = "x" }\n', "is no table of numbers", ""),
         ("kernels = 3\n", "smemlint.toml:1: `kernels` is not a table", ""),
         ("max-ways = { SML101 = 0 }\n", "smemlint.toml:1: 0 is no number of ways: at least 1", ""),
         ("a = \n", "smemlint.toml: is not TOML: ", "line 1"),

@@ -77,11 +77,13 @@ def call_of(project: Project, unit: Unit, task: Task) -> Call:
 def _told(project: Project, function: Function) -> dict[str, float]:
     """Numbers that the configuration and the `launch` pragma give."""
     own = project.settings.kernels.get(function.name)
-    texts = dict(own.arguments) if own is not None else {}
     pragma = project.launch_pragma(function)
-    texts.update(pragma.values if pragma is not None else {})
-    found = {name: _number(text) for name, text in texts.items()}
-    return {name: number for name, number in found.items() if number is not None}
+    texts = pragma.values if pragma is not None else {}
+    read = {name: _number(text) for name, text in texts.items()}
+    return {
+        **(own.arguments if own is not None else {}),
+        **{name: number for name, number in read.items() if number is not None},
+    }
 
 
 def _number(text: str) -> float | None:

@@ -183,7 +183,7 @@ def test_pragma_and_configuration_tell_arguments(tmp_path):
     assert '{"n", true, 64, false}' in text
     assert "call(column, dim3(32, 1, 1), -1, given)" in text  # all the shared memory that there is
     path.write_text(SIZED)
-    (request,), _ = called(path, kernels={"column": KernelSettings(arguments={"n": "7"})})
+    (request,), _ = called(path, kernels={"column": KernelSettings(arguments={"n": 7})})
     assert '{"n", true, 7, false}' in request["files"]["program.cu"]
 
 
