@@ -1,4 +1,4 @@
-"""What an editor offers on a finding: its fix, and pragmas that suppress it."""
+"""What an editor offers on findings: their fixes, also all at once, and pragmas that suppress."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attrs import evolve
 from lsprotocol import types
 
 from smemlint.add_ignores import with_ignores
 from smemlint.facts import Span
 from smemlint.finding import Edit
+from smemlint.fix.edits import compatible
 from smemlint.lsp.convert import diagnostic
+from smemlint.lsp.fix_all import COMMAND
 from smemlint.pragmas import CommentStyle
 from smemlint.source import lines_of
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from smemlint.finding import Finding
     from smemlint.lsp.analysis import Analysis
     from smemlint.lsp.positions import Places
+
+FIX_ALL = "source.fixAll.smemlint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +34,60 @@ class Offer:
         analysis: that the findings are of.
         places: of its files.
         versions: of open documents by URI; None where the client takes plain changes only.
+        shows_previews: the client lets its user confirm edits that say why they are made.
+        applies_edits: the client applies what the server edits.
     """
 
     analysis: Analysis
     places: Places
     versions: dict[str, int | None] | None
+    shows_previews: bool = False
+    applies_edits: bool = False
 
-    def actions(self, wanted: types.Range) -> list[types.CodeAction]:
-        """Quick fixes for the findings that a range touches."""
+    def actions(
+        self, wanted: types.Range, kinds: Sequence[str] | None = None
+    ) -> list[types.CodeAction]:
+        """Quick fixes for the findings that a range touches, and what fixes the whole file.
+
+        Args:
+            wanted: the range.
+            kinds: that are asked for; all by default.
+        """
         found: list[types.CodeAction] = []
-        for finding in self.analysis.findings:
-            if _touch(self.places.range(finding.span), wanted):
-                found += self._of(finding)
+        if _is_wanted(types.CodeActionKind.QuickFix, kinds):
+            for finding in self.analysis.findings:
+                if _touch(self.places.range(finding.span), wanted):
+                    found += self._of(finding)
+        if _is_wanted(FIX_ALL, kinds):
+            found += self._of_file(is_touched=bool(found) or kinds is not None)
         return found
+
+    def _of_file(self, *, is_touched: bool) -> Iterator[types.CodeAction]:
+        """Safe fixes as an edit that may be made on save; all of them as a command."""
+        safe = compatible(self.analysis.findings, with_unsafe=False)
+        if safe:
+            edit = self.workspace_edit([e for fix in safe for e in fix.edits])
+            yield types.CodeAction("apply all safe fixes of this file", FIX_ALL, edit=edit)
+        every = {f.fix.edits for f in self.analysis.findings if f.fix is not None}
+        if len(every) > 1 and is_touched and self.applies_edits:
+            title = f"apply all {len(every)} fixes of this file, and check them together"
+            uri = self.places.uri_of(self.analysis.path)
+            command = types.Command(title, COMMAND, arguments=[uri])
+            yield types.CodeAction(title, types.CodeActionKind.QuickFix, command=command)
 
     def _of(self, finding: Finding) -> Iterator[types.CodeAction]:
         fix = finding.fix
         if fix is not None:
             why = f" ({fix.why_unsafe})" if fix.why_unsafe else ""
-            yield self._action(finding, fix.title + why, fix.edits, is_preferred=True)
+            action = self._action(finding, fix.title + why, fix.edits, is_preferred=True)
+            yield action
+            if self.shows_previews:
+                yield evolve(
+                    action,
+                    title=f"preview: {fix.title}",
+                    is_preferred=None,
+                    edit=self._to_confirm(fix.title, finding.message, fix.edits),
+                )
         if finding.code.startswith("SML9"):
             return
         here = ignore_here(finding, self.places.text_of(finding.span.path))
@@ -64,10 +104,11 @@ class Offer:
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[diagnostic(finding, self.places)],
             is_preferred=is_preferred or None,
-            edit=self._workspace_edit(edits),
+            edit=self.workspace_edit(edits),
         )
 
-    def _workspace_edit(self, edits: Sequence[Edit]) -> types.WorkspaceEdit:
+    def workspace_edit(self, edits: Sequence[Edit]) -> types.WorkspaceEdit:
+        """Edits as the client takes them."""
         files: dict[str, list[types.TextEdit]] = {}
         for edit in edits:
             uri = self.places.uri_of(edit.span.path)
@@ -85,6 +126,24 @@ class Offer:
                 for uri, changes in files.items()
             ]
         )
+
+    def _to_confirm(self, title: str, why: str, edits: Sequence[Edit]) -> types.WorkspaceEdit:
+        """Edits that the client shows before it makes them."""
+        plain = self.workspace_edit(edits)
+        changes = [
+            evolve(
+                change,
+                edits=[
+                    types.AnnotatedTextEdit("fix", edit.range, edit.new_text)
+                    for edit in change.edits
+                    if isinstance(edit, types.TextEdit)
+                ],
+            )
+            for change in plain.document_changes or ()
+            if isinstance(change, types.TextDocumentEdit)
+        ]
+        annotation = types.ChangeAnnotation(title, needs_confirmation=True, description=why)
+        return types.WorkspaceEdit(document_changes=changes, change_annotations={"fix": annotation})
 
 
 def ignore_here(finding: Finding, text: str) -> Edit | None:
@@ -112,6 +171,11 @@ def ignore_in_file(finding: Finding, text: str) -> Edit:
 def _line_end(text: str) -> str:
     """The end that the lines of a text have."""
     return "\r\n" if "\r\n" in text else "\n"
+
+
+def _is_wanted(kind: str, kinds: Sequence[str] | None) -> bool:
+    """Whether a kind, or one above it, was asked for."""
+    return kinds is None or any(kind == k or kind.startswith(f"{k}.") or not k for k in kinds)
 
 
 def _touch(a: types.Range, b: types.Range) -> bool:

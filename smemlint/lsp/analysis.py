@@ -34,12 +34,14 @@ class Analysis:
         path: of the document.
         findings: that are shown, in order of place.
         accesses: to shared memory, of all kernel instances.
+        facts: everything that was evaluated for it.
         text_of: the text of a file that spans lie in.
     """
 
     path: str
     findings: tuple[Finding, ...]
     accesses: tuple[Access, ...]
+    facts: Facts
     text_of: Callable[[str], str]
 
 
@@ -103,21 +105,23 @@ def analyses(
         return texts[name].text
 
     settings = configuration.for_file(path)
+    is_left_out = matches(path, (*settings.exclude, *settings.extend_exclude), settings.root)
     if any((settings.select, settings.ignore, settings.extend_select, settings.extend_ignore)):
         from smemlint.selection import require_known_rules
 
         require_known_rules(settings)
-    if matches(path, (*settings.exclude, *settings.extend_exclude), settings.root):
-        yield Analysis(path, (), (), text_of)
+    if is_left_out or path.endswith(".ipynb"):  # its JSON; clients open the cells one by one
+        yield Analysis(path, (), (), Facts(), text_of)
         return
     whole, said = _evaluated(path, sources, configuration, memory)
 
     def analysis(findings: Sequence[Finding]) -> Analysis:
         own = [f for f in (*findings, *said) if f.span.path == path]
         marked = [path] if "smemlint:" in text_of(path) else []
-        shown, _ = concluded(own, marked, text_of, configuration.for_file)
+        shown, hidden = concluded(own, marked, text_of, configuration.for_file)
+        shown = _new(shown, hidden, path, settings.baseline, text_of)
         accesses = (a for k in whole.facts.kernels for a in k.accesses if a.span.path == path)
-        return Analysis(path, shown, tuple(accesses), text_of)
+        return Analysis(path, shown, tuple(accesses), whole.facts, text_of)
 
     yield analysis(whole.findings)
     indices = [
@@ -137,6 +141,22 @@ def analyses(
         for index, finding in zip(indices, fixed, strict=True):
             findings[index] = replace(finding, access=findings[index].access)
         yield analysis(findings)
+
+
+def _new(
+    shown: tuple[Finding, ...],
+    hidden: Sequence[Finding],
+    path: str,
+    baseline: str,
+    text_of: Callable[[str], str],
+) -> tuple[Finding, ...]:
+    """The findings that the baseline does not know, if there is one."""
+    if not baseline:
+        return shown
+    from smemlint.baseline import Baseline, apply
+
+    applied = apply(Baseline.read(baseline), shown, hidden, [path], text_of)
+    return applied.shown
 
 
 def _evaluated(

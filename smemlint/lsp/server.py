@@ -19,12 +19,14 @@ from smemlint.config import Configuration
 from smemlint.config_file import FILE_NAMES
 from smemlint.errors import SmemlintError
 from smemlint.files import SUFFIXES
-from smemlint.lsp.actions import Offer
+from smemlint.lsp.actions import FIX_ALL, Offer
 from smemlint.lsp.analysis import Analysis, Folders, analyses
 from smemlint.lsp.convert import diagnostics
 from smemlint.lsp.documents import Document
+from smemlint.lsp.fix_all import COMMAND, all_fixes
 from smemlint.lsp.hover import hints, hover
 from smemlint.lsp.memory import Memory
+from smemlint.lsp.paths import path_of
 from smemlint.lsp.positions import Places
 from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import overrides
@@ -47,6 +49,7 @@ class Server(LanguageServer):
         super().__init__("smemlint", __version__, whole, protocol_cls=Protocol)
         self.worker = worker
         self.documents: dict[str, Document] = {}
+        self._paths: dict[str, str] = {}
         self.is_shut_down = False
         self._overrides: dict[str, Any] = {}
         self._folders = Folders()
@@ -59,9 +62,9 @@ class Server(LanguageServer):
 
     # ---- documents
 
-    def open(self, uri: str) -> None:
+    def open(self, uri: str, language: str) -> None:
         """Begins to watch a document."""
-        path = _path_of(uri)
+        path = self._paths[uri] = path_of(uri, language)
         self.documents[uri] = Document(
             uri,
             self.worker,
@@ -75,6 +78,7 @@ class Server(LanguageServer):
         """Forgets a document."""
         document = self.documents.pop(uri, None)
         if document is not None:
+            del self._paths[uri]
             document.close()
             self._publish(uri, [])
 
@@ -102,7 +106,7 @@ class Server(LanguageServer):
 
     def places(self, analysis: Analysis) -> Places:
         """How the client counts positions in the files of an analysis."""
-        open_uris = {_path_of(uri): uri for uri in self.documents}
+        open_uris = {path: uri for uri, path in self._paths.items()}
 
         def uri_of(path: str) -> str:
             return open_uris.get(path) or str(uris.from_fs_path(str(Path(path).absolute())))
@@ -118,14 +122,43 @@ class Server(LanguageServer):
             return None
         return {uri: self.workspace.get_text_document(uri).version for uri in self.documents}
 
+    def offer(self, analysis: Analysis) -> Offer:
+        """What the client can do about an analysis."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace is not None else None
+        versions = self.versions()
+        previews = edit is not None and edit.change_annotation_support is not None
+        applies = workspace is not None and bool(workspace.apply_edit)
+        return Offer(
+            analysis, self.places(analysis), versions, previews and versions is not None, applies
+        )
+
+    async def fix_all(self, uri: str) -> None:
+        """Lets the client apply all fixes of a document, if it is still the same then."""
+        analysis = await self.complete(uri)
+        if analysis is None:
+            return
+        before = self.workspace.get_text_document(uri).version
+        path = self._paths[uri]
+        try:
+            edits = await self.worker.run(lambda: all_fixes(path, *self._run_of(path)))
+        except SmemlintError as error:
+            return self._complain(error)
+        if edits and self.workspace.get_text_document(uri).version == before:
+            edit = self.offer(analysis).workspace_edit(edits)
+            label = "smemlint: all fixes"
+            self.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, label))
+
     def _analyses(self, path: str) -> Iterator[Analysis]:
+        return analyses(path, *self._run_of(path))
+
+    def _run_of(self, path: str) -> tuple[list[Source], Configuration, Memory]:
+        """What a document is analysed with, as it is now."""
         opened = {}
-        for uri in tuple(self.documents):
-            name = _path_of(uri)
+        for uri, name in tuple(self._paths.items()):
             opened[name] = Source(name, self.workspace.get_text_document(uri).source)
-        configuration = Configuration(self._overrides)
         sources = self._folders.sources(path, opened)
-        return analyses(path, sources, configuration, self._memory)
+        return sources, Configuration(self._overrides), self._memory
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
         text_document = self.client_capabilities.text_document
@@ -178,16 +211,6 @@ class Server(LanguageServer):
         self.client_register_capability(types.RegistrationParams([wanted]))
 
 
-def _path_of(uri: str) -> str:
-    """The path that `check` would show: from the working directory where the file lies below it."""
-    given = uris.to_fs_path(uri)
-    if given is None:
-        return uri.partition(":")[2].rpartition("/")[2] or uri  # a document without a file
-    path = Path(given)
-    here = Path.cwd()
-    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
-
-
 def make_server(worker: Worker) -> Server:
     """A server with all its features, which does not talk yet."""
     server = Server(worker)
@@ -207,7 +230,7 @@ def make_server(worker: Worker) -> Server:
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def did_open(params: types.DidOpenTextDocumentParams) -> None:
-        server.open(params.text_document.uri)
+        server.open(params.text_document.uri, params.text_document.language_id)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     async def did_change(params: types.DidChangeTextDocumentParams) -> None:
@@ -245,13 +268,17 @@ def make_server(worker: Worker) -> Server:
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
     )
     async def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
         analysis = await server.complete(params.text_document.uri)
         if analysis is None:
             return []
-        return Offer(analysis, server.places(analysis), server.versions()).actions(params.range)
+        return server.offer(analysis).actions(params.range, params.context.only)
+
+    @server.command(COMMAND)
+    async def fix_all(uri: str) -> None:
+        await server.fix_all(uri)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(params: types.HoverParams) -> types.Hover | None:

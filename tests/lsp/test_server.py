@@ -42,7 +42,11 @@ def capabilities(encoding: str) -> types.ClientCapabilities:
             ),
         ),
         workspace=types.WorkspaceClientCapabilities(
-            workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=asks),
+            apply_edit=True,
+            workspace_edit=types.WorkspaceEditClientCapabilities(
+                document_changes=asks,
+                change_annotation_support=types.ChangeAnnotationsSupportOptions() if asks else None,
+            ),
         ),
     )
 
@@ -56,6 +60,14 @@ def command() -> list[str]:
 async def client(request, lsp_client: LanguageClient, tmp_path):
     lsp_client.encoding = request.param
     lsp_client.folder = tmp_path
+    lsp_client.applied = asyncio.Event()
+
+    @lsp_client.feature(types.WORKSPACE_APPLY_EDIT)
+    def apply_edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        lsp_client.edit = params.edit
+        lsp_client.applied.set()
+        return types.ApplyWorkspaceEditResult(applied=True)
+
     await lsp_client.initialize_session(
         types.InitializeParams(capabilities=capabilities(request.param), root_uri=tmp_path.as_uri())
     )
@@ -226,3 +238,135 @@ async def test_half_typed_text_and_a_storm_of_edits_end_in_what_the_last_version
     change(client, uri, KERNEL, 1000)
     (found,) = await diagnostics(client, uri)
     assert found.message.startswith("32-way")
+
+
+TWO_TILES = KERNEL.replace(
+    "void run",
+    """__global__ void other(float *out) {
+  __shared__ float side[32][32];
+  side[threadIdx.y][threadIdx.x] = 0;
+  __syncthreads();
+  out[threadIdx.x] = side[threadIdx.x][threadIdx.y]; // smemlint: ignore[SML401] none
+}
+void run2(float *out) { other<<<1, dim3(32, 32)>>>(out); }
+void run""",
+)
+
+
+@pytest.mark.asyncio
+async def test_all_fixes_are_applied_together(client: LanguageClient):
+    uri = opened(client, TWO_TILES)
+    offered = await actions(client, uri, 4)
+    title = "apply all 3 fixes of this file, and check them together"
+    assert title in [a.title for a in offered]
+    await client.workspace_execute_command_async(
+        types.ExecuteCommandParams("smemlint.fixAll", [uri])
+    )
+    await asyncio.wait_for(client.applied.wait(), 10)
+    action = types.CodeAction(title, edit=client.edit)
+    lines = TWO_TILES.splitlines(keepends=True)
+    for edit in sorted(edits(action, uri), key=lambda e: -e.range.start.line):
+        lines[edit.range.start.line : edit.range.end.line] = [edit.new_text]
+    text = "".join(lines)
+    assert "tile[32][33]" in text and "side[32][33]" in text
+    change(client, uri, text, 2)
+    assert await diagnostics(client, uri) == []
+
+
+@pytest.mark.asyncio
+async def test_safe_fixes_can_be_made_on_save(client: LanguageClient):
+    uri = opened(client, TWO_TILES)
+    everywhere = types.Range(types.Position(0, 0), types.Position(99, 0))
+    context = types.CodeActionContext([], only=["source.fixAll"])
+    document = types.TextDocumentIdentifier(uri)
+    params = types.CodeActionParams(document, everywhere, context)
+    safe, *_ = await client.text_document_code_action_async(params)
+    assert safe.kind == "source.fixAll.smemlint"
+    (edit,) = edits(safe, uri)
+    assert edit.range.start.line == 10 and edit.new_text == ""
+
+
+@pytest.mark.asyncio
+async def test_a_fix_can_be_looked_at_before(client: LanguageClient):
+    uri = opened(client, KERNEL)
+    offered = [a for a in await actions(client, uri, 4) if a.title.startswith("preview: ")]
+    if client.encoding == "utf-16":
+        assert offered == []  # it cannot show any
+        return
+    (preview,) = offered
+    (edit,) = preview.edit.document_changes[0].edits
+    (annotation,) = preview.edit.change_annotations.values()
+    assert edit.annotation_id in preview.edit.change_annotations and annotation.needs_confirmation
+    assert edit.range.start.line == 1 and "32-way" in annotation.description
+
+
+@pytest.mark.asyncio
+async def test_findings_of_the_baseline_are_not_shown(client: LanguageClient):
+    from smemlint.cli import main
+
+    path = client.folder / "k.cu"
+    path.write_text(KERNEL, encoding="utf-8")
+    baseline = client.folder / "known.json"
+    main(["check", str(path), "--baseline", str(baseline), "--write-baseline", "--no-cache"])
+    uri = opened(client, KERNEL)
+    assert len(await diagnostics(client, uri)) == 1
+    settings = {"smemlint": {"baseline": str(baseline)}}
+    client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings))
+    assert await diagnostics(client, uri) == []
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("uri", "language"),
+    [
+        ("untitled:Untitled-1", "cuda-cpp"),
+        ("vscode-vfs://host/project/k.cu", "cuda-cpp"),
+        ("file:///no/such/folder/k.cuh", "cuda-cpp"),
+        ("vscode-notebook-cell:/n/book.ipynb#W1", "python"),
+    ],
+)
+async def test_documents_without_a_file(client: LanguageClient, uri, language):
+    is_python = language == "python"
+    text = (
+        f"import cupy\nk = cupy.RawKernel(r'''{KERNEL}''', 'transpose')\n" if is_python else KERNEL
+    )
+    text += "k((1,), (32, 32), ())\n" if is_python else ""
+    item = types.TextDocumentItem(uri, language, 1, text)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+    (found,) = await diagnostics(client, uri)
+    assert found.message.startswith("32-way bank conflict reading `tile`")
+
+
+@pytest.mark.asyncio
+async def test_the_json_of_a_notebook_says_nothing(client: LanguageClient):
+    text = '{"cells": [{"cell_type": "code", "source": ["import cupy"]}], "nbformat": 4}'
+    assert await diagnostics(client, opened(client, text, "book.ipynb")) == []
+
+
+@pytest.mark.asyncio
+async def test_a_file_beside_may_change_go_and_come_back(client: LanguageClient):
+    launch = client.folder / "run.cu"
+    kernel, host = KERNEL[: KERNEL.index("void run")], KERNEL[KERNEL.index("void run") :]
+    uri = opened(client, kernel, "k.cuh")
+    event = types.FileEvent(launch.as_uri(), types.FileChangeType.Changed)
+    told = types.DidChangeWatchedFilesParams([event])
+    for shape, ways in (
+        ("dim3(32, 32)", ["32-way"]),
+        ("dim3(4, 8)", ["8-way", "4-way"]),
+        ("", None),
+    ):
+        if shape:
+            launch.write_text('#include "k.cuh"\n' + host.replace("dim3(32, 32)", shape))
+        else:
+            launch.unlink()
+        client.workspace_did_change_watched_files(told)
+        found = await diagnostics(client, uri)
+        assert [f.message.split(" ")[0] for f in found] == ways or ways is None
+    assert not any("run.cu" in f.message for f in found)
+
+
+@pytest.mark.asyncio
+async def test_a_very_large_document_is_answered(client: LanguageClient):
+    uri = opened(client, KERNEL + "// " + "x" * 4_000_000 + "\n" + "int a;\n" * 100_000)
+    found = await asyncio.wait_for(diagnostics(client, uri), 30)
+    assert [f.code for f in found] == ["SML101"]

@@ -1,0 +1,34 @@
+"""Documents by the paths that `check` would show them under."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pygls import uris
+
+from smemlint.files import SUFFIXES
+
+
+def path_of(uri: str, language: str) -> str:
+    """The path of a document: from the working directory where its file lies below it.
+
+    A document without a file (new, of another machine, a cell of a notebook) has a path that no
+    file has, with a suffix that tells its language.
+
+    Args:
+        uri: as the client spells it.
+        language: the client's name of the language, e.g. `python` or `cuda-cpp`.
+    """
+    parts = urlsplit(uri)
+    given = uris.to_fs_path(uri) if parts.scheme == "file" else None
+    if given is None:
+        name = parts.path.rpartition("/")[2] or uri
+        if parts.fragment:
+            name += f"#{parts.fragment}"  # a cell
+        if parts.fragment or not name.endswith(tuple(SUFFIXES)):
+            name += ".py" if language == "python" else ".cu"
+        return name
+    path = Path(given)
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
