@@ -239,3 +239,78 @@ def test_only_the_first_allocation_has_a_known_place(tmp_path):
     )
     (tmp_path / "k.py").write_text(text)
     assert check([Source(str(tmp_path / "k.py"))], Settings()).findings == ()
+
+
+HELPER = """
+import cutlass.cute as cute
+
+def atom(dtype, size):
+    base = 2 if dtype.width == 32 else (3 if dtype.width == 16 else 4)
+    rows = cute.make_layout((8, size), stride=(size, 1))
+    return cute.make_composed_layout(cute.make_swizzle(3, base, 3), 0, rows)
+
+def wide(k):
+    size = 128 if k % 128 == 0 else (64 if k % 64 == 0 else 32)
+    bits = 4 if size == 128 else (3 if size == 64 else 2)
+    return cute.make_swizzle(bits, 3, 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "call"),
+    [
+        ("from .helper import atom", "atom"),
+        ("from helper import atom as make_atom", "make_atom"),
+        ("from . import helper", "helper.atom"),
+        ("import helper", "helper.atom"),
+        ("from parts import helper as h", "h.atom"),
+    ],
+)
+def test_helpers_of_files_beside_are_read(imported, call, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "helper.py").write_text(HELPER)
+    path = folder / "kernel.py"
+    path.write_text(
+        f"import cutlass\nimport cutlass.cute as cute\n{imported}\n"
+        f"def f(smem):\n    smem.allocate_tensor(cutlass.Float32, {call}(cutlass.Float32, 32), 1024)\n"
+        f"    smem.allocate_tensor(cutlass.Int8, {call}(cutlass.Int8, 128), 1024)\n"
+    )
+    source = Source(str(path))
+    facts, _ = analyze([source], Settings())
+    found = [(Path(u.span.path).name, u.span.line, u.swizzle, u.element_bytes)
+             for u in facts.layouts if u.units]  # fmt: skip
+    assert found == [("helper.py", 7, (3, 2, 3), 4), ("helper.py", 7, (3, 4, 3), 1)]
+    assert str(folder / "helper.py") in source.read_along
+
+
+def test_what_an_open_condition_decides_is_not_asked_for_itself(tmp_path):
+    """`size == 128` may hold for a type of 1 byte only: no finding rests on it alone."""
+    text = HELPER[HELPER.index("def wide") :]
+    found = {u.swizzle: u.assumptions for u in written(text, tmp_path)}
+    assert found == {(4, 3, 3): ("`k % 128 == 0` holds",)}
+
+
+def test_methods_and_attributes_of_the_object_are_followed(tmp_path):
+    text = """
+class Kernel:
+    def __init__(self, rows):
+        self.bits = 3
+        self.rows = rows
+        self.twice = 2
+        self.twice = 3
+
+    def _atom(self, base):
+        outer = cute.make_layout((8, 64), stride=(64, 1))
+        return cute.make_composed_layout(cute.make_swizzle(self.bits, base, 3), 0, outer)
+
+    def launch(self, smem):
+        smem.allocate_tensor(cutlass.Float16, self._atom(4), 1024)
+
+    def other(self, smem):
+        return cute.make_swizzle(self.twice, 3, 3), cute.make_swizzle(self.rows, 3, 3)
+"""
+    assert bound(text, tmp_path) == [((3, 4, 3), "elements", 2, (8, 64), (64, 1))]
+    findings = written(text, tmp_path, is_check=True)
+    lines = [(f.code, f.span.line) for f in findings]
+    assert lines == [("SML204", 14), ("SML901", 20), ("SML901", 20)]

@@ -38,7 +38,7 @@ class Producer:
 
 PRODUCERS = (
     Producer("gluon", ("experimental.gluon", "experimental import gluon")),
-    Producer("cute_dsl", ("make_swizzle(", "autovec_copy(")),
+    Producer("cute_dsl", ("make_swizzle(", "autovec_copy(", "cutlass.cute")),
     Producer("triton", ("triton.language", "import triton")),
     Producer("jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
     Producer("cupy", ("RawKernel(", "RawModule(", "ElementwiseKernel(", "ReductionKernel(")),

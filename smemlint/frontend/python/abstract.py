@@ -24,6 +24,7 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
+SEVERAL = Unknown("it is one of several values")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,35 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An object of a class of the file, inside one of its methods.
+
+    Attributes:
+        methods: of its class.
+        settled: attributes that the class assigns in one place only.
+        attributes: what those of them that were assigned hold.
+    """
+
+    methods: dict[str, Function]
+    settled: frozenset[str]
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+    def attribute(self, name: str) -> Value:
+        """What an attribute holds, or the method of that name."""
+        if name in self.methods:
+            return Bound(self.methods[name], self)
+        return self.attributes.get(name, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A method of an object of the file's classes."""
+
+    function: Function
+    owner: Instance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """An attribute of a value that is about to be called, e.g. `tile.load`."""
 
@@ -103,12 +133,12 @@ def joined(one: Value, other: Value) -> Value:
         )
     if type(one) is type(other) and is_plain(one) and one == other:
         return one
-    return UNKNOWN
+    return SEVERAL if all(v is SEVERAL or is_known(v) for v in (one, other)) else UNKNOWN
 
 
 def is_plain(value: Value) -> bool:
     """Whether values of its type are compared by what they hold."""
-    return not isinstance(value, Function | Method | Launch)
+    return not isinstance(value, Function | Method | Launch | Instance | Bound)
 
 
 def is_known(value: Value) -> bool:

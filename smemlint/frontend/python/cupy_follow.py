@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Unknown
 from smemlint.frontend.python.cupy_library import MOST_TEXT, Choice, CupyLibrary, OpenFile, RawText
 from smemlint.frontend.python.cupy_texts import percent
 from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.origins import Place, Text, literal
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.source import Source
@@ -179,7 +180,7 @@ class Files:
 
     def _module_of(self, home: PythonText, name: Symbol, keyword: str) -> _Module | None:
         """The file that an imported name comes from, if it plainly defines it."""
-        for path in _files_of(home.path, name.path):
+        for path in files_of(home.path, name.path):
             if path == home.path:
                 continue
             self.read_along[path] = None
@@ -203,21 +204,3 @@ class Files:
                 follower.run(text.tree.body, (scope,))
             self._modules[path] = _Module(text, follower, scope)
         return self._modules[path]
-
-
-def _files_of(home: str, name: str) -> Iterator[str]:
-    """Where a dotted name that a file imports may be defined, its package's root among folders."""
-    folder = posixpath.dirname(home)
-    *package, last = name.lstrip(".").split(".")[:-1] or [""]
-    if not last:
-        return
-    level = len(name) - len(name.lstrip("."))
-    if level:
-        up = [".."] * (level - 1)
-        yield posixpath.normpath(posixpath.join(folder, *up, *package, f"{last}.py"))
-        return
-    yield posixpath.join(folder, *package, f"{last}.py")
-    while package and folder not in ("", "/"):
-        folder, _, base = folder.rpartition("/")
-        if base == package[0]:
-            yield posixpath.join(folder, *package, f"{last}.py")

@@ -8,14 +8,24 @@ open, since not every combination need occur.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
-from smemlint.frontend.python.abstract import DType, Function, Value
+from smemlint.frontend.python.abstract import (
+    SEVERAL,
+    DType,
+    Function,
+    Instance,
+    Symbol,
+    Value,
+    is_known,
+)
 from smemlint.frontend.python.cute_library import DTYPES, CuteLibrary
 from smemlint.frontend.python.cute_memory import StructType
+from smemlint.frontend.python.cute_siblings import MAKER, Siblings
 from smemlint.frontend.python.follow import Follower, OverBudget
 from smemlint.frontend.python.text import NotPython, PythonText
 
@@ -24,9 +34,10 @@ if TYPE_CHECKING:
     from smemlint.source import Source
 
 _MARKS = ("cute.kernel", "cutlass.cute.kernel")
-_MAKER = "make_swizzle("
 _COPIER = "autovec_copy("
 _MOST_CONDITIONS = 12
+_NOT_OURS = ("cutlass", "torch", "math", "builtins", "typing", "functools", "cuda", "operator")
+"""Packages whose functions make no swizzle that we would read."""
 _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 """Operations whose first argument is an element type of that many bits."""
 
@@ -37,7 +48,10 @@ def facts_of(source: Source, settings: Settings) -> Facts:
         text = PythonText.of(source)
     except NotPython as problem:
         return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
-    return _File(text).facts()
+    file = _File(text)
+    facts = file.facts()
+    source.read_along.update(file.read_along)
+    return facts
 
 
 class _Follower(Follower):
@@ -45,21 +59,51 @@ class _Follower(Follower):
 
     def __init__(self, library: CuteLibrary, told: Mapping[str, bool]) -> None:
         super().__init__(library, _MARKS)
+        self._cute = library
         self._told = told
         self.open: dict[str, None] = {}
 
+    def entered(
+        self, node: ast.FunctionDef, owner: ast.ClassDef | None, scope: dict[str, Value]
+    ) -> None:
+        """Follows a function, or a method behind its class's `__init__`."""
+        function = Function(node, (scope,), False)
+        if owner is None or _is_static(node):
+            self.call(function, (), {})
+            return
+        methods = {m.name: Function(m, (scope,), False) for m in owner.body if _is_method(m)}
+        instance = Instance(methods, frozenset(_assigned_once(owner)))
+        if "__init__" in methods and node.name != "__init__":
+            self.call(methods["__init__"], (instance,), {})
+            self.open.clear()  # conditions there are not the method's own
+        self.call(function, (instance,), {})
+
     def truth(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> bool | None:
         """Whether a condition holds; None where nothing says so."""
-        known = super().truth(node, scopes)
+        value = self.value(node, scopes)
+        if is_known(value):
+            return bool(value)
+        if value == SEVERAL:
+            return None  # another condition decides it
+        text = ast.unparse(node)
+        known = self._told.get(text)
         if known is None:
-            text = ast.unparse(node)
-            known = self._told.get(text)
-            if known is None:
-                self.open.setdefault(text)
+            self.open.setdefault(text)
         return known
+
+    def _import(self, node: ast.ImportFrom, scopes: tuple[dict[str, Value], ...]) -> None:
+        module = "." * node.level + (f"{node.module}." if node.module else "")
+        for alias in node.names:
+            path = module + alias.name
+            found = None
+            if not path.startswith("cutlass."):
+                found = self._cute.imported(path, node)
+            scopes[-1][alias.asname or alias.name] = found or Symbol(path)
 
     def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
         goes_on = super()._statement(node, scopes)
+        if isinstance(node, ast.ImportFrom):
+            self._import(node, scopes)
         if isinstance(node, ast.ClassDef) and _is_struct(node):
             members = [
                 (ast.unparse(member.target), self.value(member.annotation, scopes))
@@ -75,15 +119,27 @@ class _File:
 
     def __init__(self, text: PythonText) -> None:
         self._text = text
-        self._library = CuteLibrary(text.span, text.segment)
+        self._siblings = Siblings(text, self._followed)
+        self._library = CuteLibrary(
+            self._siblings.span, self._siblings.segment, imported=self._siblings.function
+        )
         self._notes: list[NotAnalysed] = []
+
+    @property
+    def read_along(self) -> dict[str, bool]:
+        """Other files that were read; none of them is a kernel's text."""
+        return self._siblings.read
+
+    def _followed(self, text: PythonText) -> dict[str, Value]:
+        scope: dict[str, Value] = {}
+        module = _Follower(self._library, {})
+        self._guarded("", partial(module.run, text.tree.body, (scope,)))
+        return scope
 
     def facts(self) -> Facts:
         """The swizzles of all functions, each reading of a place once."""
-        scope: dict[str, Value] = {}
-        module = _Follower(self._library, {})
-        self._guarded("", lambda: module.run(self._text.tree.body, (scope,)))
-        for node, owner in self._concerned():
+        scope = self._followed(self._text)
+        for node, owner in self._concerned(scope):
             self._function(node, owner, scope)
         seen: dict[object, LayoutUse] = {}
         for use in self._library.uses:
@@ -98,14 +154,37 @@ class _File:
         )
         return Facts((), tuple(self._notes), tuple(seen.values()))
 
-    def _concerned(self) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
+    def _concerned(
+        self, scope: dict[str, Value]
+    ) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
         """Functions that make swizzles, or call one of the file that does."""
         found = [(self._text.segment(node), node, owner) for node, owner in self._functions()]
-        makers = [f"{node.name}(" for text, node, owner in found if _MAKER in text and not owner]
+        makers = [
+            f"self.{node.name}(" if owner else f"{node.name}("
+            for text, node, owner in found
+            if MAKER in text
+        ]
+        makers += [f"{n}(" for n, f in scope.items() if isinstance(f, Function) and self._is_far(f)]
+        makers += self._far_names(scope)
         for text, node, owner in found:
             body = text.partition("(")[2]  # without the function's own name
-            if any(name in body for name in (_MAKER, _COPIER, *makers)):
+            if any(name in body for name in (MAKER, _COPIER, *makers)):
                 yield node, owner
+
+    def _is_far(self, function: Function) -> bool:
+        return self._siblings.text_of(function.node) is not self._text
+
+    def _far_names(self, scope: dict[str, Value]) -> Iterator[str]:
+        """Calls of functions of imported modules, as the file spells them: `helpers.atom(`."""
+        for node in ast.walk(self._text.tree):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            owner = node.func.value
+            symbol = scope.get(owner.id) if isinstance(owner, ast.Name) else None
+            if not isinstance(symbol, Symbol) or symbol.path.startswith(_NOT_OURS):
+                continue
+            if self._siblings.function(f"{symbol.path}.{node.func.attr}", node) is not None:
+                yield f"{ast.unparse(node.func)}("
 
     def _functions(self) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
         """The functions of the file, and the methods of its classes."""
@@ -123,15 +202,14 @@ class _File:
         widths = stated_widths(owner) if owner is not None else {}
         library.widths = {text: dtype for text, (dtype, _) in widths.items()}
         said = tuple(f"`{t}` is {d.name} (line {line})" for t, (d, line) in widths.items())
-        function = Function(node, (scope,), False)
         first = _Follower(library, {})
         library.assumptions = said
-        self._guarded(node.name, partial(first.call, function, (), {}))
+        self._guarded(node.name, partial(first.entered, node, owner, scope))
         for text in list(first.open)[:_MOST_CONDITIONS]:
             for holds in (True, False):
                 other = _Follower(library, {text: holds})
                 library.assumptions = (*said, f"`{text}` {'holds' if holds else 'does not hold'}")
-                self._guarded(node.name, partial(other.call, function, (), {}))
+                self._guarded(node.name, partial(other.entered, node, owner, scope))
 
     def _guarded(self, function: str, action: Callable[[], object]) -> None:
         """Over the budget, or nested too deeply, is said."""
@@ -140,6 +218,31 @@ class _File:
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
             self._notes.append(NotAnalysed(where, function, "it takes too long to follow"))
+
+
+def _is_static(node: ast.FunctionDef) -> bool:
+    return any(ast.unparse(d) == "staticmethod" for d in node.decorator_list)
+
+
+def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    """Whether it is a method that is called with the object: no property, no class's."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    others = ("staticmethod", "classmethod", "property")
+    return not any(ast.unparse(d) in others for d in node.decorator_list)
+
+
+def _assigned_once(owner: ast.ClassDef) -> list[str]:
+    """Attributes of `self` that one statement of the class assigns, and no other."""
+    counts = Counter(
+        node.attr
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store | ast.Del)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    )
+    return [name for name, count in counts.items() if count == 1]
 
 
 def _is_struct(node: ast.ClassDef) -> bool:

@@ -13,7 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from smemlint.facts import Certainty, LayoutUse, Span
-from smemlint.frontend.python.abstract import UNKNOWN, DType, Method, Symbol, Value
+from smemlint.frontend.python.abstract import (
+    SEVERAL,
+    UNKNOWN,
+    DType,
+    Function,
+    Instance,
+    Method,
+    Symbol,
+    Value,
+)
 from smemlint.frontend.python.cute_layouts import (
     ComposedValue,
     Cosize,
@@ -65,6 +74,7 @@ class CuteLibrary:
         kernel: the function that is followed.
         assumptions: what holds for all uses that are found.
         loops: see `follow.Library`.
+        imported: the function of another file that a dotted name means at a node, if any.
         open: places of swizzles with numbers that are not known, and the function around each.
     """
 
@@ -75,6 +85,7 @@ class CuteLibrary:
     kernel: str = ""
     assumptions: tuple[str, ...] = ()
     loops: int = 0
+    imported: Callable[[str, ast.AST], Function | None] = lambda _, __: None
     open: dict[Span, str] = field(default_factory=dict)
 
     # ---- what the follower asks
@@ -133,7 +144,9 @@ class CuteLibrary:
         """See `follow.Library.attribute`."""
         match owner, name:
             case Symbol(), "":
-                bits = DTYPES.get(owner.name) if owner.path.startswith("cutlass.") else None
+                if not owner.path.startswith("cutlass."):
+                    return self.imported(owner.path, node) or owner
+                bits = DTYPES.get(owner.name)
                 return DType(owner.name, bits) if bits is not None else owner
             case DType(), "width":
                 return owner.bits
@@ -143,6 +156,9 @@ class CuteLibrary:
                 return owner.swizzle
             case LayoutValue(is_tiled=False), "shape" | "stride":
                 return getattr(owner, name)
+            case Instance(), _:
+                held = owner.attribute(name)
+                return self.widths.get(self.text_of(node), UNKNOWN) if held is UNKNOWN else held
             case StructInstance(), _ if name in owner.type.fields:
                 offset, held = owner.type.fields[name]
                 place = Placed(None, 1) if offset is None else owner.place.behind(offset)
@@ -170,6 +186,8 @@ class CuteLibrary:
 
     def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
         """A thread's number, a multiple of it left out, goes on to take every value."""
+        if SEVERAL in (one, other):
+            return SEVERAL
         if isinstance(one, Steps) and isinstance(other, int):
             keeps = isinstance(operation, ast.Add | ast.Sub)
             divides = isinstance(operation, ast.FloorDiv | ast.Mod) and other > 1

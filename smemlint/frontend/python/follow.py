@@ -15,7 +15,9 @@ from typing import Any, Protocol
 
 from smemlint.frontend.python.abstract import (
     UNKNOWN,
+    Bound,
     Function,
+    Instance,
     Launch,
     Method,
     Symbol,
@@ -279,6 +281,10 @@ class Follower:
                             held[key] = value  # type: ignore[index]
                     else:
                         _forget(held)
+            case ast.Attribute():
+                held = self.value(target.value, scopes)
+                if isinstance(held, Instance) and target.attr in held.settled:
+                    held.attributes[target.attr] = value if not self._open_paths else UNKNOWN
 
     def _named(self, value: Value, name: str) -> Value:
         naming = getattr(self._library, "named", None)
@@ -485,6 +491,8 @@ class Follower:
         named = {k.arg: self.value(k.value, scopes) for k in node.keywords if k.arg is not None}
         if isinstance(callee, Function):
             return self.call(callee, arguments, named)
+        if isinstance(callee, Bound):
+            return self.call(callee.function, [callee.owner, *arguments], named)
         if isinstance(callee, Symbol) and callee.path.startswith("builtins."):
             return _builtin(callee.name, arguments)
         if isinstance(callee, Method) and isinstance(callee.owner, list):

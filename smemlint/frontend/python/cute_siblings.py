@@ -1,0 +1,81 @@
+"""Helpers that CuTe DSL kernels import from files of their tree: mostly layouts of some type.
+
+Their files are read and followed like the kernel's own; a node of theirs knows which text it is of.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+from smemlint.facts import Span
+from smemlint.frontend.python.abstract import Function, Value
+from smemlint.frontend.python.module_files import files_of
+from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.source import Source
+
+MAKER = "make_swizzle("
+_MOST_FILES = 16
+
+
+class Siblings:
+    """The file that is followed and those that it imports makers of swizzles from.
+
+    Attributes:
+        read: paths that were read or looked for, the file's own left out.
+    """
+
+    def __init__(self, home: PythonText, follow: Callable[[PythonText], dict[str, Value]]) -> None:
+        self._home = home
+        self._follow = follow
+        self._scopes: dict[str, dict[str, Value]] = {}
+        self.read: dict[str, bool] = {}
+
+    def text_of(self, node: ast.AST) -> PythonText:
+        """The text that a node is of."""
+        found: PythonText = getattr(node, "smemlint_text", self._home)
+        return found
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of a node."""
+        return self.text_of(node).span(node)
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of a node."""
+        return self.text_of(node).segment(node)
+
+    def function(self, name: str, node: ast.AST) -> Function | None:
+        """The function of another file that a dotted name means at a node, if that makes swizzles.
+
+        Args:
+            name: with a dot in front for each level of a relative import.
+            node: where it stands.
+        """
+        for path in files_of(self.text_of(node).path, name):
+            if path == self._home.path:
+                continue
+            found = self._scope(path).get(name.rpartition(".")[2])
+            if isinstance(found, Function):
+                return found
+        return None
+
+    def _scope(self, path: str) -> dict[str, Value]:
+        if path not in self._scopes:
+            self._scopes[path] = {}  # ends recursion
+            if len(self.read) >= _MOST_FILES:
+                return {}
+            self.read[path] = False
+            if not Path(path).is_file():
+                return {}
+            source = Source(path)
+            if MAKER not in source.text:
+                return {}
+            try:
+                text = PythonText.of(source)
+            except NotPython:
+                return {}
+            for node in ast.walk(text.tree):
+                node.smemlint_text = text  # type: ignore[attr-defined]
+            self._scopes[path] = self._follow(text)
+        return self._scopes[path]
