@@ -63,8 +63,6 @@ def pattern_of(access: Access, pattern: WarpPattern, arch: str) -> Pattern | str
     """The replay of one pattern of an access, or why there is none."""
     if access.kind in _NEVER:
         return _NEVER[access.kind]
-    if not pattern.wavefronts:
-        return "it has no predicted figure"
     if access.kind is AccessKind.ATOMIC and access.note not in MEASURED:
         return f"atomic `{access.note}` has no replay"
     form = Form(
@@ -74,7 +72,10 @@ def pattern_of(access: Access, pattern: WarpPattern, arch: str) -> Pattern | str
         operation=access.note if access.kind is AccessKind.ATOMIC else "",
     )
     mask = ALL if form.matrices else sum(1 << k for k in range(LANES) if pattern.active[k])
-    return normal(form, [int(a) for a in pattern.addresses], mask, arch)
+    found = normal(form, [int(a) for a in pattern.addresses], mask, arch)
+    if isinstance(found, Pattern) and not pattern.wavefronts:
+        return "it has no predicted figure"
+    return found
 
 
 def normal(form: Form, addresses: Sequence[int], mask: int, arch: str) -> Pattern | str:

@@ -75,7 +75,8 @@ class Programs:
         if instance not in self._found:
             found = self._found[instance] = []
             try:
-                found.extend(self._programs(instance))
+                for runnable in self._programs(instance):
+                    found.append(runnable)
             except NotCallable as reason:
                 found.append(str(reason))
             except RecursionError:
@@ -168,9 +169,10 @@ class Programs:
     def _request(self, embedded: Embedded, call: Call) -> dict[str, Any]:
         settings = self._settings
         defines = [f"-D{name}={text}" for name, text in settings.define.items()]
+        folder = Path(embedded.span.path).parent
         return {
             "text": f'#line 1 "{_TEXT_NAME}"\n{embedded.text}',
-            "options": [*embedded.options, *defines],
+            "options": [*(_in_place(o, folder) for o in embedded.options), *defines],
             "kernel": call.kernel,
             "block": call.block,
             "shared": call.shared,
@@ -178,6 +180,16 @@ class Programs:
             "room": ROOM,
             "fill": FILL,
         }
+
+
+def _in_place(option: str, folder: Path) -> str:
+    """A compiler option whose folder is found from anywhere: beside the file, or where we are."""
+    for prefix in ("-I", "--include-path="):
+        if option.startswith(prefix):
+            written = option.removeprefix(prefix).strip()
+            near = folder / written
+            return prefix + str((near if near.is_dir() else Path(written)).resolve())
+    return option
 
 
 def _is_kernel_of(embedded: Embedded, instance: Instance) -> bool:

@@ -284,6 +284,16 @@ def test_cupys_text_travels_with_its_options_and_comes_back_to_its_lines(tmp_pat
     assert summary.startswith("counted in 0 programs and 1 call: 1 confirmed")
 
 
+def test_folders_among_the_options_are_found_from_anywhere(tmp_path):
+    path = tmp_path / "raw.py"
+    (tmp_path / "headers").mkdir()
+    path.write_text(PYTHON.replace('"-DTILE=32"', '"-DTILE=32", "-I headers", "-I/opt/x"'))
+    (request,), _ = called(path)
+    assert json.loads(request["files"]["call.json"])["options"] == [
+        "-DTILE=32", f"-I{tmp_path / 'headers'}", "-I/opt/x", "--use_fast_math",
+    ]  # fmt: skip
+
+
 def test_other_kernels_of_python_are_not_replayed(tmp_path):
     path = tmp_path / "jit.py"
     bad = ROOT / "fixtures/python"

@@ -224,3 +224,18 @@ def test_bad_values_are_errors(smemlint, tmp_path, arguments):
     code, out, err = smemlint("check", "k.cu", "--verify-gpu", *arguments)
     assert (code, out) == (2, "")
     assert "error" in err and "Traceback" not in err
+
+
+def test_a_misaligned_access_is_not_replayed(check):
+    kernel = """\
+__global__ void k(float4 *out) {
+  __shared__ float s[132];
+  out[threadIdx.x] = *reinterpret_cast<float4 *>(&s[4 * threadIdx.x + 1]);
+}
+void run(float4 *out) { k<<<1, 32>>>(out); }
+"""
+    code, out, _ = check(recorded_engine, "--verify-gpu", "--output-format", "json", kernel=kernel)
+    measured = {f["code"]: f["measurement"] for f in json.loads(out)["findings"]}
+    assert code == 1
+    assert measured["SML301"]["verdict"] == "not-replayable"
+    assert measured["SML301"]["reason"] == ("misaligned: an address is not a multiple of 16 bytes")
