@@ -36,6 +36,7 @@ class Analysis:
         accesses: to shared memory, of all kernel instances.
         facts: everything that was evaluated for it.
         text_of: the text of a file that spans lie in.
+        has_fixes: fixes were looked for.
     """
 
     path: str
@@ -43,6 +44,7 @@ class Analysis:
     accesses: tuple[Access, ...]
     facts: Facts
     text_of: Callable[[str], str]
+    has_fixes: bool = False
 
 
 class Folders:
@@ -115,13 +117,13 @@ def analyses(
         return
     whole, said = _evaluated(path, sources, configuration, memory)
 
-    def analysis(findings: Sequence[Finding]) -> Analysis:
+    def analysis(findings: Sequence[Finding], *, has_fixes: bool = False) -> Analysis:
         own = [f for f in (*findings, *said) if f.span.path == path]
         marked = [path] if "smemlint:" in text_of(path) else []
         shown, hidden = concluded(own, marked, text_of, configuration.for_file)
         shown = _new(shown, hidden, path, settings.baseline, text_of)
         accesses = (a for k in whole.facts.kernels for a in k.accesses if a.span.path == path)
-        return Analysis(path, shown, tuple(accesses), whole.facts, text_of)
+        return Analysis(path, shown, tuple(accesses), whole.facts, text_of, has_fixes)
 
     yield analysis(whole.findings)
     indices = [
@@ -140,7 +142,7 @@ def analyses(
         fixed = Fixer(whole, sources, configuration, work=work)(indices)
         for index, finding in zip(indices, fixed, strict=True):
             findings[index] = replace(finding, access=findings[index].access)
-        yield analysis(findings)
+        yield analysis(findings, has_fixes=True)
 
 
 def _new(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from smemlint.report.diff import changes
 from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import Terminal
 
@@ -29,7 +30,7 @@ def hover(
     innermost = min((a.span for a in under), key=_size)
     here = [a for a in under if a.span == innermost]
     access = max(here, key=lambda a: a.ways)
-    said = "\n".join(_said(access, len(here)))
+    said = "\n".join((*_said(access, len(here)), *_repaired(analysis, innermost)))
     value, kind = said, types.MarkupKind.PlainText
     if is_markdown:
         fence = "`" * max(3, said.count("`") + 1)  # linted text must not end the block
@@ -72,6 +73,19 @@ def _said(access: Access, instances: int) -> Iterator[str]:
         yield _TERMINAL.visible(access.reason)
     for assumption in access.assumptions:
         yield _TERMINAL.visible(f"assumed: {assumption}")
+
+
+def _repaired(analysis: Analysis, span: Span) -> Iterator[str]:
+    """The fix of a finding there, as the lines that it changes."""
+    for finding in analysis.findings:
+        if finding.span != span or finding.fix is None:
+            continue
+        yield _TERMINAL.visible(f"fix: {finding.fix.title}")
+        for path in dict.fromkeys(edit.span.path for edit in finding.fix.edits):
+            for change in changes(finding.fix.edits, path, analysis.text_of(path)):
+                yield from (_TERMINAL.visible(f"-{line}") for line in change.before)
+                yield from (_TERMINAL.visible(f"+{line}") for line in change.after)
+        return
 
 
 def _holds(span: Span, place: tuple[int, int]) -> bool:

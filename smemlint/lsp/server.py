@@ -69,7 +69,7 @@ class Server(LanguageServer):
             uri,
             self.worker,
             lambda: self._analyses(path),
-            lambda analysis: self._publish(uri, diagnostics(analysis, self.places(analysis))),
+            lambda analysis: self._tell(uri, analysis),
             self._complain,
         )
         self.documents[uri].changed()
@@ -160,10 +160,25 @@ class Server(LanguageServer):
         sources = self._folders.sources(path, opened)
         return sources, Configuration(self._overrides), self._memory
 
-    def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
+    def _tell(self, uri: str, analysis: Analysis) -> None:
+        """Publishes what was found; a client that asks for it is told that it may ask again."""
+        if not self._asks:
+            self._publish(uri, diagnostics(analysis, self.places(analysis)))
+            return
+        workspace = self.client_capabilities.workspace
+        refreshed = workspace.diagnostics if workspace is not None else None
+        if analysis.has_fixes and refreshed is not None and refreshed.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the client asks for diagnostics."""
         text_document = self.client_capabilities.text_document
-        if text_document is not None and text_document.diagnostic is not None:
-            return  # it asks
+        return text_document is not None and text_document.diagnostic is not None
+
+    def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
+        if self._asks:
+            return
         version = self.workspace.get_text_document(uri).version if uri in self.documents else None
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, found, version=version)

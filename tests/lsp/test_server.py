@@ -179,6 +179,11 @@ async def test_hover_and_hints_tell_the_banks(client: LanguageClient):
     assert "1 of 32 busy, up to 32 words in one bank" in shown.contents.value
     assert "assumed: block (32, 32, 1) (launch at k.cu:7)" in shown.contents.value
     assert shown.contents.value.startswith("```") is (client.encoding == "utf-8")
+    await actions(client, uri, 4)  # looks for fixes
+    shown = await client.text_document_hover_async(types.HoverParams(document, at))
+    assert "-  __shared__ float tile[32][32];\n+  __shared__ float tile[32][33];" in str(
+        shown.contents.value
+    )
     nowhere = types.HoverParams(document, types.Position(3, 3))
     assert await client.text_document_hover_async(nowhere) is None
     everything = types.Range(types.Position(0, 0), types.Position(99, 0))
