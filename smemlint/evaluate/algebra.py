@@ -16,7 +16,7 @@ import numpy as np
 
 from smemlint.evaluate.ctypes import BOOL, I32, U64, IntType, common, promoted
 from smemlint.evaluate.forms import Form, combined, form_of, scaled, sum_of
-from smemlint.evaluate.values import Int, Symbol, Unknown, is_zero, settled
+from smemlint.evaluate.values import Int, Symbol, Unknown, is_zero, settled, varies_in_a_warp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -176,7 +176,9 @@ class Algebra:
         known = _decided(op, low, high)
         if known is not None:
             return Int(int(known), BOOL)
-        return Unknown("the condition is not known", is_uniform=a.is_uniform and b.is_uniform)
+        uniform = a.is_uniform and b.is_uniform
+        is_sparse = op == "==" and not uniform and varies_in_a_warp(difference.base)
+        return Unknown("the condition is not known", is_data=is_sparse, is_uniform=uniform)
 
     def extreme(self, largest: bool, a: Int, b: Int) -> Int | Unknown:
         """`max(a, b)` or `min(a, b)`."""

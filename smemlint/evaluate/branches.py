@@ -89,6 +89,7 @@ class Branches(Declarations):
         left_before = (loop.broken, loop.continued) if loop else None
         ends: list[tuple[str, Mask, Journal]] = []
         self.trace.fence("block")
+        self.note_data(condition, first[0], node.cond)
         for text, threads, statement in (first, second):
             self.store.begin()
             self.assumptions.append(text)

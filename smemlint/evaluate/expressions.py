@@ -499,6 +499,7 @@ class Expressions(Types):
                 self.mask,
                 assumptions=assumptions,
                 values=tuple(self.loop_values),
+                hangs_on_data=not self.data_conditions.isdisjoint(self.assumptions),
                 **{"layout": layout, **extra},  # type: ignore[arg-type]
             )
         )
@@ -731,12 +732,18 @@ class Expressions(Types):
             right = self._under(mask & ~where, node.iffalse)
             return _one_or_both(where, left, right)
         text = self.source(node.cond)
+        self.note_data(condition, f"`{text}` holds", node.cond)
         may_hold, holds = bounds_of_truth(condition)
         left = self._assuming(f"`{text}` holds", mask & may_hold, node.iftrue)
         right = self._assuming(f"`{text}` does not hold", mask & ~holds, node.iffalse)
         if left is None or right is None:
             return _one_or_both(may_hold, left, right)
         return self.joined(left, right, condition, node)
+
+    def note_data(self, condition: Unknown, holds: str, cond: c_ast.Node) -> None:
+        """Remembers an assumption that holds for few threads, which only the data tell."""
+        if condition.is_data and not condition.is_uniform and _singles_out(cond):
+            self.data_conditions.add(holds)
 
     def _under(self, mask: Mask, node: c_ast.Node) -> Value | None:
         if not mask.any():
@@ -947,6 +954,17 @@ def _propagated(a: Value, b: Value) -> Unknown:
     uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
     data = any(isinstance(v, Unknown) and v.is_data for v in (a, b))
     return Unknown(unknown.reason, data, uniform, unknown.split)
+
+
+def _singles_out(cond: c_ast.Node) -> bool:
+    """Whether it tests for one value or bit: what an order parts, both halves are warps full of."""
+    operators = _operators(cond)
+    return bool(operators & {"==", "&"}) and not operators & {"<", ">", "<=", ">="}
+
+
+def _operators(node: c_ast.Node) -> set[str]:
+    own = {node.op} if isinstance(node, c_ast.BinaryOp) else set()
+    return own.union(*(_operators(child) for _, child in node.children()))
 
 
 def _truth_after(condition: Unknown, a: Value, b: Value) -> Unknown:

@@ -493,7 +493,7 @@ def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:
         return None
     if not isinstance(begin.base, int) or not isinstance(end.base, int):
         change = np.unique(np.asarray(end.base) - np.asarray(begin.base))
-        if len(change) != 1 or begin.terms != end.terms:
+        if len(change) != 1 or not same(Int(0, terms=begin.terms), Int(0, terms=end.terms)):
             return 0
         total = int(change[0])
     else:

@@ -164,6 +164,8 @@ class Machine:
         self.frames: list[Frame] = []
         self.loops: list[Loop] = []
         self.assumptions: list[str] = []
+        self.data_conditions: set[str] = set()
+        """Those of the assumptions that hold for few threads, which only the data tell."""
         self.declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
         self.layouts: dict[str, LayoutUse] = {}
         """Swizzled layouts of shared memory, by what names them."""

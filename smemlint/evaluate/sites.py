@@ -54,6 +54,7 @@ class _Site:
     layout: LayoutUse | None = None
     assumptions: dict[str, None] = field(default_factory=dict)
     issued: int = 0
+    hangs_on_data: bool = False
 
 
 class Sites:
@@ -110,6 +111,7 @@ class Sites:
     def _add_event(self, event: Event) -> None:
         site = self._site(event)
         site.layout = site.layout or event.layout
+        site.hangs_on_data |= event.hangs_on_data
         for text in event.assumptions:
             site.assumptions.setdefault(text)
         site.issued += _warps(event.mask) * event.issued
@@ -148,6 +150,9 @@ class Sites:
                 undecided = made
             else:
                 patterns = made
+        if site.hangs_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
+            # Fewer threads may not conflict at all; where all of them do not, none ever will.
+            undecided = Unknown("which threads take part depends on data", is_data=True)
         priced = [p for p in patterns if p.ideal]
         broken = len(priced) < len(patterns)
         has_figure = bool(priced) and not broken and site.kind is not AccessKind.ASYNC_COPY

@@ -33,6 +33,7 @@ class Event:
             not `node`: a vector store is attributed to the value it stores.
         sequence: its place in program order.
         layout: the swizzle that the offset went through.
+        hangs_on_data: which threads are active is a matter of data.
         issued: how many times; 0 where a fused instruction is counted at another access.
     """
 
@@ -50,6 +51,7 @@ class Event:
     line_node: c_ast.Node | None = None
     sequence: int = 0
     issued: int = 1
+    hangs_on_data: bool = False
     layout: LayoutUse | None = None
 
 

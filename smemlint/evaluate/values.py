@@ -211,6 +211,14 @@ def is_zero(lanes: Lanes) -> bool:
     return lanes == 0 if isinstance(lanes, int) else not lanes.any()
 
 
+def varies_in_a_warp(lanes: Lanes) -> bool:
+    """Whether threads of one warp hold different numbers."""
+    if isinstance(lanes, int):
+        return False
+    rows = lanes.reshape(-1, 32)
+    return bool((rows != rows[:, :1]).any())
+
+
 def settled(lanes: Lanes) -> Lanes:
     """The same lanes, as one int where all agree."""
     if not isinstance(lanes, np.ndarray):

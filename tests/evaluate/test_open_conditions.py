@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import ways_of
+from conftest import accesses_of, ways_of
 
 TILE = """
 __global__ void k(const float *in, float *out, int n) {
@@ -53,3 +53,32 @@ def test_threads_for_which_it_may_hold_do(text: str) -> None:
 def test_the_other_way_leaves_out_the_threads_for_which_it_is_known_to_hold() -> None:
     text = f"if (threadIdx.x > 0 || i >= n)\n {HALO} else\n {HALO}"
     assert ways_of(TILE % text) == [*WHOLE_ROWS, (8, "store", 1.0)]
+
+
+SELECTIVE = """
+__global__ void k(const int *in, const float *x, float *out, int n) {
+  __shared__ float s[1024];
+  int i = threadIdx.x;
+  if (%s)
+    s[%s] = x[i];
+  out[i] = 0;
+}
+void f(int *a, float *b) { k<<<64, 128>>>(a, b, b, 9); }
+"""
+
+
+@pytest.mark.parametrize("test", ["in[i] == 7", "in[i] & 1", "in[0] == threadIdx.x"])
+def test_what_singles_out_threads_by_data_leaves_conflicts_open(test: str) -> None:
+    (access,) = accesses_of(SELECTIVE % (test, "i * 2"))
+    assert access.certainty == "data-dependent"
+    assert access.reason == "which threads take part depends on data"
+
+
+@pytest.mark.parametrize("test", ["in[i] == 7", "in[i] & 1", "in[0] == threadIdx.x"])
+def test_fewer_threads_of_a_free_access_are_free_too(test: str) -> None:
+    assert ways_of(SELECTIVE % (test, "i")) == [(6, "store", 1.0)]
+
+
+@pytest.mark.parametrize("test", ["x[i] > 0.5f", "i < n", "n == 3", "blockIdx.x == 3"])
+def test_what_whole_warps_or_half_of_them_take_is_priced(test: str) -> None:
+    assert ways_of(SELECTIVE % (test, "i * 2")) == [(6, "store", 2.0)]

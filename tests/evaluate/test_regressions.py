@@ -47,3 +47,20 @@ void f(float *out) { k<<<1, 128>>>(out); }
     assert [a.wavefronts for k in facts.kernels for a in k.accesses] == []
     said = [str(n) for k in facts.kernels for n in k.not_analysed]
     assert any("LDST128BITS" in text for text in said), facts.kernels
+
+
+def test_what_is_not_defined_is_taken_for_undefined_where_it_only_picks_a_type() -> None:
+    text = """
+#ifndef SINGLE
+#define REAL double
+#else
+#define REAL float
+#endif
+__global__ void k(REAL *a) {
+  __shared__ REAL s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+}
+void f(REAL *a) { k<<<1, 64>>>(a); }
+"""
+    assert [a.width_bytes for a in accesses_of(text)] == [8]
+    assert [a.width_bytes for a in accesses_of(text.replace("ifndef", "ifdef"))] == [4]

@@ -54,6 +54,17 @@ class Assumptions:
                 stack += [(_part(node, 1), value), (_part(node, 2), value)]
 
 
+class _NothingDefined(Assumptions):
+    """What a build without any -D has: every name that the source leaves open is undefined."""
+
+    def of(self, name: str) -> bool | None:
+        """Undefined, and so 0."""
+        return False
+
+
+NOTHING_DEFINED = _NothingDefined()
+
+
 def _part(node: Condition, i: int) -> Condition:
     part = node[i]
     assert isinstance(part, tuple)

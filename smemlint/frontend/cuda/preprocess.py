@@ -11,7 +11,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from smemlint.frontend.cuda.conditions import Assumptions, Condition, read_condition, truth
+from smemlint.frontend.cuda.conditions import (
+    NOTHING_DEFINED,
+    Assumptions,
+    Condition,
+    read_condition,
+    truth,
+)
 from smemlint.frontend.cuda.macros import Expander, Macro, read_definition
 from smemlint.frontend.cuda.pieces import SourceFile
 from smemlint.frontend.cuda.sources import Includes, PreparedFile, prepare, prepare_cached
@@ -393,6 +399,8 @@ class _Run:
         a feature and stays assumed.
         """
         if prepared.has_code(k, end):
+            return False
+        if truth(self._condition(prepared, k), NOTHING_DEFINED)[0]:  # `#ifndef X`: the default
             return False
         names = {t.text for t in prepared.arguments(k) if t.kind == "identifier"}
         if names & self._feature_names:
