@@ -8,98 +8,97 @@ from pycparser import c_ast
 from pycparser.c_parser import Coord
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Sequence
 
-    import libcst as cst
-
     from smemlint.facts import Span
-    from smemlint.frontend.python.tree import PythonTree
+    from smemlint.frontend.python.text import PythonText
 
 
 class Builder:
     """Makes nodes; a node's `coord.line` is its number in a table of Python nodes."""
 
-    def __init__(self, tree: PythonTree) -> None:
-        self._tree = tree
-        self._origins: list[cst.CSTNode] = [tree.module]
+    def __init__(self, text: PythonText) -> None:
+        self._text = text
+        self._origins: list[ast.AST] = [text.tree]
 
     def span(self, node: c_ast.Node) -> Span:
         """Where the Python code of a node stands."""
         number = node.coord.line if node.coord is not None else 0
-        return self._tree.span(self._origins[number])
+        return self._text.span(self._origins[number])
 
-    def tree_span(self, origin: cst.CSTNode) -> Span:
+    def tree_span(self, origin: ast.AST) -> Span:
         """Where a Python node stands."""
-        return self._tree.span(origin)
+        return self._text.span(origin)
 
-    def spelling(self, origin: cst.CSTNode) -> str:
+    def spelling(self, origin: ast.AST) -> str:
         """Python code on one line, for messages."""
-        text = self._tree.spelling(origin)
+        text = self._text.spelling(origin)
         return text if len(text) <= 60 else text[:57] + "..."
 
-    def mark(self, made: c_ast.Node, origin: cst.CSTNode) -> c_ast.Node:
+    def mark(self, made: c_ast.Node, origin: ast.AST) -> c_ast.Node:
         """Gives a node its place; each gets a number of its own, which names it."""
         self._origins.append(origin)
-        made.coord = Coord(self._tree.path, len(self._origins) - 1)
+        made.coord = Coord(self._text.path, len(self._origins) - 1)
         return made
 
     # ---- expressions
 
-    def name(self, text: str, at: cst.CSTNode) -> c_ast.Node:
+    def name(self, text: str, at: ast.AST) -> c_ast.Node:
         """An identifier."""
         return self.mark(c_ast.ID(text), at)
 
-    def integer(self, value: int, at: cst.CSTNode, *, wide: bool) -> c_ast.Node:
+    def integer(self, value: int, at: ast.AST, *, wide: bool) -> c_ast.Node:
         """An integer constant; wide ones are 64-bit."""
         if value < 0:
             return self.unary("-", self.integer(-value, at, wide=wide), at)
         is_long = wide or value >= 1 << 31
         return self.mark(c_ast.Constant("int", f"{value}LL" if is_long else str(value)), at)
 
-    def floating(self, at: cst.CSTNode) -> c_ast.Node:
+    def floating(self, at: ast.AST) -> c_ast.Node:
         """A floating-point constant; its value is never followed."""
         return self.mark(c_ast.Constant("double", "0.0"), at)
 
-    def unary(self, op: str, operand: c_ast.Node, at: cst.CSTNode) -> c_ast.Node:
+    def unary(self, op: str, operand: c_ast.Node, at: ast.AST) -> c_ast.Node:
         """`op operand`."""
         return self.mark(c_ast.UnaryOp(op, operand), at)
 
-    def binary(self, op: str, a: c_ast.Node, b: c_ast.Node, at: cst.CSTNode) -> c_ast.Node:
+    def binary(self, op: str, a: c_ast.Node, b: c_ast.Node, at: ast.AST) -> c_ast.Node:
         """`a op b`."""
         return self.mark(c_ast.BinaryOp(op, a, b), at)
 
-    def call(self, function: str, arguments: Sequence[c_ast.Node], at: cst.CSTNode) -> c_ast.Node:
+    def call(self, function: str, arguments: Sequence[c_ast.Node], at: ast.AST) -> c_ast.Node:
         """A call of a name."""
         return self.call_of(self.name(function, at), arguments, at)
 
     def call_of(
-        self, callee: c_ast.Node, arguments: Sequence[c_ast.Node], at: cst.CSTNode
+        self, callee: c_ast.Node, arguments: Sequence[c_ast.Node], at: ast.AST
     ) -> c_ast.Node:
         """A call of what an expression gives."""
         return self.mark(c_ast.FuncCall(callee, c_ast.ExprList(list(arguments))), at)
 
-    def coordinate(self, name: str, axis: str, at: cst.CSTNode, *, wide: bool) -> c_ast.Node:
+    def coordinate(self, name: str, axis: str, at: ast.AST, *, wide: bool) -> c_ast.Node:
         """`threadIdx.x` and its like; wide ones are signed 64-bit numbers."""
         found = self.mark(c_ast.StructRef(c_ast.ID(name), ".", c_ast.ID(axis)), at)
         return self.cast("int64_t", found, at) if wide else found
 
-    def cast(self, word: str, operand: c_ast.Node, at: cst.CSTNode) -> c_ast.Node:
+    def cast(self, word: str, operand: c_ast.Node, at: ast.AST) -> c_ast.Node:
         """`(word) operand`."""
         return self.mark(c_ast.Cast(c_ast.Typename(None, [], None, type_of(word)), operand), at)
 
-    def element(self, base: c_ast.Node, index: c_ast.Node, at: cst.CSTNode) -> c_ast.Node:
+    def element(self, base: c_ast.Node, index: c_ast.Node, at: ast.AST) -> c_ast.Node:
         """`base[index]`."""
         return self.mark(c_ast.ArrayRef(base, index), at)
 
     # ---- statements
 
     def assign(
-        self, target: c_ast.Node, value: c_ast.Node, at: cst.CSTNode, op: str = "="
+        self, target: c_ast.Node, value: c_ast.Node, at: ast.AST, op: str = "="
     ) -> c_ast.Node:
         """`target op value`."""
         return self.mark(c_ast.Assignment(op, target, value), at)
 
-    def block(self, items: Sequence[c_ast.Node], at: cst.CSTNode) -> c_ast.Node:
+    def block(self, items: Sequence[c_ast.Node], at: ast.AST) -> c_ast.Node:
         """`{ items }`."""
         return self.mark(c_ast.Compound(list(items)), at)
 
@@ -107,7 +106,7 @@ class Builder:
         self,
         name: str,
         type: c_ast.Node,
-        at: cst.CSTNode,
+        at: ast.AST,
         init: c_ast.Node | None = None,
         *,
         storage: Sequence[str] = (),
@@ -124,7 +123,7 @@ class Builder:
         result: str,
         params: Sequence[c_ast.Node],
         body: c_ast.Node,
-        at: cst.CSTNode,
+        at: ast.AST,
     ) -> c_ast.FuncDef:
         """A function definition."""
         arguments = c_ast.ParamList(list(params)) if params else None

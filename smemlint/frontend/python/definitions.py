@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from smemlint.frontend.python.dialects import DIALECTS, Dialect
 from smemlint.frontend.python.imports import dotted
-from smemlint.frontend.python.tree import statements, walk
+from smemlint.frontend.python.walking import is_definition, suites, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from smemlint.frontend.python.imports import Imports
 
 _MODULE = "<module>"
-Body = cst.FunctionDef | cst.Module
+Body = ast.FunctionDef | ast.Module
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter that is passed by position or name, with its default."""
+
+    arg: ast.arg
+    default: ast.expr | None
+
+    @property
+    def name(self) -> str:
+        """As the function writes it."""
+        return self.arg.arg
 
 
 @dataclass(eq=False)
@@ -44,7 +55,7 @@ class Definition:
     @property
     def name(self) -> str:
         """As the source writes it."""
-        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else _MODULE
+        return self.node.name if isinstance(self.node, ast.FunctionDef) else _MODULE
 
     @property
     def is_kernel(self) -> bool:
@@ -52,39 +63,39 @@ class Definition:
         return self.dialect is not None and not self.is_device
 
     @cached_property
-    def assigned(self) -> dict[str, list[cst.BaseExpression | None]]:
+    def assigned(self) -> dict[str, list[ast.expr | None]]:
         """Names that the body assigns, each with the values that are plainly given to it."""
-        found: dict[str, list[cst.BaseExpression | None]] = {}
+        found: dict[str, list[ast.expr | None]] = {}
         for node in self.own_nodes():
-            if isinstance(node, cst.Assign):
+            if isinstance(node, ast.Assign):
                 for target in node.targets:
-                    for name, value in _bound(target.target, node.value):
+                    for name, value in _bound(target, node.value):
                         found.setdefault(name, []).append(value)
-            elif isinstance(node, cst.AnnAssign) and node.value is not None:
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 for name, value in _bound(node.target, node.value):
                     found.setdefault(name, []).append(value)
-            elif isinstance(node, cst.AugAssign | cst.For | cst.NamedExpr):
+            elif isinstance(node, ast.AugAssign | ast.For | ast.NamedExpr):
                 for name, _ in _bound(node.target, None):
                     found.setdefault(name, []).append(None)
         return found
 
     @cached_property
-    def parameters(self) -> tuple[cst.Param, ...]:
+    def parameters(self) -> tuple[Parameter, ...]:
         """Parameters that are passed by position or name."""
-        if isinstance(self.node, cst.Module):
+        if isinstance(self.node, ast.Module):
             return ()
-        given = self.node.params
-        return (*given.posonly_params, *given.params, *given.kwonly_params)
+        given = self.node.args
+        plain = (*given.posonlyargs, *given.args)
+        defaults = (*(None,) * (len(plain) - len(given.defaults)), *given.defaults)
+        named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        found = (*zip(plain, defaults, strict=True), *named)
+        return tuple(Parameter(arg, default) for arg, default in found)
 
-    def own_nodes(self) -> Iterator[cst.CSTNode]:
+    def own_nodes(self) -> Iterator[ast.AST]:
         """Nodes of the body, in order, those of inner functions and classes left out."""
-        for statement in (
-            self.node.body.body if isinstance(self.node, cst.FunctionDef) else self.node.body
-        ):
-            if not isinstance(statement, cst.FunctionDef | cst.ClassDef):
-                yield from walk(
-                    statement, into=lambda n: not isinstance(n, cst.FunctionDef | cst.ClassDef)
-                )
+        for statement in self.node.body:
+            if not is_definition(statement):
+                yield from walk(statement, into=lambda n: not is_definition(n))
 
     def lookup(self, name: str) -> Definition | None:
         """The definition that a name means here."""
@@ -99,33 +110,35 @@ class Definition:
 class Definitions:
     """All definitions of a module; `host` is the module's own code."""
 
-    def __init__(self, module: cst.Module, imports: Imports) -> None:
+    def __init__(self, module: ast.Module, imports: Imports) -> None:
         self._imports = imports
         self.host = Definition(module, None, unique=_MODULE)
         self.all: list[Definition] = []
-        self._collect(module, self.host)
+        self._collect(module.body, self.host)
         self._find_wrapped(module)
         counts = Counter(d.name for d in self.all)
         for number, found in enumerate(self.all):
             found.unique = found.name if counts[found.name] == 1 else f"{found.name}@{number}"
         self.all.append(self.host)
 
-    def _collect(self, node: cst.CSTNode, scope: Definition) -> None:
-        for child in _nested(node):
-            if isinstance(child, cst.ClassDef):
-                self._collect(child.body, scope)  # a method's name is taken for a function's
-                continue
-            assert isinstance(child, cst.FunctionDef)
-            found = Definition(child, scope)
-            for decorator in child.decorators:
-                self._mark(found, decorator.decorator)
-            scope.inner[found.name] = found
-            self.all.append(found)
-            self._collect(child.body, found)
+    def _collect(self, body: Sequence[ast.stmt], scope: Definition) -> None:
+        for statement in body:
+            if isinstance(statement, ast.ClassDef):
+                self._collect(statement.body, scope)  # a method's name is taken for a function's
+            elif isinstance(statement, ast.FunctionDef):
+                found = Definition(statement, scope)
+                for decorator in statement.decorator_list:
+                    self._mark(found, decorator)
+                scope.inner[found.name] = found
+                self.all.append(found)
+                self._collect(statement.body, found)
+            elif not is_definition(statement):
+                for block in suites(statement):
+                    self._collect(block, scope)
 
-    def _mark(self, found: Definition, decorator: cst.BaseExpression) -> bool:
+    def _mark(self, found: Definition, decorator: ast.expr) -> bool:
         """Reads `@cuda.jit`, `@cuda.jit(..)` or `@cuda.jit(..)(..)`."""
-        call = decorator if isinstance(decorator, cst.Call) else None
+        call = decorator if isinstance(decorator, ast.Call) else None
         name = self._imports.resolve(call.func if call is not None else decorator)
         for dialect in DIALECTS:
             if dialect.member(name) in dialect.decorators:
@@ -134,59 +147,32 @@ class Definitions:
                 return True
         return False
 
-    def _find_wrapped(self, module: cst.Module) -> None:
+    def _find_wrapped(self, module: ast.Module) -> None:
         """Functions that are made kernels by a call: `k = cuda.jit(f)`."""
         by_name = {d.name: d for d in self.all}
         for node in walk(module):
-            if isinstance(node, cst.Call) and len(node.args) == 1:
-                found = by_name.get(dotted(node.args[0].value) or "")
+            if isinstance(node, ast.Call) and len(node.args) == 1:
+                found = by_name.get(dotted(node.args[0]) or "")
                 if found is None or found.dialect is not None:
                     continue
-                inner = node.func if isinstance(node.func, cst.Call) else node
+                inner = node.func if isinstance(node.func, ast.Call) else node
                 self._mark(found, inner)
 
 
-def _says_device(call: cst.Call) -> bool:
+def _says_device(call: ast.Call) -> bool:
     return any(
-        argument.keyword is not None
-        and argument.keyword.value == "device"
-        and dotted(argument.value) == "True"
-        for argument in call.args
+        k.arg == "device" and isinstance(k.value, ast.Constant) and k.value.value is True
+        for k in call.keywords
     )
 
 
-def _nested(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Functions and classes below a node, none inside another."""
-    for child in statements(node):
-        if isinstance(child, cst.FunctionDef | cst.ClassDef):
-            yield child
-        elif isinstance(child, cst.BaseCompoundStatement):
-            for part in child.children:
-                yield from _nested_in(part)
-
-
-def _nested_in(part: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    if isinstance(part, cst.BaseSuite):
-        yield from _nested(part)
-    else:
-        for child in part.children:
-            if isinstance(child, _PARTS):
-                yield from _nested_in(child)
-
-
-_PARTS = cst.BaseSuite | cst.Else | cst.If | cst.ExceptHandler | cst.Finally
-"""What holds further statements of a compound statement."""
-
-
-def _bound(
-    target: cst.BaseExpression, value: cst.BaseExpression | None
-) -> Iterator[tuple[str, cst.BaseExpression | None]]:
+def _bound(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
     """Names that an assignment binds, with the value where it is written out."""
-    if isinstance(target, cst.Name):
-        yield target.value, value
-    elif isinstance(target, cst.Tuple | cst.List):
-        parts: list[cst.BaseExpression | None] = [None] * len(target.elements)
-        if isinstance(value, cst.Tuple | cst.List) and len(value.elements) == len(parts):
-            parts = [e.value for e in value.elements]
-        for element, part in zip(target.elements, parts, strict=True):
-            yield from _bound(element.value, part)
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple | ast.List):
+        parts: list[ast.expr | None] = [None] * len(target.elts)
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts):
+            parts = list(value.elts)
+        for element, part in zip(target.elts, parts, strict=True):
+            yield from _bound(element, part)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import libcst as cst
-
-from smemlint.frontend.python.tree import walk
+from smemlint.frontend.python.walking import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,25 +16,21 @@ class Imports:
     targets: Mapping[str, str]
 
     @staticmethod
-    def of(module: cst.Module) -> Imports:
+    def of(module: ast.Module) -> Imports:
         """The imports of a module; relative ones begin with their dots."""
         targets: dict[str, str] = {}
-        for node in walk(module, into=lambda n: not isinstance(n, cst.BaseExpression)):
-            if isinstance(node, cst.Import):
+        for node in walk(module, into=lambda n: not isinstance(n, ast.expr)):
+            if isinstance(node, ast.Import):
                 for alias in node.names:
-                    name = dotted(alias.name) or ""
-                    local = _local(alias)
-                    targets[local or name.split(".", 1)[0]] = (
-                        name if local else name.split(".", 1)[0]
-                    )
-            elif isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-                base = "." * len(node.relative) + (dotted(node.module) or "")
+                    head = alias.name.split(".", 1)[0]
+                    targets[alias.asname or head] = alias.name if alias.asname else head
+            elif isinstance(node, ast.ImportFrom):
+                base = "." * node.level + (node.module or "")
                 for alias in node.names:
-                    name = dotted(alias.name) or ""
-                    targets[_local(alias) or name] = f"{base}.{name}"
+                    targets[alias.asname or alias.name] = f"{base}.{alias.name}"
         return Imports(targets)
 
-    def resolve(self, node: cst.BaseExpression) -> str:
+    def resolve(self, node: ast.expr) -> str:
         """The dotted name an expression stands for, e.g. `numba.cuda.grid`; empty for others."""
         name = dotted(node)
         if name is None:
@@ -44,16 +39,16 @@ class Imports:
         return self.targets.get(head, head) + dot + rest
 
 
-def dotted(node: cst.CSTNode | None) -> str | None:
+def dotted(node: ast.AST | None) -> str | None:
     """`a.b.c` as a text; None for any other expression."""
-    if isinstance(node, cst.Name):
-        return node.value
-    if isinstance(node, cst.Attribute):
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
         base = dotted(node.value)
-        return None if base is None else f"{base}.{node.attr.value}"
+        return None if base is None else f"{base}.{node.attr}"
     return None
 
 
-def _local(alias: cst.ImportAlias) -> str | None:
-    name = alias.asname.name if alias.asname is not None else None
-    return name.value if isinstance(name, cst.Name) else None
+def is_none(node: ast.AST | None) -> bool:
+    """Whether an expression is the word `None`."""
+    return isinstance(node, ast.Constant) and node.value is None

@@ -65,7 +65,7 @@ class PythonText:
         return lines_of(self.text)
 
     def span(self, node: ast.AST) -> Span:
-        """The place of an expression or statement."""
+        """The place of an expression or statement; the start of the file for the module."""
         line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1) or 1
         column = self._column(line, getattr(node, "col_offset", 0))
         return Span(
@@ -74,13 +74,27 @@ class PythonText:
 
     def segment(self, node: ast.AST) -> str:
         """The text of an expression or statement."""
-        span = self.span(node)
+        return self.within(self.span(node))
+
+    def within(self, span: Span) -> str:
+        """The text of a place."""
         lines = list(self._lines[span.line - 1 : span.end_line])
         if not lines:
             return ""
         lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         return "\n".join(lines)
+
+    def spelling(self, node: ast.AST) -> str:
+        """The text of an expression or statement on one line."""
+        return " ".join(self.segment(node).split())
+
+    def name_span(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+        """The place of a function's name."""
+        span = self.span(node)
+        row = self._lines[span.line - 1][span.column - 1 :]
+        column = span.column + max(row.find(node.name, len("def")), 0)
+        return Span(self.path, span.line, column, span.line, column + len(node.name))
 
     def _column(self, line: int, offset: int) -> int:
         """A column from 1 in code points of an offset in UTF-8."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-import libcst as cst
 from pycparser import c_ast
 
 from smemlint.facts import Span
@@ -17,7 +17,8 @@ from smemlint.frontend.python.ctree import Builder, type_of
 from smemlint.frontend.python.definitions import Definition, Definitions
 from smemlint.frontend.python.imports import Imports
 from smemlint.frontend.python.lower_statements import lower_constant, lower_function
-from smemlint.frontend.python.tree import CannotParse, PythonTree, parse_python
+from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 def load_python_unit(path: str, text: str) -> PythonUnit:
     """Reads a Python module; what could not be read is in the unit's `notices`."""
     try:
-        return PythonUnit(parse_python(path, text))
-    except CannotParse as failed:
-        empty = PythonTree(path, "", cst.Module([]))
-        return PythonUnit(empty, (Dropped(failed.span, failed.reason),))
+        return PythonUnit(PythonText.of(Source(path, text)))
+    except NotPython as failed:
+        empty = PythonText(path, "", ast.Module([], []))
+        return PythonUnit(empty, (Dropped(failed.span, str(failed)),))
 
 
 @dataclass(eq=False)
@@ -65,17 +66,19 @@ class PythonFunction:
     @cached_property
     def span(self) -> Span:
         """Of the name."""
-        node = self.definition.node
-        return self._unit.tree.span(node.name if isinstance(node, cst.FunctionDef) else node)
+        node, text = self.definition.node, self._unit.source
+        return text.name_span(node) if isinstance(node, ast.FunctionDef) else text.span(node)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Identifiers of the body, and `<<<` if it launches."""
         words = set()
         for node in self.definition.own_nodes():
-            if isinstance(node, cst.Name):
-                words.add(node.value)
-            elif isinstance(node, cst.Call) and _may_launch(node, self.definition):
+            if isinstance(node, ast.Name):
+                words.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                words.add(node.attr)
+            elif isinstance(node, ast.Call) and _may_launch(node, self.definition):
                 words.add("<<<")
         return frozenset(words)
 
@@ -91,7 +94,14 @@ class PythonFunction:
 
     @cached_property
     def _parsed(self) -> ParsedFunction:
-        return lower_function(self.definition, self._unit.imports, self._unit.builder)
+        unit, definition = self._unit, self.definition
+        try:
+            return lower_function(definition, unit.imports, unit.builder)
+        except RecursionError:
+            lost = Dropped(self.span, "expressions that are nested too deeply")
+            body = unit.builder.block([], definition.node)
+            empty = unit.builder.function(definition.unique, "void", [], body, definition.node)
+            return ParsedFunction(empty, (lost,))
 
     def parse(self) -> ParsedFunction:
         """The tree, lowered at the first call."""
@@ -104,7 +114,7 @@ class PythonConstant:
 
     _unit: PythonUnit = field(repr=False)
     name: str
-    value: cst.BaseExpression
+    value: ast.expr
 
     kind: Literal["variable", "alias", "enum"] = "variable"
     scope: tuple[str, ...] = ()
@@ -114,7 +124,7 @@ class PythonConstant:
     @property
     def span(self) -> Span:
         """Of the value."""
-        return self._unit.tree.span(self.value)
+        return self._unit.source.span(self.value)
 
     @cached_property
     def _parsed(self) -> c_ast.Decl:
@@ -135,12 +145,12 @@ class PythonUnit:
     not_found: tuple[str, ...] = ()
     assigned_once: frozenset[str] = frozenset()
 
-    def __init__(self, tree: PythonTree, notices: tuple[Dropped, ...] = ()) -> None:
-        self.tree = tree
+    def __init__(self, source: PythonText, notices: tuple[Dropped, ...] = ()) -> None:
+        self.source = source
         self.notices = notices
-        self.imports = Imports.of(tree.module)
-        self.definitions = Definitions(tree.module, self.imports)
-        self.builder = Builder(tree)
+        self.imports = Imports.of(source.tree)
+        self.definitions = Definitions(source.tree, self.imports)
+        self.builder = Builder(source)
         self.functions = [PythonFunction(self, d) for d in self.definitions.all]
         self._by_name: dict[str, list[PythonFunction]] = {}
         for function in self.functions:
@@ -150,12 +160,12 @@ class PythonUnit:
     @property
     def path(self) -> str:
         """The file, as given."""
-        return self.tree.path
+        return self.source.path
 
     @property
     def files(self) -> tuple[str, ...]:
         """The file alone: what it imports is not followed."""
-        return (self.tree.path,)
+        return (self.source.path,)
 
     @cached_property
     def declarations(self) -> Mapping[str, Sequence[PythonConstant]]:
@@ -176,7 +186,7 @@ class PythonUnit:
 
     def mentions(self, word: str) -> bool:
         """Whether the text has the word."""
-        return re.search(rf"\b{re.escape(word)}\b", self.tree.text) is not None
+        return re.search(rf"\b{re.escape(word)}\b", self.source.text) is not None
 
     def token_span(self, token: Token) -> Span:
         """The whole file: there are no tokens."""
@@ -192,7 +202,7 @@ class PythonUnit:
 
     def text(self, span: Span) -> str:
         """Source text of a range."""
-        return self.tree.source(span)
+        return self.source.within(span)
 
     def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
         """None: Python has no preprocessor."""
@@ -216,11 +226,11 @@ class PythonUnit:
         return False
 
 
-def _may_launch(call: cst.Call, definition: Definition) -> bool:
+def _may_launch(call: ast.Call, definition: Definition) -> bool:
     """`k[grid, block](..)`, or a call of a kernel by its name."""
-    if isinstance(call.func, cst.Subscript):
+    if isinstance(call.func, ast.Subscript):
         return True
-    if isinstance(call.func, cst.Name):
-        found = definition.lookup(call.func.value)
+    if isinstance(call.func, ast.Name):
+        found = definition.lookup(call.func.id)
         return found is not None and found.is_kernel
     return False

@@ -1,0 +1,33 @@
+"""Ways through Python syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+
+def walk(node: ast.AST, *, into: Callable[[ast.AST], bool] | None = None) -> Iterator[ast.AST]:
+    """A node and all below it in source order; `into` says whose children are visited."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        if into is None or current is node or into(current):
+            stack.extend(reversed(list(ast.iter_child_nodes(current))))
+
+
+def suites(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement: those of `elif`, `else` and handlers, too."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(statement, field, None)
+        if isinstance(block, list) and block:
+            yield block
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+    for case in getattr(statement, "cases", ()):
+        yield case.body
+
+
+def is_definition(node: ast.AST) -> bool:
+    """Whether names inside are its own."""
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
