@@ -26,7 +26,7 @@ class KernelSettings:
         template: values of template parameters, as C++ spells them.
         swizzle: declared swizzles by array, e.g. `3,4,3 bytes`.
         arguments: numbers that `--verify-gpu=kernel` calls it with, by parameter.
-        assume: what holds for its arguments, e.g. `K % 8 == 0`; not evaluated, which is said.
+        assume: what holds for its arguments, e.g. `K % 8 == 0`.
     """
 
     block: Block | None = None

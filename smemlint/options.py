@@ -272,12 +272,22 @@ def read_swizzles(value: Any) -> dict[str, str]:
     return found
 
 
+def read_assumptions(value: Any) -> tuple[str, ...]:
+    """`["K % 8 == 0", "n > 0"]`."""
+    from smemlint.assumption import read_assumption
+
+    found = read_list(value)
+    for text in found:
+        read_assumption(text)
+    return found
+
+
 KERNEL_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "block": (read_block, "its block shape"),
     "template": (read_defines, "values of template parameters, as C++ spells them"),
     "swizzle": (read_swizzles, 'declared swizzles by array, e.g. { tile = "3,4,3 bytes" }'),
     "arguments": (read_numbers, "numbers that it is called with, for --verify-gpu=kernel"),
-    "assume": (read_list, "what holds for its arguments (reserved: not evaluated in this version)"),
+    "assume": (read_assumptions, 'what holds for its arguments, e.g. ["K % 8 == 0", "n > 0"]'),
 }
 """What `[tool.smemlint.kernels.NAME]` may hold."""
 

@@ -199,7 +199,8 @@ def _read(pragma: Pragma, rest: str, style: CommentStyle) -> Pragma:
     if name == "launch" and "block" not in values and not arguments and not problem:
         problem = "`launch` names no block: write launch(block=(32, 8))"
     if name == "assume" and not problem:
-        problem = "`assume` is not evaluated in this version: it changes nothing"
+        values, arguments = {}, [part.strip() for part in inner.split(",")]
+        problem = _assumption_problem(arguments)
     if name == "swizzle" and not problem:
         problem = _swizzle_problem(arguments, reason)
     return replace(
@@ -221,6 +222,17 @@ def _of_offsets(pragma: Pragma, text: str, style: CommentStyle) -> Pragma:
         except ValueError as error:
             problem = str(error)
     return replace(pragma, name="shared", text=text, problem=problem)
+
+
+def _assumption_problem(arguments: list[str]) -> str:
+    from smemlint.assumption import read_assumption
+
+    try:
+        for text in arguments:
+            read_assumption(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _swizzle_problem(arguments: list[str], reason: str) -> str:

@@ -227,9 +227,35 @@ def test_strict_and_min_certainty(smemlint, tmp_path):
     assert smemlint("check", "--min-certainty", "proved", ".")[0] == 0
 
 
-def test_assumptions_are_said_to_be_unused(smemlint, tmp_path):
-    write(tmp_path, a_cu="// smemlint: assume(K % 8 == 0)\n" + KERNEL)
-    write(tmp_path, smemlint_toml='[kernels.k]\nassume = ["K % 8 == 0"]\n')
-    _, out, err = smemlint("check", "--output-format", "concise", ".")
-    assert "a.cu:1:1: SML903 note: `assume` is not evaluated in this version" in out
-    assert "warning: `assume` of kernel `k` is not evaluated in this version" in err
+STRIDED = """\
+__global__ void k(float *out, int K) {
+  extern __shared__ float s[];
+  int i = threadIdx.x + K;
+  s[(i % 64) * 2] = out[i];
+}
+"""
+
+
+def test_assumptions_of_pragmas_and_of_the_configuration_decide_accesses(smemlint, tmp_path):
+    write(tmp_path, a_cu=STRIDED)
+    assert "1 not" in smemlint("check", ".")[2]
+    said = "// smemlint: assume(K % 64 == 0, K >= 0) tiles are whole\n"
+    write(tmp_path, a_cu=said + STRIDED)
+    _, out, err = smemlint("check", ".")
+    assert "2-way bank conflict writing `s`" in out and "1 shared accesses decided" in err
+    assert "`K % 64 == 0` (your assumption)" in out and "`K >= 0` (your assumption)" in out
+    write(tmp_path, a_cu=STRIDED)
+    write(tmp_path, smemlint_toml='[kernels.k]\nassume = ["K == 128"]\n')
+    _, out, _ = smemlint("check", ".")
+    assert "2-way bank conflict writing `s`" in out and "`K == 128` (your assumption)" in out
+
+
+def test_assumptions_that_cannot_be_used_are_said(smemlint, tmp_path):
+    write(tmp_path, a_cu="// smemlint: assume(K & 7 == 0)\n" + STRIDED)
+    _, out, _ = smemlint("check", "--output-format", "concise", ".")
+    assert "a.cu:1:1: SML903 note: `K & 7 == 0` cannot be assumed: write NAME % 8 == 0" in out
+    write(tmp_path, a_cu="// smemlint: assume(M % 8 == 0)\n" + STRIDED)
+    assert "by `M % 8 == 0`: the kernel has no such parameter" in smemlint("check", ".")[1]
+    write(tmp_path, smemlint_toml='[kernels.k]\nassume = ["K squared"]\n')
+    code, _, err = smemlint("check", ".")
+    assert code == 2 and "smemlint.toml:2: `K squared` cannot be assumed" in err

@@ -53,10 +53,6 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         from smemlint.selection import require_known_rules
 
         require_known_rules(settings)
-    for kernel, own in settings.kernels.items():
-        if own.assume:
-            said = f"`assume` of kernel `{kernel}` is not evaluated in this version"
-            print(f"smemlint: warning: {said}: it changes nothing", file=sys.stderr)
     if arguments.show_settings:
         _show(settings)
         return Inputs(settings, configuration, [], is_done=True)

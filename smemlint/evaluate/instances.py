@@ -238,9 +238,11 @@ class Instances:
         shape = ", ".join(map(str, block))
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
         declared = partial(self._project.declared_swizzle, function.name)
+        given = self._project.assumptions(function)
         assumed = (f"block ({shape}){where}", *said)
+        assumed += tuple(f"`{a.text}` (your assumption)" for a in given)
         shared = launch.shared if launch is not None else None
-        return Task(function, instance, scope, assumed, arguments, declared, shared)
+        return Task(function, instance, scope, assumed, arguments, declared, shared, given)
 
 
 def _place(launch: Launch) -> str:

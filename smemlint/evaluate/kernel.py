@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
+from math import lcm
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from smemlint.evaluate.ctypes import FLOAT, ArrayType, CType, PointerType, RecordType, is_opaque
+from smemlint.evaluate.ctypes import (
+    FLOAT,
+    ArrayType,
+    CType,
+    IntType,
+    PointerType,
+    RecordType,
+    is_opaque,
+)
 from smemlint.evaluate.forms import atom
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
@@ -22,8 +31,9 @@ from smemlint.evaluate.values import Int, Pointer, Symbol, Unknown, Value, offse
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from smemlint.assumption import Assumption
     from smemlint.evaluate.machine import Binding
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
@@ -48,6 +58,7 @@ class Task:
             not decided without them.
         declared: the swizzle that the user declares for a shared array.
         shared: dynamic shared memory of the launch in bytes; None when not known.
+        given: what the user assumes of the arguments.
     """
 
     function: Function
@@ -57,6 +68,7 @@ class Task:
     arguments: Callable[[], Mapping[str, Value]]
     declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     shared: int | None = None
+    given: tuple[Assumption, ...] = ()
 
 
 def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
@@ -200,9 +212,16 @@ def _run(machine: Interpreter, task: Task, arguments: Mapping[str, Value]) -> No
     frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
     machine.frames.append(frame)
     params = parsed.tree.decl.type.args
+    named = set()
     for param in params.params if params is not None else ():
         if isinstance(param, c_ast.Decl) and param.name:
-            machine.bind(param.name, parameter_binding(machine, param, arguments))
+            named.add(param.name)
+            given = [a for a in task.given if a.name == param.name]
+            machine.bind(param.name, parameter_binding(machine, param, arguments, given))
+    for assumption in task.given:
+        if assumption.name not in named:
+            said = f"nothing is assumed by `{assumption.text}`: the kernel has no such parameter"
+            machine.unfollowed.setdefault((function.span, said))
     machine.execute(parsed.tree.body)
 
 
@@ -218,9 +237,12 @@ def _enclosing_record(machine: Interpreter, function: Function) -> RecordType | 
 
 
 def parameter_binding(
-    machine: Interpreter, param: c_ast.Decl, arguments: Mapping[str, Value]
+    machine: Interpreter,
+    param: c_ast.Decl,
+    arguments: Mapping[str, Value],
+    given: Sequence[Assumption] = (),
 ) -> Binding:
-    """A parameter as a variable: unknown, but for the arguments that are known."""
+    """A parameter as a variable: unknown, but for what is known or assumed of its argument."""
     kind = machine.resolve(param.type)
     if isinstance(kind, ArrayType):
         kind = PointerType(kind.element)
@@ -237,7 +259,27 @@ def parameter_binding(
         value = machine.convert(arguments[param.name], kind)
         if isinstance(value, Int):  # known to us, not to the compiler
             value = Int(value.base, value.type, value.terms, atom(key))
+    elif given and isinstance(kind, IntType):
+        value = _assumed(machine, kind, param.name, given)
+        value = Int(value.base, value.type, value.terms, atom(key))
     return Variable(machine.local(param.name, kind, key, value), kind)
+
+
+def _assumed(machine: Interpreter, kind: IntType, name: str, given: Sequence[Assumption]) -> Int:
+    """An argument of which something is assumed: a multiple of an unknown, with its bounds."""
+    multiple = lcm(*(a.multiple for a in given))
+    least = max((a.least for a in given if a.least is not None), default=None)
+    most = min((a.most for a in given if a.most is not None), default=None)
+    if least is not None and least == most:
+        return Int(least, kind)
+    is_positive = least is not None and least >= 0
+    shown = name if multiple == 1 else f"{name}/{multiple}"
+    part = machine.algebra.symbol(f"param:{shown}", shown, kind, nonnegative=is_positive)
+    if most is not None and most >= 0 and is_positive:
+        terms = tuple((replace(s, most=most // multiple // abs(int(c))), c) for s, c in part.terms)
+        part = Int(part.base, part.type, terms)
+    whole = machine.algebra.multiply(part, Int(multiple, kind))
+    return whole if isinstance(whole, Int) else part
 
 
 def guessed_scope(machine: Interpreter, function: Function) -> tuple[Scope, tuple[str, ...]]:

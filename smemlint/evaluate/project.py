@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smemlint.assumption import read_assumption
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.kernel import evaluate_kernel
@@ -27,6 +28,7 @@ from smemlint.source import is_python_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from smemlint.assumption import Assumption
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
     from smemlint.evaluate.launch import Launch
@@ -189,23 +191,35 @@ class Project:
         return nearest[: -len(ending)]
 
     def launch_pragma(self, function: Function) -> Pragma | None:
-        """The `launch(..)` pragma in front of a kernel, behind the one before it."""
+        """The last `launch(..)` pragma in front of a kernel."""
+        found = self._pragmas_before(function, "launch")
+        return found[-1] if found else None
+
+    def assumptions(self, function: Function) -> tuple[Assumption, ...]:
+        """What the user assumes of a kernel's arguments, in the configuration or in pragmas."""
+        own = self.settings.kernels.get(function.name)
+        said = list(own.assume) if own is not None else []
+        for pragma in self._pragmas_before(function, "assume"):
+            said += pragma.arguments
+        return tuple(read_assumption(text) for text in dict.fromkeys(said))
+
+    def _pragmas_before(self, function: Function, name: str) -> list[Pragma]:
+        """The sound pragmas of a name in front of a kernel, behind the kernel before it."""
         path = posixpath.normpath(function.span.path)
         text = self.read(path) or ""
         if MARK not in text:
-            return None
+            return []
         kernels = [
             f.span.line
             for f in self.unit_of(path).functions
             if f.is_kernel and posixpath.normpath(f.span.path) == path
         ]
         before = max((k for k in kernels if k < function.span.line), default=0)
-        found = [
+        return [
             p
             for p in pragmas_in(text, _comments(path))
-            if p.name == "launch" and not p.problem and before < p.line <= function.span.line
+            if p.name == name and not p.problem and before < p.line <= function.span.line
         ]
-        return found[-1] if found else None
 
     def declared_swizzle(self, kernel: str, array: SharedArray) -> DeclaredSwizzle | None:
         """The swizzle that the configuration, or a pragma at its declaration, gives an array."""

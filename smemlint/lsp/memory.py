@@ -114,7 +114,7 @@ class _Known:
         hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
         context = contexts.of(task.function, hides=hides)
         instance = replace(task.instance, span=None, origin="")  # type: ignore[arg-type]
-        key = (context.digest, around, unit.path, instance, task.function.name, arch)
+        key = (context.digest, around, unit.path, instance, task.function.name, task.given, arch)
         known = self._memory.kernels.pop(key, None)
         if known is not None:
             facts = self._moved(known, task, context)

@@ -1,0 +1,50 @@
+"""What the user says of a kernel's integer arguments: `K % 8 == 0`, `n > 0`, `K == 1024`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FORM = re.compile(
+    r"\s*(?P<name>[A-Za-z_]\w*)\s*"
+    r"(?:%\s*(?P<modulus>\d{1,15})\s*==\s*0|(?P<sign>==|>=|<=|>|<)\s*(?P<bound>-?\d{1,15}))\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """One condition that holds for one argument.
+
+    Attributes:
+        text: as spelled.
+        name: of the argument.
+        multiple: a number that divides it.
+        least, most: it lies between them, both inclusive; None where nothing is said.
+    """
+
+    text: str
+    name: str
+    multiple: int = 1
+    least: int | None = None
+    most: int | None = None
+
+
+def read_assumption(text: str) -> Assumption:
+    """The condition that a pragma or a configuration spells.
+
+    Raises:
+        ValueError: it has no form that can be used; says which do.
+    """
+    found = _FORM.fullmatch(text)
+    if found is None or (found["modulus"] is not None and not int(found["modulus"])):
+        raise ValueError(
+            f"`{text.strip()}` cannot be assumed: write NAME % 8 == 0, or NAME and a number "
+            "compared by ==, >=, >, <= or <"
+        )
+    spelled = " ".join(text.split())
+    if found["modulus"] is not None:
+        return Assumption(spelled, found["name"], int(found["modulus"]))
+    sign, bound = found["sign"], int(found["bound"])
+    least = {"==": bound, ">=": bound, ">": bound + 1}.get(sign)
+    most = {"==": bound, "<=": bound, "<": bound - 1}.get(sign)
+    return Assumption(spelled, found["name"], 1, least, most)
