@@ -72,10 +72,12 @@ class Work:
     Attributes:
         evaluate: gives the facts of one kernel instance.
         launches: gives the launches that one host function makes.
+        load: reads a unit.
     """
 
     evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
     launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str]], list[Launch]] = launches_of
+    load: Callable[[str, str, LoadOptions], Unit] = load_unit
 
 
 def evaluate_project(
@@ -175,7 +177,7 @@ class Project:
             include_dirs=(*s.include_dirs, *folders),
             read=self.read,
         )
-        return load_unit(path, self.read(path) or "", options)
+        return self.work.load(path, self.read(path) or "", options)
 
     def home(self, name: str, path: str) -> str | None:
         """The folder that a quoted include was written for: the one nearest to the includer."""

@@ -115,7 +115,8 @@ def analyses(
     if is_left_out or path.endswith(".ipynb"):  # its JSON; clients open the cells one by one
         yield Analysis(path, (), (), Facts(), text_of)
         return
-    whole, said = _evaluated(path, sources, configuration, memory)
+    with memory.undisturbed(settings.time_limit):
+        whole, said = _evaluated(path, sources, configuration, memory)
 
     def analysis(findings: Sequence[Finding], *, has_fixes: bool = False) -> Analysis:
         own = [f for f in (*findings, *said) if f.span.path == path]
@@ -139,7 +140,8 @@ def analyses(
         def work(edited: Sequence[Source]) -> Work:
             return memory.work(path, edited, settings)
 
-        fixed = Fixer(whole, sources, configuration, work=work)(indices)
+        with memory.undisturbed(settings.time_limit):
+            fixed = Fixer(whole, sources, configuration, work=work)(indices)
         for index, finding in zip(indices, fixed, strict=True):
             findings[index] = replace(finding, access=findings[index].access)
         yield analysis(findings, has_fixes=True)

@@ -6,7 +6,9 @@ and a host function is run for its launches on the same terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -15,6 +17,7 @@ from smemlint.evaluate.kernel import evaluate_kernel
 from smemlint.evaluate.launch import Launch, launches_of
 from smemlint.evaluate.project import Work
 from smemlint.evaluate.values import Int
+from smemlint.frontend.cuda.load import load_unit
 from smemlint.lsp.contexts import Context, Contexts, digest, outside
 from smemlint.lsp.relocate import NamesALine, relocated
 from smemlint.pragmas import MARK
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from smemlint.evaluate.kernel import Task
     from smemlint.evaluate.values import Value
     from smemlint.facts import KernelFacts, Span
+    from smemlint.frontend.cuda.load import LoadOptions
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source
 
@@ -34,6 +38,7 @@ _NOBODY = cast("Function", None)
 
 _MOST = 1_000
 """Kernel instances, and runs of host functions, that are remembered."""
+_MOST_UNITS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,13 +75,42 @@ class _Run:
     context: Context
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loaded:
+    """A unit that does not hold the document, with the texts of its files."""
+
+    unit: Unit
+    texts: Mapping[str, str | None]
+
+
 class Memory:
-    """What is known of kernel instances and host functions, the last used at the end."""
+    """What is known of kernel instances, host functions and units, the last used at the end."""
 
     def __init__(self) -> None:
         self.kernels: dict[Hashable, _Kernel] = {}
         self.runs: dict[Hashable, _Run] = {}
+        self.units: dict[Hashable, _Loaded] = {}
         self.hits = 0
+
+    def forget_units(self) -> None:
+        """Files may have come or gone."""
+        self.units.clear()
+
+    @contextmanager
+    def undisturbed(self, limit: float) -> Iterator[None]:
+        """Work on units: one that is broken off may leave them half read, so they are forgotten.
+
+        Args:
+            limit: seconds after which work breaks itself off; see `time_limit`.
+        """
+        began = time.monotonic()
+        try:
+            yield
+        except BaseException:
+            self.forget_units()
+            raise
+        if time.monotonic() - began >= limit:
+            self.forget_units()
 
     def work(self, path: str, sources: Sequence[Source], settings: Settings) -> Work:
         """The work of one analysis.
@@ -90,7 +124,7 @@ class Memory:
         if MARK in texts[path] and "swizzle" in texts[path]:
             return Work()  # takes note of the declarations that were of use
         known = _Known(self, path, texts, settings)
-        return Work(known.evaluate, known.launches)
+        return Work(known.evaluate, known.launches, known.load)
 
 
 class _Known:
@@ -192,7 +226,22 @@ class _Known:
             span=self._moved_span(launch.span, before, now),
         )
 
-    # ---- what both rest on
+    # ---- units
+
+    def load(self, path: str, text: str, options: LoadOptions) -> Unit:
+        """A unit; one from before where it does not hold the document and no file of it changed."""
+        told = options.arch, options.defines, options.undefines, options.include_dirs
+        key = path, text, repr(told)
+        known = self._memory.units.pop(key, None)
+        if known is None or any(options.read(file) != had for file, had in known.texts.items()):
+            unit = load_unit(path, text, options)
+            if self._path in unit.files:
+                return unit
+            known = _Loaded(unit, {file: options.read(file) for file in unit.files})
+        _keep(self._memory.units, key, known, _MOST_UNITS)
+        return known.unit
+
+    # ---- what kernels and launches rest on
 
     def _of(self, units: tuple[Unit, ...]) -> tuple[Contexts, bytes]:
         """The contexts of some units, and a digest of all that is no text of the document."""
@@ -245,7 +294,7 @@ def _number(value: Int) -> tuple[object, ...]:
     return (value.constant, value.type) if value.constant is not None else (object(),)
 
 
-def _keep(known: dict[Hashable, Entry], key: Hashable, entry: Entry) -> None:
+def _keep(known: dict[Hashable, Entry], key: Hashable, entry: Entry, most: int = _MOST) -> None:
     known[key] = entry
-    if len(known) > _MOST:
+    if len(known) > most:
         del known[next(iter(known))]

@@ -84,6 +84,7 @@ class Server(LanguageServer):
 
     def refresh(self) -> None:
         """Everything may have changed."""
+        self._memory.forget_units()
         for document in self.documents.values():
             document.changed()
         workspace = self.client_capabilities.workspace
