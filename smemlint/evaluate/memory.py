@@ -7,6 +7,7 @@ condition is run, rolled back and joined with its alternative.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from smemlint.evaluate.ctypes import ArrayType, CType, RecordType
 from smemlint.evaluate.values import Aggregate, Int, Unknown, Value, select
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from smemlint.facts import LayoutUse, SharedArray
@@ -89,6 +92,15 @@ class Store:
             for key, entry in journal.items():
                 self._journals[-1].setdefault(key, entry)
         return journal
+
+    @contextmanager
+    def unjournaled(self) -> Iterator[None]:
+        """Writes in it are not undone by a `rollback` of what is open around it."""
+        journals, self._journals = self._journals, []
+        try:
+            yield
+        finally:
+            self._journals = journals
 
     @property
     def depth(self) -> int:

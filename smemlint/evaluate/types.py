@@ -428,7 +428,8 @@ class Types(Machine):
             if node.init is not None and _is_constant(node):
                 obj.space = Space.LOCAL
                 self.globals[declaration.name] = Variable(obj, kind)
-                self.initialize(Variable(obj, kind), node.init)
+                with self.store.unjournaled():  # it stays, whatever branch names it first
+                    self.initialize(Variable(obj, kind), node.init)
             return Variable(obj, kind)
         finally:
             self.frames = frames

@@ -64,3 +64,22 @@ void f(REAL *a) { k<<<1, 64>>>(a); }
 """
     assert [a.width_bytes for a in accesses_of(text)] == [8]
     assert [a.width_bytes for a in accesses_of(text.replace("ifndef", "ifdef"))] == [4]
+
+
+def test_a_constant_that_a_loop_names_first_keeps_its_value_after_a_trial_run() -> None:
+    text = """
+const unsigned POOL = 2048;
+const unsigned THREADS = POOL / 8;
+__global__ void k(unsigned seed, float *a) {
+  __shared__ float s[POOL + 1];
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    s[threadIdx.x + THREADS * i] = a[threadIdx.x + THREADS * i];
+  for (int loop = 0; loop < 1; loop++) {
+    unsigned at = ((seed + threadIdx.x) & 255) * 241 + 59 & 255;
+    a[threadIdx.x] = s[at << 3];
+  }
+}
+void f(float *a) { k<<<1, THREADS>>>(7, a); }
+"""
+    assert ways_of(text) == [(8, "store", 1.0), (11, "load", 8.0)]
