@@ -291,6 +291,9 @@ def _atomic(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> 
             constant = -constant
         if m.discarded is node and operation in ("add.u32", "add.s32") and constant == 1:
             operation += ".one.red"  # compiles to a counting instruction
+        if operation in ("add.f32", "add.f64"):  # a compare-and-swap loop loads the old value first
+            old = Place(place.object, place.offset, place.type, volatile=True)
+            m.record(AccessKind.LOAD, old, node)
         m.record(AccessKind.ATOMIC, place, node, operation=operation)
     kind = place.type
     return (

@@ -24,9 +24,15 @@ MEASURED: dict[str, Serialization] = {
 compiles to ATOMS.POPC.INC."""
 
 
+LOOPS = frozenset({"add.f32"})
+"""Operations that compile to a load and a loop around ATOMS.CAST.SPIN, which takes two rounds
+(measured on 18 lines of llm.c's layernorm_backward.cu and HeCBench's scatterAdd). Lanes that meet
+in a bank may try again: nobody measured how often."""
+
+
 def attempts(operation: str) -> int:
     """Rounds of an operation: compare-and-swap takes two (measured, 26 of 26 patterns)."""
-    return 2 if operation.startswith("cas.") else 1
+    return 2 if operation.startswith("cas.") or operation in LOOPS else 1
 
 
 def serialization(operation: str) -> Serialization:
@@ -35,7 +41,7 @@ def serialization(operation: str) -> Serialization:
     Raises:
         ValueError: nobody measured it, or it compiles to a loop whose retries depend on the data.
     """
-    rule = MEASURED.get(operation)
+    rule = Serialization.BY_LANE if operation in LOOPS else MEASURED.get(operation)
     if rule is None:
         raise ValueError(f"atomic `{operation}` was not measured or depends on the data")
     return rule

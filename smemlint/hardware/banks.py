@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from smemlint.hardware.arch import BANKS, LANES, WORD, require_bank_rules
-from smemlint.hardware.atomics import Serialization, attempts, serialization
+from smemlint.hardware.atomics import LOOPS, Serialization, attempts, serialization
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -106,6 +106,8 @@ def wavefronts(
         np.concatenate([part[k] for part in parts]) if len(parts) > 1 else parts[0][k]
         for k in (0, 1)
     )
+    if kind == "atomic" and operation in LOOPS and (spent > passes).any():
+        raise ValueError(f"atomic `{operation}` is a loop: lanes that meet in a bank try again")
     factor = attempts(operation) if kind == "atomic" else 1
     spent, passes = spent * factor, passes * factor
     counted = passes

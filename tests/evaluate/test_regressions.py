@@ -83,3 +83,16 @@ __global__ void k(unsigned seed, float *a) {
 void f(float *a) { k<<<1, THREADS>>>(7, a); }
 """
     assert ways_of(text) == [(8, "store", 1.0), (11, "load", 8.0)]
+
+
+def test_a_float_add_to_shared_memory_loads_before_it_swaps() -> None:
+    text = """
+__global__ void k(const float *a, float *out) {
+  __shared__ float sum[256];
+  atomicAdd(&sum[threadIdx.x], a[threadIdx.x]);
+  out[0] = 0;
+}
+void f(float *a) { k<<<1, 256>>>(a, a); }
+"""
+    found = sorted((a.kind, a.wavefronts, a.ideal) for a in accesses_of(text))
+    assert [(kind, w.mean, i.mean) for kind, w, i in found] == [("atomic", 2, 2), ("load", 1, 1)]

@@ -172,3 +172,10 @@ def test_the_bank_strip_counts_distinct_words() -> None:
     active = np.arange(32) < 2
     assert bank_words(np.array([0, 16] + [4] * 30), 16, active).tolist() == [1] * 8 + [0] * 24
     assert bank_words(np.zeros(32, dtype=int), 4).tolist() == [1] + [0] * 31
+
+
+def test_a_float_add_is_a_loop_of_compare_and_swap_known_where_no_lanes_meet() -> None:
+    cost = wavefronts(np.arange(32) * 4, kind="atomic", width=4, operation="add.f32")
+    assert (int(cost.wavefronts), int(cost.ideal)) == (2, 2)
+    with pytest.raises(ValueError, match="lanes that meet in a bank try again"):
+        wavefronts(np.arange(32) * 8, kind="atomic", width=4, operation="add.f32")
