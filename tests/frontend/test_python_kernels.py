@@ -88,6 +88,26 @@ def test_element_sizes(dtype, size, tmp_path):
     assert access.certainty is (Certainty.ASSUMED if size else Certainty.UNKNOWN)
 
 
+@pytest.mark.parametrize(
+    ("head", "arguments", "found"),
+    [
+        ("from numba.cuda import float64", "(32, 33), float64", ((32, 33), 8)),
+        ("from numba.cuda.types import int16", "32, int16", ((32,), 2)),
+        ("SHAPE = (32, 33)", "SHAPE, np.int8", ((32, 33), 1)),
+        ("TILE = 8\nSHAPE = [TILE, TILE + 1]\nTYPE = np.int8", "shape=SHAPE, dtype=TYPE", ((8, 9), 1)),
+        ("TYPE = np.int8\nTYPE = np.int32", "32, TYPE", ((32,), 0)),
+    ],
+)  # fmt: skip
+def test_shapes_and_types_may_have_names(head, arguments, found, tmp_path):
+    facts = facts_of(
+        f"{HEAD}{head}\n@cuda.jit\ndef k(a):\n    s = cuda.shared.array({arguments})\n"
+        "    a[0] = 1\nk[1, 32](a)\n",
+        tmp_path,
+    )
+    (array,) = facts.kernels[0].arrays
+    assert (array.dims, array.element_bytes) == found
+
+
 def test_a_pragma_gives_the_block(tmp_path):
     text = HEAD + (
         "# smemlint: launch(block=(16, 16))\n@cuda.jit\ndef k(a):\n"

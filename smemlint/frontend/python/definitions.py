@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from smemlint.frontend.python.imports import Imports
 
 _MODULE = "<module>"
+_MOST_ALIASES = 8
 Body = ast.FunctionDef | ast.Module
 
 
@@ -96,6 +97,28 @@ class Definition:
         for statement in self.node.body:
             if not is_definition(statement):
                 yield from walk(statement, into=lambda n: not is_definition(n))
+
+    def followed(self, node: ast.expr) -> ast.expr:
+        """The value behind a name that is given one value only, here or further out."""
+        for _ in range(_MOST_ALIASES):
+            if not isinstance(node, ast.Name):
+                break
+            value = self._only_value(node.id)
+            if value is None:
+                break
+            node = value
+        return node
+
+    def _only_value(self, name: str) -> ast.expr | None:
+        scope: Definition | None = self
+        while scope is not None:
+            if any(p.name == name for p in scope.parameters):
+                return None
+            if name in scope.assigned:
+                values = scope.assigned[name]
+                return values[0] if len(values) == 1 else None
+            scope = scope.outer
+        return None
 
     def lookup(self, name: str) -> Definition | None:
         """The definition that a name means here."""

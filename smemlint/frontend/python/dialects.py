@@ -125,7 +125,18 @@ _WORDS = {
     "u1": "uint8_t", "u2": "uint16_t", "u4": "uint32_t", "u8": "uint64_t",
     "f2": "half", "f4": "float", "f8": "double", "b1": "bool",
 }  # fmt: skip
-_LIBRARIES = frozenset(("numpy", "cupy", "numba", "numba.types", "numba.core.types", ""))
+_LIBRARIES = frozenset(
+    (
+        "numpy",
+        "cupy",
+        "numba",
+        "numba.types",
+        "numba.core.types",
+        "numba.cuda",
+        "numba.cuda.types",
+        "",
+    )
+)
 
 
 def element_type(name: str) -> str | None:

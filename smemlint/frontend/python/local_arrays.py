@@ -11,6 +11,8 @@ from smemlint.frontend.python.imports import is_none
 from smemlint.frontend.python.lower_calls import Calls
 from smemlint.frontend.python.lower_expressions import LocalArray, integer, keyword
 
+_SEQUENCE = (ast.Tuple, ast.List)
+
 
 class LocalArrays(Calls):
     """Lowers the declarations of arrays."""
@@ -33,7 +35,9 @@ class LocalArrays(Calls):
         if shape is None:
             at = 1 if self.member(call.func) == "shared_memory" else 0
             shape = positional[at] if len(positional) > at else None
-        if isinstance(shape, ast.Tuple | ast.List):
+        if shape is not None and isinstance(whole := self.definition.followed(shape), _SEQUENCE):
+            shape = whole
+        if isinstance(shape, _SEQUENCE):
             extents = tuple(shape.elts)
         else:
             extents = (shape,) if shape is not None else ()
@@ -47,6 +51,7 @@ class LocalArrays(Calls):
         if dtype is None:
             at = 0 if self.member(call.func) == "shared_memory" else 1
             dtype = positional[at] if len(positional) > at else None
+        dtype = self.definition.followed(dtype) if dtype is not None else None
         if isinstance(dtype, ast.Constant):
             word = element_type(dtype.value) if isinstance(dtype.value, str) else None
         else:
