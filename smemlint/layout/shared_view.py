@@ -64,9 +64,15 @@ class SharedView:
         return replace(self, steps=self.steps[1:], base=self.base + position * padded)
 
     def stacked(self, extents: Sequence[int]) -> SharedView:
-        """The view of whole buffers, one after another, numbered by further leading dimensions."""
+        """The view of whole buffers, one after another, numbered by further leading dimensions.
+
+        The first of them may be any number, as of a ring of 3: it is one of a power of two, whose
+        last buffers nobody takes.
+        """
         made = self
-        for extent in reversed(extents):
+        for place, extent in reversed(list(enumerate(extents))):
+            if place == 0:
+                extent = 1 << (extent - 1).bit_length()
             whole = prod(made.shape)
             made = replace(
                 made, steps=(tuple(whole << b for b in range(bits_of(extent))), *made.steps)

@@ -150,3 +150,23 @@ class Ring:
     )
     (note,) = facts_of(text).not_analysed
     assert (note.span.line, note.reason.split(":")[0]) == (8, "an allocation that was not reached")
+
+
+def test_a_ring_of_three_buffers_is_priced_like_one_of_four():
+    text = (
+        HEAD
+        + """
+@gluon.jit
+def kernel(n, i):
+    column: gl.constexpr = gl.BlockedLayout([1, 1], [32, 1], [1, 4], [0, 1])
+    ring = gl.allocate_shared_memory(gl.float32, [N, 32, 32], gl.SwizzledSharedLayout(1, 1, 16, [1, 0]))
+    ring.index(i % 3).load(column)
+    ring.index(2).load(column)
+"""
+    )
+    figures = []
+    for count in ("3", "4"):
+        (kernel,) = facts_of(text.replace("[N,", f"[{count},")).kernels
+        figures.append([(a.ways, a.patterns[0].addresses.min() // 4096) for a in kernel.accesses])
+        assert kernel.arrays[0].bytes == int(count) * 4096
+    assert figures[0] == figures[1] == [(2.0, 0), (2.0, 2)]

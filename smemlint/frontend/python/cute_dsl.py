@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -25,7 +26,7 @@ from smemlint.frontend.python.abstract import (
 )
 from smemlint.frontend.python.cute_library import DTYPES, CuteLibrary
 from smemlint.frontend.python.cute_memory import StructType
-from smemlint.frontend.python.cute_siblings import MAKER, Siblings
+from smemlint.frontend.python.cute_siblings import MAKER, Siblings, imports_maker
 from smemlint.frontend.python.follow import Follower, OverBudget
 from smemlint.frontend.python.text import NotPython, PythonText
 
@@ -44,6 +45,8 @@ _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 
 def facts_of(source: Source, settings: Settings) -> Facts:
     """The swizzles of a file."""
+    if not any(word in source.text for word in (MAKER, _COPIER)) and not imports_maker(source):
+        return Facts()
     try:
         text = PythonText.of(source)
     except NotPython as problem:
@@ -63,20 +66,12 @@ class _Follower(Follower):
         self._told = told
         self.open: dict[str, None] = {}
 
-    def entered(
-        self, node: ast.FunctionDef, owner: ast.ClassDef | None, scope: dict[str, Value]
-    ) -> None:
-        """Follows a function, or a method behind its class's `__init__`."""
-        function = Function(node, (scope,), False)
-        if owner is None or _is_static(node):
+    def entered(self, function: Function, owner: Instance | None) -> None:
+        """Follows a function, or a method of an object as its `__init__` left it."""
+        if owner is None:
             self.call(function, (), {})
-            return
-        methods = {m.name: Function(m, (scope,), False) for m in owner.body if _is_method(m)}
-        instance = Instance(methods, frozenset(_assigned_once(owner)))
-        if "__init__" in methods and node.name != "__init__":
-            self.call(methods["__init__"], (instance,), {})
-            self.open.clear()  # conditions there are not the method's own
-        self.call(function, (instance,), {})
+        else:
+            self.call(function, (replace(owner, attributes=dict(owner.attributes)),), {})
 
     def truth(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> bool | None:
         """Whether a condition holds; None where nothing says so."""
@@ -114,6 +109,15 @@ class _Follower(Follower):
         return goes_on
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Concerned:
+    """A function that makes swizzles, or calls one that does, or copies in vectors only."""
+
+    node: ast.FunctionDef
+    owner: ast.ClassDef | None
+    is_maker: bool
+
+
 class _File:
     """One file."""
 
@@ -124,6 +128,7 @@ class _File:
             self._siblings.span, self._siblings.segment, imported=self._siblings.function
         )
         self._notes: list[NotAnalysed] = []
+        self._objects: dict[ast.ClassDef, Instance] = {}
 
     @property
     def read_along(self) -> dict[str, bool]:
@@ -139,8 +144,8 @@ class _File:
     def facts(self) -> Facts:
         """The swizzles of all functions, each reading of a place once."""
         scope = self._followed(self._text)
-        for node, owner in self._concerned(scope):
-            self._function(node, owner, scope)
+        for found in self._concerned(scope):
+            self._function(found, scope)
         seen: dict[object, LayoutUse] = {}
         for use in self._library.uses:
             key = (use.span, use.swizzle, use.units, use.element_bytes, use.shape, use.stride)
@@ -154,9 +159,7 @@ class _File:
         )
         return Facts((), tuple(self._notes), tuple(seen.values()))
 
-    def _concerned(
-        self, scope: dict[str, Value]
-    ) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
+    def _concerned(self, scope: dict[str, Value]) -> Iterator[_Concerned]:
         """Functions that make swizzles, or call one of the file that does."""
         found = [(self._text.segment(node), node, owner) for node, owner in self._functions()]
         makers = [
@@ -168,8 +171,9 @@ class _File:
         makers += self._far_names(scope)
         for text, node, owner in found:
             body = text.partition("(")[2]  # without the function's own name
-            if any(name in body for name in (MAKER, _COPIER, *makers)):
-                yield node, owner
+            is_maker = any(name in body for name in (MAKER, *makers))
+            if is_maker or _COPIER in body:
+                yield _Concerned(node, owner, is_maker)
 
     def _is_far(self, function: Function) -> bool:
         return self._siblings.text_of(function.node) is not self._text
@@ -194,22 +198,40 @@ class _File:
             elif isinstance(node, ast.ClassDef):
                 yield from ((m, node) for m in node.body if isinstance(m, ast.FunctionDef))
 
-    def _function(
-        self, node: ast.FunctionDef, owner: ast.ClassDef | None, scope: dict[str, Value]
-    ) -> None:
+    def _object(self, owner: ast.ClassDef, scope: dict[str, Value]) -> Instance:
+        """An object of a class behind its `__init__`, of which methods that make swizzles count."""
+        if owner not in self._objects:
+            methods = {
+                m.name: Function(m, (scope,), False)
+                for m in owner.body
+                if _is_method(m) and (m.name == "__init__" or MAKER in self._text.segment(m))
+            }
+            made = Instance(methods, frozenset(_assigned_once(owner)))
+            if "__init__" in methods:
+                init = _Follower(self._library, {})
+                self._guarded("__init__", partial(init.call, methods["__init__"], (made,), {}))
+            self._objects[owner] = made
+        return self._objects[owner]
+
+    def _function(self, found: _Concerned, scope: dict[str, Value]) -> None:
+        node, owner = found.node, found.owner
         library = self._library
         library.kernel = node.name
+        held = None
+        if owner is not None and not _is_static(node):
+            held = self._object(owner, scope)
+        function = Function(node, (scope,), False)
         widths = stated_widths(owner) if owner is not None else {}
         library.widths = {text: dtype for text, (dtype, _) in widths.items()}
         said = tuple(f"`{t}` is {d.name} (line {line})" for t, (d, line) in widths.items())
         first = _Follower(library, {})
         library.assumptions = said
-        self._guarded(node.name, partial(first.entered, node, owner, scope))
-        for text in list(first.open)[:_MOST_CONDITIONS]:
+        self._guarded(node.name, partial(first.entered, function, held))
+        for text in list(first.open)[: _MOST_CONDITIONS if found.is_maker else 0]:
             for holds in (True, False):
                 other = _Follower(library, {text: holds})
                 library.assumptions = (*said, f"`{text}` {'holds' if holds else 'does not hold'}")
-                self._guarded(node.name, partial(other.entered, node, owner, scope))
+                self._guarded(node.name, partial(other.entered, function, held))
 
     def _guarded(self, function: str, action: Callable[[], object]) -> None:
         """Over the budget, or nested too deeply, is said."""

@@ -6,7 +6,9 @@ Their files are read and followed like the kernel's own; a node of theirs knows 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from smemlint.facts import Span
@@ -17,6 +19,41 @@ from smemlint.source import Source
 
 MAKER = "make_swizzle("
 _MOST_FILES = 16
+_IMPORT = re.compile(
+    r"^\s*(?:from\s+(?P<module>(?!cutlass|torch|cuda|typing)[\w.]+)\s+import\s+(?P<names>[\w, ]*)"
+    r"|import\s+(?P<plain>(?!cutlass|torch|cuda|typing)[\w.]+))",
+    re.M,
+)
+
+
+def imports_maker(source: Source) -> bool:
+    """Whether a file imports from one of its tree that makes swizzles."""
+    for match in _IMPORT.finditer(source.text):
+        module = match["module"] or match["plain"]
+        names = [module] if match["plain"] else [module, *_names(module, match["names"])]
+        for name in names:
+            if any(_makes_swizzles(p) for p in files_of(source.path, f"{name}.x")):
+                return True
+    return False
+
+
+def _names(module: str, listed: str) -> list[str]:
+    """Modules that `from module import listed` may mean."""
+    dot = "" if module.endswith(".") else "."
+    return [f"{module}{dot}{name}" for name in re.findall(r"\w+", listed)]
+
+
+def _makes_swizzles(path: str) -> bool:
+    try:
+        return _holds_maker(path, Path(path).stat().st_mtime_ns)
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _holds_maker(path: str, changed: int) -> bool:
+    del changed  # a file that was edited is read again
+    return MAKER.encode() in Path(path).read_bytes()
 
 
 class Siblings:
