@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Launch, Value, is_known
 from smemlint.frontend.python.follow import Follower, OverBudget
-from smemlint.frontend.python.gluon_library import GluonLibrary, Written
+from smemlint.frontend.python.gluon_library import GluonLibrary
+from smemlint.frontend.python.gluon_values import Written
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.layout.distributed import RegisterLayout
 

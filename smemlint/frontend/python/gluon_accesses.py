@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.facts import Instance
-    from smemlint.frontend.python.gluon_library import Seen
+    from smemlint.frontend.python.gluon_values import Seen
 
 LOWERING = "lowered as triton 3.9 does"
 _MOST_PATTERNS = 64

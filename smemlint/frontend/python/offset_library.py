@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Method, Symbol, Unknown, Value
-from smemlint.frontend.python.gluon_library import DTYPES
+from smemlint.frontend.python.gluon_values import DTYPES
 
 MOST_ELEMENTS = 1 << 16
 _LARGEST = (1 << 31) - 1

@@ -20,7 +20,7 @@ from smemlint.frontend.python.abstract import (
     Value,
     is_known,
 )
-from smemlint.frontend.python.gluon_library import DTYPES
+from smemlint.frontend.python.gluon_values import DTYPES
 from smemlint.frontend.python.triton_tiles import (
     Descriptor,
     Hidden,

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from smemlint.facts import DotOperand
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Value
-from smemlint.frontend.python.gluon_library import integers
+from smemlint.frontend.python.gluon_arguments import integers
 
 
 @dataclass(frozen=True, slots=True)
