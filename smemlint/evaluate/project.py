@@ -519,6 +519,10 @@ def _holds_shared(path: str, text: str) -> bool:
 def _agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
     """The first of several guesses; an access on which they differ is only a sample."""
     first = facts[0]
+    outside = None if first.instance.origin else next(filter(_begins_outside, first.accesses), None)
+    if outside is not None and outside.array is not None:
+        reason = f"the block shape is not known: the guess reaches outside `{outside.array.name}`"
+        return _only_sampled(first, reason)
     if len(facts) == 1:
         return first
     others = [{(a.span, a.kind): a for a in f.accesses} for f in facts[1:]]
@@ -530,6 +534,31 @@ def _agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
             access = replace(access, certainty=Certainty.SAMPLED, reason=reason)
         accesses.append(access)
     return replace(first, accesses=tuple(accesses))
+
+
+def _begins_outside(access: Access) -> bool:
+    """Whether the first warp leaves the array: no block has that shape, or the lanes it has."""
+    array = access.array
+    if array is None or array.bytes is None or access.conditions:
+        return False
+    for pattern in access.patterns:
+        offsets = pattern.addresses[pattern.active] - array.base
+        if pattern.warp > 0 or not offsets.size:
+            continue
+        first = int(offsets.min()) if pattern.exact else 0
+        last = first + int(offsets.max() - offsets.min()) + pattern.width
+        if first < 0 or last > array.bytes:
+            return True
+    return False
+
+
+def _only_sampled(facts: KernelFacts, reason: str) -> KernelFacts:
+    """The facts of one guess, none of them to be relied on."""
+    accesses = tuple(
+        replace(a, certainty=Certainty.SAMPLED, reason=reason) if a.certainty.is_decided else a
+        for a in facts.accesses
+    )
+    return replace(facts, accesses=accesses)
 
 
 def _alike(a: Access, b: Access | None) -> bool:

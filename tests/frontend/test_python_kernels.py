@@ -167,3 +167,15 @@ def test_what_is_not_python_3_is_said_with_its_line(text, line, tmp_path):
     (note,) = facts.not_analysed
     assert note.reason.startswith("cannot be parsed as Python 3")
     assert note.span.line == line
+
+
+def test_a_guess_that_leaves_the_array_is_not_relied_on(tmp_path):
+    text = HEAD + (
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array((%s), float32)\n"
+        "    i, j = cuda.grid(2)\n    a[i, j] = s[i, j]\n"
+    )
+    (small,) = accesses(facts_of(text % "10, 20", tmp_path))
+    said = "the block shape is not known: the guess reaches outside `s`"
+    assert (small.certainty, small.reason) == (Certainty.SAMPLED, said)
+    (launched,) = accesses(facts_of(text % "10, 20" + "k[1, (10, 20)](a)\n", tmp_path))
+    assert (launched.certainty, launched.ways) == (Certainty.ASSUMED, 2.0)  # 20 i + j, ten i
