@@ -119,7 +119,7 @@ class CupyFollower(Follower):
             for item in node.items:
                 value = self.value(item.context_expr, scopes)
                 if item.optional_vars is not None:
-                    self._assign(item.optional_vars, value, scopes)
+                    self.assign(item.optional_vars, value, scopes)
         return super()._statement(node, scopes)
 
 
