@@ -165,6 +165,7 @@ class Access:
         patterns: the distinct warp patterns, costliest first (at most 64 are kept).
         note: for atomics, which form was modelled, e.g. `atom.add.u32`.
         layout: the swizzle that the addresses went through; None without one.
+        advice: what to write instead, evaluated by the front end; empty where nothing was found.
     """
 
     span: Span
@@ -185,6 +186,7 @@ class Access:
     line: int = 0
     conditions: tuple[str, ...] = ()
     layout: LayoutUse | None = None
+    advice: str = ""
 
     @property
     def ways(self) -> float:

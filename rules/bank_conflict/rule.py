@@ -50,6 +50,7 @@ class BankConflict(Rule):
             access.span,
             access=access,
             notes=tuple(filter(None, notes)),
+            help=access.advice,
             weight=ways,
         )
 

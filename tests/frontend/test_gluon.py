@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smemlint.config import Settings
-from smemlint.engine import analyze
+from smemlint.engine import analyze, check
 from smemlint.facts import Certainty, Facts
 from smemlint.source import Source
 
@@ -170,3 +170,58 @@ def kernel(n, i):
         figures.append([(a.ways, a.patterns[0].addresses.min() // 4096) for a in kernel.accesses])
         assert kernel.arrays[0].bytes == int(count) * 4096
     assert figures[0] == figures[1] == [(2.0, 0), (2.0, 2)]
+
+
+ADVICE = {
+    "column_of_plain_rows": (1056, 64),
+    "column_of_half_the_phases": (96, 64),
+    "half_rows_unswizzled": (1152, 256),
+    "short_rows_wrap": (192, 128),
+    "inside_the_word": (576, 128),
+    "narrow_nvmma": (384, 256),
+}
+
+
+@pytest.mark.parametrize("kernel", ADVICE)
+def test_the_advised_layout_frees_the_kernel_that_is_written_with_it(kernel):
+    text = KERNELS.read_text()
+    start = text.index(f"def {kernel}(")
+    end = text.index("@gluon.jit", start)
+    body = text[start:end]
+    before = check([Source("k.py", HEAD + "@gluon.jit\n" + body)], Settings())
+    (finding,) = [f for f in before.findings if f.code == "SML101"]
+    spent, wanted = ADVICE[kernel]
+    assert f"({wanted} wavefronts instead of {spent})" in finding.help
+    (layout,) = re.findall(r"write `(.*?)`: frees", finding.help)
+    old = re.search(r"gl\.(?:Swizzled|NVMMA)SharedLayout\([^)]*\)", body)
+    after = check(
+        [
+            Source(
+                "k.py",
+                HEAD + "@gluon.jit\n" + body.replace(old[0], f"gl.{layout}").replace(", ..", ""),
+            )
+        ],
+        Settings(),
+    )
+    assert after.findings == ()
+
+
+def test_layouts_that_others_need_get_no_advice():
+    text = (
+        HEAD
+        + """
+@gluon.jit
+def kernel(p, desc, bar):
+    column: gl.constexpr = gl.BlockedLayout([1, 1], [32, 1], [1, 4], [0, 1])
+    tile = gl.allocate_shared_memory(gl.float32, [32, 32], gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
+    USE
+    tile.load(column)
+"""
+    )
+    for use, has_advice in (
+        ("pass", True),
+        ("gl.async_copy.async_copy_global_to_shared(tile, p)", False),
+        ("tile.reinterpret(gl.int32, [32, 32], gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))", False),
+    ):
+        (finding,) = check([Source("k.py", text.replace("USE", use))], Settings()).findings
+        assert bool(finding.help) == has_advice, use

@@ -13,12 +13,13 @@ from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Launch, Value, is_known
 from smemlint.frontend.python.follow import Follower, OverBudget
 from smemlint.frontend.python.gluon_library import GluonLibrary
-from smemlint.frontend.python.gluon_values import Written
+from smemlint.frontend.python.gluon_values import Seen, Written
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.layout.distributed import RegisterLayout
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
+    from smemlint.facts import Access
     from smemlint.source import Source
 
 KERNEL_MARKS = ("gluon.jit", "ttgluon.jit", "triton.experimental.gluon.jit")
@@ -128,9 +129,18 @@ class _File:
             node.name, self._text.span(node), _template(run.arguments), None, run.origin
         )
         assumptions = (f"arguments of the {run.origin}",) if run.origin else ()
-        accesses = tuple(
-            access_of(seen, instance, assumptions, self._settings.arch) for seen in library.seen
-        )
+
+        def evaluate(seen: Seen) -> Access:
+            return access_of(seen, instance, assumptions, self._settings.arch)
+
+        accesses = tuple(map(evaluate, library.seen))
+        if any(a.ways > 1 for a in accesses):
+            from smemlint.frontend.python.gluon_advice import with_advice
+
+            elsewhere = library.elsewhere
+            accesses = with_advice(
+                library.seen, accesses, lambda array: array.span in elsewhere, evaluate
+            )
         return KernelFacts(instance, tuple(library.arrays), accesses, (), follower.steps)
 
     def _guarded(self, kernel: str, action: Callable[[], object]) -> None:

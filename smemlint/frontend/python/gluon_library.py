@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from smemlint.facts import LayoutUse, SharedArray, Span
 from smemlint.frontend.python.abstract import (
@@ -51,6 +52,7 @@ class GluonLibrary:
     Attributes:
         span_of: the place of a node.
         text_of: its text.
+        elsewhere: places of allocations that other functions take, or that are reinterpreted.
         reached: places of all allocations that were followed, by any kernel.
     """
 
@@ -62,6 +64,7 @@ class GluonLibrary:
     has_amd: bool = False
     kernel: str = ""
     reached: set[Span] = field(default_factory=set)
+    elsewhere: set[Span] = field(default_factory=set)
     _is_paused: bool = False
     _known_arrays: dict[object, SharedArray] = field(default_factory=dict)
 
@@ -97,6 +100,9 @@ class GluonLibrary:
         if ".amd." in callee.path:
             self.has_amd = True
             return AMD
+        self.elsewhere |= {
+            v.array.span for v in (*arguments, *named.values()) if isinstance(v, Descriptor)
+        }
         given = Given(arguments, named)
         name = callee.name
         if name == "get_default_for" or name == "with_identity_for":
@@ -139,7 +145,8 @@ class GluonLibrary:
             known = DType(f"{written.layout.element_bits}-bit", written.layout.element_bits)
         array = self._array(node, known, shape, written)
         view, reason = view_of(written, known, shape)
-        descriptor = Descriptor(array, known, shape, view, reason)
+        layout = written.layout if isinstance(written, Written) else None
+        descriptor = Descriptor(array, known, shape, view, reason, layout, shape, known)
         if isinstance(written, Written) and isinstance(written.layout, SharedLayout):
             self._use(written, known, shape, array)
         if isinstance(value, Tensor):
@@ -253,7 +260,7 @@ class GluonLibrary:
                 case "index":
                     position = given.get(0, "index")
                     # Whole buffers: an unknown position moves all lanes alike.
-                    view = owner.view.index(position if isinstance(position, int) else 0)
+                    given_to: tuple[Any, ...] = (position if isinstance(position, int) else 0,)
                 case "slice":
                     start, length = given.get(0, "start"), given.get(1, "length")
                     dim = given.get(2, "dim", 0)
@@ -261,20 +268,23 @@ class GluonLibrary:
                         return replace(
                             owner, shape=None, view=None, reason="a slice at an unknown place"
                         )
-                    view = owner.view.slice(start, length, dim)
+                    given_to = (start, length, dim)
                 case "permute":
-                    view = owner.view.permute(given.shape(0, "order") or ())
+                    given_to = (given.shape(0, "order") or (),)
                 case _:
-                    view = owner.view.reshape(given.shape(0, "shape") or ())
+                    given_to = (given.shape(0, "shape") or (),)
+            view = getattr(owner.view, name)(*given_to)
         except (IndexError, ValueError) as error:
             return replace(owner, shape=None, view=None, reason=str(error))
-        return replace(owner, shape=view.shape, view=view)
+        operations = (*owner.operations, (name, given_to))
+        return replace(owner, shape=view.shape, view=view, operations=operations)
 
     def _reinterpreted(self, owner: Descriptor, given: Given) -> Value:
         dtype = given.get(0, "dtype", owner.dtype)
         shape = given.shape(1, "shape") if given.has(1, "shape") else owner.shape
         written = given.get(2, "layout", None)
         known = dtype if isinstance(dtype, DType) else None
+        self.elsewhere.add(owner.array.span)
         if written is None:
             return replace(owner, dtype=known, shape=shape, view=None, reason="a reinterpretation")
         view, reason = view_of(written, known, shape)

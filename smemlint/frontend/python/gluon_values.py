@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from smemlint.facts import SharedArray, Span
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Unknown, Value
@@ -59,6 +59,8 @@ class Descriptor:
         dtype: its element type; None where not known.
         shape: None where not known.
         view: where its elements lie; None where not known, with the reason.
+        layout, whole, element: of the whole allocation; None where it is seen as something else.
+        operations: methods of views, with arguments, that made it of the whole.
     """
 
     array: SharedArray
@@ -66,6 +68,23 @@ class Descriptor:
     shape: tuple[int, ...] | None
     view: SharedView | None
     reason: str = ""
+    layout: SharedLayout | None = None
+    whole: tuple[int, ...] | None = None
+    element: DType | None = None
+    operations: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+
+    def under(self, layout: SharedLayout) -> Descriptor:
+        """The same part of an allocation with another layout.
+
+        Raises:
+            ValueError, IndexError: the layout does not fit.
+        """
+        if self.whole is None or self.element is None:
+            raise ValueError("the whole allocation is not known")
+        view = layout.view(self.whole, self.element.bits)
+        for name, arguments in self.operations:
+            view = getattr(view, name)(*arguments)
+        return replace(self, view=view, layout=layout)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,3 +105,7 @@ class Seen:
     layout: RegisterLayout | None
     reason: str = ""
     is_data_dependent: bool = False
+
+    def under(self, layout: SharedLayout) -> Seen:
+        """The same access with another layout; see `Descriptor.under`."""
+        return replace(self, descriptor=self.descriptor.under(layout))
