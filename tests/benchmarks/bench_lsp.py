@@ -5,7 +5,8 @@ edits change a number, every fourth adds a line. Prints median and 95th percenti
 from `didChange` to the diagnostics of that version, to the answer of a request for code actions,
 which has to find the fixes, and of the processor time that the server took for both. Between edits
 it waits a little, as people do, so that none of them is held back. A file is opened under a name in
-an empty folder, so that no other file is read.
+an empty folder, so that no other file is read. Before that it prints how long the server takes to
+answer `initialize`, and the memory that it has after ten edits and after a thousand.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -23,11 +25,17 @@ from typing import Any
 from bench_check import KERNELS, ROOT
 
 ROUNDS = 60
+STARTS = 5
+MANY = 1_000
 _PAUSE = 0.2
 _TICKS = 100  # of /proc, a second
 
 
 def main() -> None:
+    starts = [_start() for _ in range(STARTS)]
+    print(f"initialize is answered after {1e3 * median(starts):.0f} ms")
+    few, many = _memory()
+    print(f"resident after 10 edits {few} MB, after {MANY} {many} MB")
     print(f"{ROUNDS} edits of each; median and 95th percentile in ms")
     print(f"{'lines':>5}  {'diagnostics':>11}  {'with fixes':>11}  {'processor':>11}  file")
     for name in sys.argv[1:] or [""]:
@@ -36,6 +44,38 @@ def main() -> None:
             first, last, busy = measured(text, Path(folder, "edited.cu").as_uri())
         shown = "  ".join(f"{_both(spent):>11}" for spent in (first, last, busy))
         print(f"{text.count(chr(10)):5}  {shown}  {name or 'five fixtures'}")
+
+
+def _start() -> float:
+    """Seconds from the start of the process to the answer of `initialize`."""
+    start = time.perf_counter()
+    server = Server()
+    server.ask("initialize", {"capabilities": {}})
+    spent = time.perf_counter() - start
+    server.close()
+    return spent
+
+
+def _memory() -> tuple[int, int]:
+    """Megabytes after ten edits and after many, of which each is analysed."""
+    server, uri = Server(), "untitled:edited"
+    server.ask("initialize", {"capabilities": {}})
+    server.send("initialized", {})
+    text = _sample()
+    document = {"uri": uri, "languageId": "cuda-cpp", "version": 0, "text": text}
+    server.send("textDocument/didOpen", {"textDocument": document})
+    server.wait_for(0)
+    few = 0
+    for version, edited in enumerate(islice(cycle(_edited(text)), MANY), 1):
+        changes = [{"text": edited.replace("int edit", f"int edit_{version}")}]
+        change = {"textDocument": {"uri": uri, "version": version}, "contentChanges": changes}
+        server.send("textDocument/didChange", change)
+        server.wait_for(version)
+        if version == 10:
+            few = server.megabytes()
+    many = server.megabytes()
+    server.close()
+    return few, many
 
 
 def _both(seconds: list[float]) -> str:
@@ -81,6 +121,11 @@ class Server:
         """Seconds so far."""
         stat = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(stat[11]) + int(stat[12])) / _TICKS
+
+    def megabytes(self) -> int:
+        """Resident memory."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) >> 10
 
     def close(self) -> None:
         """Ends it."""
