@@ -320,6 +320,7 @@ def _share_data(share: Share) -> dict[str, Any]:
         "swizzles": [list(place) for place in share.journal.swizzles],
         "compiled": list(share.journal.compiled),
         "homes": [[*asked, answer] for asked, answer in share.journal.homes.items()],
+        "units": [[*asked, answer] for asked, answer in share.journal.units.items()],
     }
 
 
@@ -336,6 +337,7 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
         dict.fromkeys(data["swizzles"]),
         {(name, path): answer for name, path, answer in data["homes"]},
         dict.fromkeys(data["compiled"]),
+        {(path, root): answer for path, root, answer in data["units"]},
     )
     if not holds(journal, changed, project):
         return None

@@ -35,7 +35,9 @@ def holds(journal: Journal, changed: Collection[str], project: Project) -> bool:
         pattern = mention_of(words)
         if any(pattern.search(project.read(path) or "") for path in changed):
             return False
-    return all(project.home(*asked) == answer for asked, answer in journal.homes.items())
+    if any(project.home(*asked) != answer for asked, answer in journal.homes.items()):
+        return False
+    return all(project.is_evaluated_in(*asked) == is_so for asked, is_so in journal.units.items())
 
 
 def fixed_apart(

@@ -47,6 +47,8 @@ class Instances:
         self._found: tuple[list[Unit], list[Function], list[Function]] | None = None
         self._owners: dict[int, Unit] = {}
         self._launching: frozenset[str] = frozenset()
+        self._planes: dict[int, bool] = {}
+        self._runs: dict[tuple[int, frozenset[str]], list[Launch]] = {}
 
     def of(self, function: Function) -> list[list[Task]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
@@ -145,8 +147,14 @@ class Instances:
         return found
 
     def _run(self, units: Sequence[Unit], function: Function) -> list[Launch]:
-        unit = self._owners[id(function)]
-        return self._project.work.launches(unit, units, function, self._launching)
+        """The launches of a host function, once for all that it calls that launch."""
+        called = frozenset(w for w in function.words & self._launching if w != function.name)
+        launching = self._launching if called else frozenset[str]()
+        key = (id(function), launching)
+        if key not in self._runs:
+            unit = self._owners[id(function)]
+            self._runs[key] = self._project.work.launches(unit, units, function, launching)
+        return self._runs[key]
 
     def _is_of(self, launch: Launch, function: Function) -> bool:
         if launch.kernel != function.name:
@@ -176,11 +184,18 @@ class Instances:
     def _guessed(self, function: Function, scope: Scope, said: tuple[str, ...]) -> list[Task]:
         bound = self._launch_bound(function, scope)
         if bound is not None:
-            shape = (bound, 1, 1) if not _uses_plane(function) else (32, max(bound // 32, 1), 1)
+            shape = (
+                (bound, 1, 1) if not self._uses_plane(function) else (32, max(bound // 32, 1), 1)
+            )
             return [self._task(function, scope, shape, "__launch_bounds__", said)]
-        shapes = _PLANE_SHAPES if _uses_plane(function) else _FLAT_SHAPES
+        shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
         said = (*said, "no launch was found: the figure is the same for several block shapes")
         return [self._task(function, scope, s, "", said) for s in shapes]
+
+    def _uses_plane(self, function: Function) -> bool:
+        if id(function) not in self._planes:
+            self._planes[id(function)] = _uses_plane(function)
+        return self._planes[id(function)]
 
     def _launch_bound(self, function: Function, scope: Scope) -> int | None:
         if not function.launch_bounds:
@@ -283,19 +298,13 @@ def _ancestors(
 
 def _uses_plane(function: Function) -> bool:
     """Whether the kernel names `threadIdx.y` or `blockDim.y`."""
-    if not function.words & {"y", "z"}:
-        return False  # need not be parsed
-    found = False
-
-    class Finder(c_ast.NodeVisitor):  # type: ignore[misc]
-        def visit_StructRef(self, node: c_ast.StructRef) -> None:
-            nonlocal found
-            name = getattr(node.name, "name", "")
-            if name in ("threadIdx", "blockDim") and node.field.name in ("y", "z"):
-                found = True
-            self.generic_visit(node)
-
     tree = function.parse().tree
-    if tree is not None:
-        Finder().visit(tree)
-    return found
+    work: list[c_ast.Node] = [tree] if tree is not None else []
+    while work:
+        node = work.pop()
+        if isinstance(node, c_ast.StructRef):
+            of = getattr(node.name, "name", "")
+            if of in ("threadIdx", "blockDim") and node.field.name in ("y", "z"):
+                return True
+        work.extend(child for _, child in node.children())
+    return False

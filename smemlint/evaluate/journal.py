@@ -15,6 +15,7 @@ class Journal:
         swizzles: pragmas that declare one for an array that was accessed, as (file, line).
         compiled: files whose text a Python program compiles as it likes: macros, launches.
         homes: (include, includer) -> the folder of the include; None where there is none.
+        units: (file, root) -> whether the file's kernels are evaluated in the root's unit.
     """
 
     reads: dict[str, None] = field(default_factory=dict)
@@ -22,6 +23,7 @@ class Journal:
     swizzles: dict[tuple[str, int], None] = field(default_factory=dict)
     homes: dict[tuple[str, str], str | None] = field(default_factory=dict)
     compiled: dict[str, None] = field(default_factory=dict)
+    units: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def add(self, other: Journal) -> None:
         """Takes over the questions of another."""
@@ -30,3 +32,4 @@ class Journal:
         self.swizzles.update(other.swizzles)
         self.homes.update(other.homes)
         self.compiled.update(other.compiled)
+        self.units.update(other.units)

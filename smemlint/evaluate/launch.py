@@ -91,6 +91,7 @@ class Host(Interpreter):
         super().__init__(unit, Geometry.of((1, 1, 1)), Trace(1), max_steps=_MAX_STEPS)
         self.units = (unit, *(u for u in linked if u is not unit))
         self.default_path = default_path
+        self.has_default_path = False  # a known number met an unknown one
         self.launching = launching
         self._call_limit: int | None = None
         self.launches: list[Launch] = []
@@ -193,9 +194,12 @@ class Host(Interpreter):
 
     def joined(self, a: Value, b: Value, condition: Unknown, node: c_ast.Node) -> Value:
         """A known number wins over an unknown one."""
-        for known, other in ((a, b), (b, a)) if self.default_path else ():
+        for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, Int) or bool(other.terms)
             if isinstance(known, Int) and known.constant is not None and is_open:
+                self.has_default_path = True
+                if not self.default_path:
+                    break
                 span = self.unit.span(node)
                 name = span.path.rsplit("/", 1)[-1]
                 self.defaults.setdefault(f"the default path at {name}:{span.line}")
@@ -346,7 +350,7 @@ def launches_of(
     """
     strict = Host(unit, linked, launching=launching)
     strict.run(function)
-    if all(la.block is not None for la in strict.launches):
+    if all(la.block is not None for la in strict.launches) or not strict.has_default_path:
         return strict.launches
     known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
     default = Host(unit, linked, launching=launching, default_path=True)

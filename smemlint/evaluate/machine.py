@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Mask: TypeAlias = NDArray[np.bool_]
 
 WARP = 32
-PATIENCE = 20_000
+PATIENCE = 10_000
 """Statements in a row without a shared access at a known address, after which a kernel is left."""
 MAX_TRIPS = 1100
 """Iterations of a loop with known bounds that are run; longer ones are generalized."""

@@ -133,8 +133,8 @@ class Project:
         sources = tuple(self.sources.values())
         fresh = Project(sources, self.settings, self._crashed, self._part, self.work)
         fresh._texts, fresh._includes = self._texts, self._includes
-        if "_roots" in self.__dict__:
-            fresh.__dict__["_roots"] = self._roots
+        if "_chosen" in self.__dict__:
+            fresh.__dict__["_chosen"] = self._chosen
         return fresh
 
     # ---- files
@@ -271,25 +271,38 @@ class Project:
             self._includes[path] = tuple(f for f in dict.fromkeys(found) if f in self.sources)
         return self._includes[path]
 
-    def roots(self) -> list[str]:
-        """Roots of the units to evaluate: for every file with shared memory, its includers."""
+    @cached_property
+    def _chosen(self) -> dict[str, tuple[str, ...]]:
+        """For every file with shared memory the roots of the units to evaluate it in."""
         if self._part is not None:
             shared = [posixpath.normpath(self._part.path)]
         else:
             shared = [p for p in self.sources if _holds_shared(p, self.read(p) or "")]
-        if not shared:
-            return []
         includers: dict[str, list[str]] = {}
-        for path in self.sources:
+        for path in self.sources if shared else ():
             for target in self.includes(path):
                 includers.setdefault(target, []).append(path)
-        chosen: dict[str, None] = {}
+        chosen: dict[str, tuple[str, ...]] = {}
         for path in shared:
             tops = self._tops(path, includers)
             tops.sort(key=lambda p: (not _LAUNCHES.search(self.read(p) or ""), p))
-            for top in tops[:_MAX_ROOTS] or [path]:
-                chosen.setdefault(top)
-        return list(chosen)
+            chosen[path] = tuple(tops[:_MAX_ROOTS]) or (path,)
+        return chosen
+
+    @cached_property
+    def _roots(self) -> dict[str, None]:
+        return dict.fromkeys(root for roots in self._chosen.values() for root in roots)
+
+    def roots(self) -> list[str]:
+        """Roots of the units to evaluate."""
+        return list(self._roots)
+
+    def is_evaluated_in(self, path: str, root: str) -> bool:
+        """Whether the kernels of a file are evaluated in the unit with this root.
+
+        A file that holds no shared memory itself goes with every unit that includes it.
+        """
+        return root in self._chosen.get(path, (root,))
 
     def _tops(self, path: str, includers: Mapping[str, Sequence[str]]) -> list[str]:
         seen, tops, work = {path}, [], [path]
@@ -346,10 +359,6 @@ class Project:
         """What is evaluated one by one: roots of units, then files that write swizzles down."""
         written = [] if self._part is not None else self._writing()
         return list(dict.fromkeys((*self._roots, *written)))
-
-    @cached_property
-    def _roots(self) -> tuple[str, ...]:
-        return tuple(self.roots())
 
     def instances_of(self, kernel: Span) -> list[tuple[Unit, Task]]:
         """The instances of the kernel whose name stands there, in all units that hold it."""
@@ -461,8 +470,13 @@ class Project:
             self._crashed(NotAnalysed(span, name, what))
 
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
-        """Whether the kernel lies in a file of the run and may touch shared memory."""
-        if posixpath.normpath(function.span.path) not in self.sources:
+        """Whether the kernel is evaluated in this unit and may touch shared memory."""
+        path = posixpath.normpath(function.span.path)
+        if path not in self.sources:
+            return False
+        is_of_unit = self.is_evaluated_in(path, unit.path)
+        self.journal.units[path, unit.path] = is_of_unit
+        if not is_of_unit:
             return False
         if self._part is not None and function.name not in self._part.kernels:
             return False

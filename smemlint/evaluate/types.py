@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.unit import Declaration, Record, TemplateParameter
 
 CTYPES = (IntType, FloatType, VoidType, PointerType, ArrayType, RecordType, OpaqueType)
+_WRAPPERS = (c_ast.TypeDecl, c_ast.Typename, c_ast.Decl, c_ast.Typedef)
+_REFERENCES = frozenset(("&", "&&"))
 _MAX_DEPTH = 64
 
 
@@ -54,39 +56,34 @@ class Types(Machine):
         self._resolving: set[int] = set()
         self._keyed: list[Scope] = []
         self._aliases: dict[tuple[int, str], CType] = {}
+        self._plain: dict[str, CType | None] = {}
 
     # ---- types
 
     def resolve(self, node: c_ast.Node) -> CType:
         """The type that a declarator, type-id or specifier node names."""
-        match node:
-            case c_ast.Typename() | c_ast.Decl() | c_ast.Typedef():
-                return self.resolve(node.type)
-            case c_ast.TypeDecl():
-                return self.resolve(node.type)
-            case c_ast.PtrDecl():
-                reference = bool({"&", "&&"} & set(node.quals or ()))
-                target = self.resolve(node.type)
-                if reference and isinstance(target, PointerType) and target.is_reference:
-                    return target
-                return PointerType(target, reference)
-            case c_ast.ArrayDecl():
-                count = None
-                if node.dim is not None:
-                    value = self.evaluate(node.dim)
-                    count = value.constant if isinstance(value, Int) else None
-                return ArrayType(self.resolve(node.type), count)
-            case c_ast.IdentifierType():
-                return self.named_type(tuple(node.names))
-            case c_ast.Struct() | c_ast.Union():
-                if node.decls:
-                    return self.local_record(node)
-                return self.named_type((node.name or "",))
-            case c_ast.Enum():
-                self.bind_enumerators(node)
-                return I32
-            case _:
-                return OpaqueType(type(node).__name__)
+        while isinstance(node, _WRAPPERS):
+            node = node.type
+        if isinstance(node, c_ast.IdentifierType):
+            return self.named_type(tuple(node.names))
+        if isinstance(node, c_ast.PtrDecl):
+            reference = bool(node.quals) and not _REFERENCES.isdisjoint(node.quals)
+            target = self.resolve(node.type)
+            if reference and isinstance(target, PointerType) and target.is_reference:
+                return target
+            return PointerType(target, reference)
+        if isinstance(node, c_ast.ArrayDecl):
+            count = None
+            if node.dim is not None:
+                value = self.evaluate(node.dim)
+                count = value.constant if isinstance(value, Int) else None
+            return ArrayType(self.resolve(node.type), count)
+        if isinstance(node, c_ast.Struct | c_ast.Union):
+            return self.local_record(node) if node.decls else self.named_type((node.name or "",))
+        if isinstance(node, c_ast.Enum):
+            self.bind_enumerators(node)
+            return I32
+        return OpaqueType(type(node).__name__)
 
     def named_type(self, words: tuple[str, ...]) -> CType:
         """The type of words like `unsigned int`, `T`, `float4` or `Traits<3>::Element`."""
@@ -105,6 +102,13 @@ class Types(Machine):
         bound = self.lookup(spelling) if self.frames else None
         if isinstance(bound, CTYPES):
             return bound
+        if not spelling.isidentifier() or self._resolving or self._depth:
+            return self._worked_out(spelling)
+        if spelling not in self._plain:  # a name alone means the same everywhere in the unit
+            self._plain[spelling] = self._worked_out(spelling)
+        return self._plain[spelling]
+
+    def _worked_out(self, spelling: str) -> CType | None:
         if spelling.startswith("decltype"):
             return self._decltype(spelling)
         prefix, last = _split_qualified(spelling)

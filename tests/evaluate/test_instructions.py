@@ -280,7 +280,7 @@ class TestCertainty:
         nest = "int x = 0; for (int a = 0; a < 1000; a++) for (int b = 0; b < 1000; b++)"
         body = f"s[t] = 1;\n{nest} {{ x = (x ^ a * b) & 1023; s[g[x]] = a; }}"
         (k,) = facts_of(kernel(body)).kernels
-        said = "20000 statements in a row touched no shared memory at a known address"
+        said = "10000 statements in a row touched no shared memory at a known address"
         assert [n.reason for n in k.not_analysed] == [f"evaluation stopped: {said}"]
         assert [(str(a.kind), str(a.certainty), a.wavefronts) for a in k.accesses] == [
             ("store", "unknown", None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
@@ -269,6 +269,8 @@ class CudaUnit:
         self.declarations: Mapping[str, Sequence[CudaDeclaration]] = declarations
         self._expressions: dict[str, c_ast.Node | None] = {}
         self._types: dict[str, c_ast.Typename | None] = {}
+        self._are_types: dict[str, bool] = {}
+        self._texts: dict[Span, str] = {}
 
     @cached_property
     def table(self) -> SpanTable:
@@ -315,6 +317,11 @@ class CudaUnit:
 
     def text(self, span: Span) -> str:
         """Source text of a range."""
+        if span not in self._texts:
+            self._texts[span] = self._text(span)
+        return self._texts[span]
+
+    def _text(self, span: Span) -> str:
         for file in self._source.files.values():
             if file.path == span.path:
                 start = file.lines.offset(span.line, span.column)
@@ -350,14 +357,17 @@ class CudaUnit:
             self._types[text] = parse_type_tokens(self._tokens(text), self.names, self.table)
         return self._types[text]
 
-    def template_arguments(self, spelling: str) -> tuple[str, tuple[str, ...]]:
+    @cached_property
+    def template_arguments(self) -> Callable[[str], tuple[str, tuple[str, ...]]]:
         """Splits `a::f<int, 3>` into `("a::f", ("int", "3"))`."""
         from smemlint.frontend.cuda.parse import template_arguments
 
-        return template_arguments(spelling)
+        return template_arguments
 
     def is_type(self, text: str) -> bool:
         """Whether a template argument's spelling reads as a type rather than a value."""
         from smemlint.frontend.cuda.parse import reads_as_type
 
-        return reads_as_type(self._tokens(text), self.names)
+        if text not in self._are_types:
+            self._are_types[text] = reads_as_type(self._tokens(text), self.names)
+        return self._are_types[text]
