@@ -656,6 +656,8 @@ class Expressions(Types):
 
     def binary(self, op: str, a: Value, b: Value, node: c_ast.Node) -> Value:
         """`a op b` for the built-in operators."""
+        if a.__class__ is Int and b.__class__ is Int:
+            return self._integers(op, a, b, node)
         if isinstance(a, Pointer) or isinstance(b, Pointer):
             return self._pointer_operation(op, a, b)
         if isinstance(a, Unknown) or isinstance(b, Unknown):
@@ -667,8 +669,11 @@ class Expressions(Types):
             return a if isinstance(a, FloatValue) else b
         if self.loops:
             self.spend_on(node)
-        if not (isinstance(a, Int) and isinstance(b, Int)):
-            return self.operator_call(op, a, b, node)
+        return self.operator_call(op, a, b, node)
+
+    def _integers(self, op: str, a: Int, b: Int, node: c_ast.Node) -> Value:
+        if self.loops:
+            self.spend_on(node)
         try:
             result = self._integer_operation(op, a, b)
         except OverflowError:

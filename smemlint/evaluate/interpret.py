@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from pycparser import c_ast
+from typing import TYPE_CHECKING
 
 from smemlint.evaluate.loops import Loops
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.evaluate.machine import Mask
 
 
 class Interpreter(Loops):
     """Runs statements."""
 
+    _asked: Mask | None = None
+    _answer = False
+
     def execute(self, node: c_ast.Node | None) -> None:
         """Runs a statement for the active threads."""
-        if node is None or not self.mask.any():
+        if node is None or not self._is_any_active():
             return
         if self.trace.is_muted and self.is_idle(node):
             return
@@ -23,6 +31,11 @@ class Interpreter(Loops):
         else:
             self.discarded = node
             self.evaluate(node)
+
+    def _is_any_active(self) -> bool:
+        if self.mask is not self._asked:  # masks are never changed in place
+            self._asked, self._answer = self.mask, bool(self.mask.any())
+        return self._answer
 
 
 __all__ = ["Interpreter"]
