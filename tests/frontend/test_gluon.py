@@ -225,3 +225,30 @@ def kernel(p, desc, bar):
     ):
         (finding,) = check([Source("k.py", text.replace("USE", use))], Settings()).findings
         assert bool(finding.help) == has_advice, use
+
+
+def test_element_types_come_from_tensors_of_the_host():
+    text = (
+        HEAD
+        + """
+import torch
+
+@gluon.jit
+def kernel(x_ptr):
+    column: gl.constexpr = gl.BlockedLayout([1, 1], [32, 1], [1, 4], [0, 1])
+    plain: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
+    gl.allocate_shared_memory(x_ptr.dtype.element_ty, [32, 32], plain).load(column)
+
+def run():
+    x = torch.randn(32, 32, dtype=torch.float32, device="cuda")
+    kernel[(1,)](MAKE, num_warps=4)
+"""
+    )
+    for make, width, ways in (
+        ("x", 4, 32), ("x.to(torch.float16)", 2, 16), ("torch.zeros_like(x)", 4, 32),
+        ("torch.empty_like(x, dtype=torch.float64)", 8, 16), ("x.contiguous().cuda()", 4, 32),
+    ):  # fmt: skip
+        (kernel,) = facts_of(text.replace("MAKE", make)).kernels
+        assert [(a.width_bytes, a.ways) for a in kernel.accesses] == [(width, ways)], make
+    (kernel,) = facts_of(text.replace("MAKE", "x.view(torch.int8)")).kernels
+    assert [a.reason for a in kernel.accesses] == ["its element type is not known"]

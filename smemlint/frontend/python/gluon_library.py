@@ -25,10 +25,12 @@ from smemlint.frontend.python.abstract import (
 from smemlint.frontend.python.gluon_arguments import Given, integers, reason_of
 from smemlint.frontend.python.gluon_layouts import REGISTER_LAYOUTS, SHARED_LAYOUTS, view_of
 from smemlint.frontend.python.gluon_tensors import (
+    MAKES_LIKE,
     MAKES_TENSORS,
     attribute_of,
     called,
     host_tensor,
+    of_host,
     of_tensor,
     unified,
 )
@@ -121,6 +123,9 @@ class GluonLibrary:
             tensor = given.get(0, "tensor")
             dtype = tensor.dtype if isinstance(tensor, HostTensor) else UNKNOWN
             return HostDescriptor(given.get(1, "block_shape"), given.get(2, "layout"), dtype)
+        first = given.get(0, "input")
+        if callee.path in MAKES_LIKE and isinstance(first, HostTensor):
+            return of_host(first, callee.name, given)
         if callee.path in MAKES_TENSORS:
             return host_tensor(given)
         return called(name, given)
@@ -220,6 +225,8 @@ class GluonLibrary:
         owner = method.owner
         if isinstance(owner, Descriptor):
             return self._of_descriptor(owner, method.name, given, node)
+        if isinstance(owner, HostTensor):
+            return of_host(owner, method.name, given)
         if isinstance(owner, Tensor):
             return of_tensor(owner, method.name, given)
         return UNKNOWN
@@ -331,7 +338,7 @@ class GluonLibrary:
         if isinstance(owner, HostTensor):
             if name == "shape" and owner.shape is not None:
                 return list(owner.shape)
-            return owner.dtype if name == "dtype" else UNKNOWN
+            return owner.dtype if name == "dtype" else Method(owner, name)
         if isinstance(owner, HostDescriptor):
             if name in ("block_shape", "layout", "dtype"):
                 return getattr(owner, name)

@@ -12,6 +12,7 @@ from smemlint.frontend.python.gluon_values import AUTOMATIC, HostTensor
 from smemlint.layout.distributed import RegisterLayout, Slice
 
 MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
+MAKES_LIKE = frozenset(f"{maker}_like" for maker in MAKES_TENSORS)
 _TRANSPARENT = frozenset(("constexpr", "to_tensor", "multiple_of", "max_contiguous", "assume"))
 _ELEMENTWISE = frozenset(
     [
@@ -55,6 +56,18 @@ def host_tensor(given: Given) -> Value:
     if len(extents) == 1 and isinstance(extents[0], tuple | list):
         extents = list(extents[0])
     return HostTensor(integers(extents), dtype)
+
+
+def of_host(owner: HostTensor, name: str, given: Given) -> Value:
+    """What a method of a host's tensor gives, or `torch.empty_like` and the like of it."""
+    dtype = given.named.get("dtype", given.get(0, "dtype", owner.dtype))
+    if name in ("contiguous", "cuda", "clone"):
+        return owner
+    if name.endswith("_like"):
+        dtype = given.named.get("dtype", owner.dtype)
+    elif name != "to":
+        return UNKNOWN
+    return replace(owner, dtype=dtype) if isinstance(dtype, DType) else UNKNOWN
 
 
 def unified(values: Sequence[Value]) -> Value:

@@ -42,6 +42,7 @@ _TORCH_8_BIT = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "int8": "int8", "uint8": "uint8",
 }  # fmt: skip
 _MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
+_MAKES_LIKE = frozenset(f"{maker}_like" for maker in _MAKES_TENSORS)
 _KEEPS = frozenset(("multiple_of", "max_contiguous", "advance", "assume", "constexpr"))
 
 
@@ -75,9 +76,11 @@ class TritonLibrary:
             return self._method(callee, arguments)
         if not isinstance(callee, Symbol):
             return UNKNOWN
+        first = arguments[0] if arguments else UNKNOWN
+        if callee.path in _MAKES_LIKE and isinstance(first, HostTensor) and "dtype" not in named:
+            return first  # its strides, too: what we follow is dense
         if callee.path in _MAKES_TENSORS:
             return host_tensor(arguments, named)
-        first = arguments[0] if arguments else UNKNOWN
         if callee.name == "multiple_of" and isinstance(first, Hidden):
             return replace(first, is_alignment_hidden=False)
         match callee.name:
