@@ -34,6 +34,12 @@ void go(int *p) { e<<<1, 1024>>>(p, 3); }
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     folder = tmp_path_factory.mktemp("many")
+    plant(folder)
+    return folder
+
+
+def plant(folder: Path) -> None:
+    """Writes the tree: files with and without kernels, and five that are hostile."""
     for i in range(FILES - 5):
         part = folder / f"d{i % 20}"
         part.mkdir(exist_ok=True)
@@ -49,7 +55,6 @@ def tree(tmp_path_factory):
     unreadable = folder / "unreadable.cu"
     unreadable.symlink_to(folder / "nowhere.cu") if os.geteuid() == 0 else unreadable.write_text("")
     unreadable.chmod(0) if os.geteuid() else None
-    return folder
 
 
 def check(tree, *arguments):

@@ -1,0 +1,81 @@
+"""Work over processes: one that dies, hangs or takes all memory costs its own task only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from smemlint.attempt import Lost
+from smemlint.pool import spread
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+TASKS = [*range(12), "killed", "exits", "raises", "hangs", *range(12, 24)]
+
+
+def work(task):
+    if task == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task == "exits":
+        os._exit(3)
+    if task == "raises":
+        raise RuntimeError("on purpose")
+    while task == "hangs":
+        pass
+    return task * task
+
+
+def test_one_process_that_dies_or_hangs_costs_its_own_task():
+    began = time.monotonic()
+    answers = {TASKS[index]: answer for index, answer in spread(TASKS, work, jobs=2, seconds=0.5)}
+    assert len(answers) == len(TASKS)
+    assert {n: answers[n] for n in range(24)} == {n: n * n for n in range(24)}
+    assert answers["killed"] == Lost("internal error: the process ended with signal 9", True)
+    assert answers["exits"] == Lost("internal error: the process ended with exit code 3", True)
+    assert answers["raises"] == Lost("internal error: RuntimeError: on purpose", True)
+    assert answers["hangs"] == Lost("evaluation stopped after 0.5 s", False)
+    assert time.monotonic() - began < 30
+
+
+def test_a_process_may_not_take_all_memory(monkeypatch):
+    monkeypatch.setattr("smemlint.pool.MAX_BYTES", 1 << 28)
+
+    def greedy(task):
+        return len(bytes(task))
+
+    found = dict(spread([1 << 10, 1 << 30, 1 << 11], greedy, jobs=1, seconds=20))
+    assert found == {0: 1 << 10, 1: Lost("evaluation stopped: out of memory", False), 2: 1 << 11}
+
+
+def test_a_unit_whose_process_is_killed_is_said_and_the_rest_goes_on(tmp_path, monkeypatch):
+    from smemlint import shares
+    from smemlint.config import Configuration
+    from smemlint.files import find_sources
+    from smemlint.runner import check_run
+
+    text = (
+        "__global__ void k{0}(float *out) {{\n  __shared__ float s[32][32];\n"
+        "  out[threadIdx.x] = s[threadIdx.x][0];\n}}\n"
+        "void run{0}(float *out) {{ k{0}<<<1, 32>>>(out); }}\n"
+    )
+    for i in range(6):
+        (tmp_path / f"f{i}.cu").write_text(text.format(i))
+    original = shares.Evaluator.__call__
+
+    def dying(self, root):
+        if root == "f3.cu":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(self, root)
+
+    monkeypatch.setattr(shares.Evaluator, "__call__", dying)
+    monkeypatch.chdir(tmp_path)
+    configuration = Configuration({"no-cache": True}, isolated=True)
+    result = check_run(find_sources(["."]), configuration, configuration.for_file("x"))
+    conflicts = [f.span.path for f in result.findings if f.code == "SML101"]
+    assert conflicts == ["f0.cu", "f1.cu", "f2.cu", "f4.cu", "f5.cu"]
+    notes = [(f.span.path, f.message) for f in result.findings if f.code == "SML901"]
+    said = "not analysed: internal error: the process ended with signal 9"
+    assert notes == [("f3.cu", said)] and result.crashed
