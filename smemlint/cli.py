@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 from smemlint import __version__
 from smemlint.commands import FAILED, analyze, check, config, lsp, rule, swizzle
-from smemlint.errors import SmemlintError
+from smemlint.errors import SmemlintError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
 COMMANDS = (check, analyze, rule, config, swizzle, lsp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit code and never shows a traceback."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    given = _with_implied(sys.argv[1:] if argv is None else argv)
+    arguments, unknown = parser.parse_known_args(given)
+    if unknown:
+        return _refused(parser, arguments.command, unknown[0])
     try:
         return int(arguments.run(arguments))
     except SmemlintError as error:
@@ -33,6 +38,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"{type(error).__name__}: {error}"
         print(f"smemlint: internal error: {what}", file=sys.stderr)
         print("  hint: run again with --debug and report what it prints", file=sys.stderr)
+    return FAILED
+
+
+def _with_implied(argv: Sequence[str]) -> list[str]:
+    """The arguments with the values that flags given bare imply: what follows one is a path."""
+    return [_IMPLIED.get(argument, argument) for argument in argv]
+
+
+def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> int:
+    """Says that an argument is unknown, and which option is meant."""
+    name = argument.partition("=")[0]
+    commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    known = [flag for flag in commands.choices[command]._option_string_actions if flag[:2] == "--"]
+    print(f"smemlint {command}: error: unknown argument `{name}`", file=sys.stderr)
+    print(f"  hint: {suggestion(name, known, 'options')}", file=sys.stderr)
     return FAILED
 
 

@@ -162,3 +162,18 @@ def test_a_finding_in_several_instances_is_one(smemlint, tmp_path):
     _, out, _ = smemlint("check", "k.cu")
     assert out.count("SML101 bank-conflict") == 1
     assert "32-way" in out and "the worst of 2 findings here" in out
+
+
+def test_a_flag_that_may_be_bare_takes_no_path_for_its_value(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text("int main() {}\n")
+    code, _, err = smemlint("check", "--add-ignore", "k.cu")
+    assert (code, err) == (0, "added 0 ignore pragmas\n")
+    assert smemlint("check", "--add-ignore", "none.cu")[0] == 2
+    assert "invalid choice: 'kernels'" in smemlint("check", "--verify-gpu=kernels", "k.cu")[2]
+    code, _, err = smemlint("check", "--verify-gpu", "none.cu")
+    assert code == 2 and "none.cu: no such file or directory" in err
+
+
+def test_an_unknown_option_is_told_the_nearest(smemlint):
+    said = "smemlint check: error: unknown argument `--selct`\n  hint: did you mean `--select`?\n"
+    assert smemlint("check", "--selct", "SML1") == (2, "", said)

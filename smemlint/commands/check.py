@@ -27,7 +27,7 @@ def add_parser(commands: Any) -> None:
     command.add_argument("--write-baseline", action="store_true",
                          help="write the findings to the baseline file and stop")  # fmt: skip
     command.add_argument("--add-ignore", nargs="?", const="", metavar="REASON",
-                         help="write an ignore pragma before every finding and stop")  # fmt: skip
+                         help="write ignore pragmas, with =REASON, and stop")  # fmt: skip
     command.set_defaults(run=run)
 
 
