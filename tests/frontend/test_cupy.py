@@ -283,3 +283,15 @@ def test_pieces_of_kernels_count_where_they_use_shared_memory(kind: str) -> None
     assert _notes(head + call % "'#define N\\n' + PREAMBLE") == [(3, 1, said)]
     assert _notes(head + call % "''") == []
     assert _notes(head + call % "unknown") == []
+
+
+def test_texts_that_others_import_are_judged_in_their_own_file_too(smemlint, tmp_path) -> None:
+    (tmp_path / "texts.py").write_text(
+        f"import cupy as cp\nKERNEL = r'''{STEP_2}'''\nk = cp.RawKernel(KERNEL, 'k')\n"
+    )
+    (tmp_path / "main.py").write_text("import cupy as cp\nfrom texts import KERNEL\n"
+        "k = cp.RawKernel(KERNEL.replace('threadIdx.x * 2', 'threadIdx.x'), 'k')\n"
+        "k((1,), (32,), (0,))\n")  # fmt: skip
+    _, out, err = smemlint("check", ".", "--output-format", "concise")
+    assert out == "texts.py:4:5: SML101 warning: 2-way bank conflict writing `s` [assumed]\n"
+    assert "1 shared accesses decided" in err  # one place, by two programs

@@ -18,6 +18,7 @@ from smemlint.frontend.python.cupy_library import RawText
 from smemlint.frontend.python.embedded import Embedded
 from smemlint.frontend.python.follow import OverBudget
 from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
@@ -63,7 +64,9 @@ class _File:
         """Other files that were read, and whether they are the texts of kernels."""
         texts = [r.text for r in self._files.raws.values() if r.text is not None]
         made_of = {path for text in texts for path in text.paths}
-        return {path: path in made_of for path in self._files.read_along}
+        return {
+            path: path in made_of and not is_python_path(path) for path in self._files.read_along
+        }
 
     def texts(self) -> list[Embedded]:
         """Those that are known and use shared memory."""

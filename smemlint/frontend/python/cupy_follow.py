@@ -155,7 +155,12 @@ class Files:
         function = module.scope.get(name.name) if module is not None else None
         if module is None or not isinstance(function, Function):
             return UNKNOWN
-        return module.follower.call(function, arguments, named)
+        follower = module.follower
+        follower.steps = 0 if not follower.is_busy else follower.steps
+        try:
+            return follower.call(function, arguments, named)
+        except OverBudget:
+            return UNKNOWN
 
     def constant(self, home: PythonText, name: Symbol) -> Value:
         """What a file beside assigns to an imported name; the name itself for everything else."""

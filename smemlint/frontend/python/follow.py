@@ -33,6 +33,11 @@ class Follower(ValueFollower):
         self._stack: list[ast.FunctionDef] = []
         self._returns: list[list[Value]] = []
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether it is inside a function."""
+        return bool(self._stack)
+
     # ---- functions
 
     def call(
