@@ -91,8 +91,9 @@ class Intrinsics(CuteCalls):
                 return self.construct(kind, _exprs(node), node)
         if handler is None:
             return self.cute_call(last, arguments, node)
-        if self.unit.functions_named(last) and last not in _RESERVED:
-            return None
+        is_overloaded = bool(self.unit.functions_named(last)) and last not in _RESERVED
+        if is_overloaded and self.frame.name.split(":", 1)[0] != last:
+            return None  # an overload for vectors calls the built-in one for scalars
         result = handler(self, arguments, node)
         if isinstance(result, OpenCondition):  # an argument's: it is no truth value any more
             return Unknown(result.reason, result.is_data)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.evaluate.ctypes import ArrayType
 from smemlint.evaluate.forms import form_of, power_of_two
+from smemlint.evaluate.forward import forwarded
 from smemlint.evaluate.trace import Event
 from smemlint.evaluate.values import Int
 from smemlint.facts import AccessKind
@@ -43,7 +44,10 @@ def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
     """
     out: list[Event] = []
     window: list[Event] = []
-    for item in trace.items:
+    for item in forwarded(trace.items):
+        if isinstance(item, Event) and not item.issued:
+            out.append(item)
+            continue
         if window and not (isinstance(item, Event) and _shares_window(window[-1], item)):
             out += _fused_window(window, bases)
             window = []

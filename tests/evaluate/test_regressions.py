@@ -96,3 +96,40 @@ void f(float *a) { k<<<1, 256>>>(a, a); }
 """
     found = sorted((a.kind, a.wavefronts, a.ideal) for a in accesses_of(text))
     assert [(kind, w.mean, i.mean) for kind, w, i in found] == [("atomic", 2, 2), ("load", 1, 1)]
+
+
+def test_an_accumulation_in_a_loop_loads_its_element_once() -> None:
+    text = """
+__global__ void k(float *a) {
+  __shared__ float s[16][17];
+  int t = threadIdx.x;
+  for (int i = 0; i < 16; i++) s[i][t] = a[i * 16 + t];
+  __syncthreads();
+  for (int i = 1; i < 16; i++) {
+    for (int j = 0; j < i; j++)
+      s[t][i] -= s[t][j] * s[j][i];
+    s[t][i] /= s[i][i];
+  }
+  __syncthreads();
+  a[t] = s[t][t];
+}
+void f(float *a) { k<<<1, 16>>>(a); }
+"""
+    counts = [(a.kind, a.span.column, a.instructions) for a in accesses_of(text) if a.line == 9]
+    assert counts == [("load", 7, 15), ("store", 7, 120), ("load", 18, 120), ("load", 28, 120)]
+
+
+def test_a_scalar_call_in_an_overload_for_vectors_is_the_built_in_one() -> None:
+    text = """
+inline __device__ float4 sqrtf(float4 v) {
+  return make_float4(sqrtf(v.x), sqrtf(v.y), sqrtf(v.z), sqrtf(v.w));
+}
+__global__ void k(float4 *a) {
+  __shared__ float4 s[64];
+  s[threadIdx.x] = sqrtf(a[threadIdx.x]);
+}
+void f(float4 *a) { k<<<1, 64>>>(a); }
+"""
+    facts = facts_of(text)
+    assert [str(n) for k in facts.kernels for n in k.not_analysed] == []
+    assert ways_of(text) == [(7, "store", 1.0)]
