@@ -71,7 +71,8 @@ def offsets_in(text: str) -> DeclaredOffsets:
 def _read(text: str, declared: DeclaredSwizzle | None) -> DeclaredOffsets:
     call = _call(text)
     named = {k.arg: k.value for k in call.keywords if k.arg is not None}
-    if len(call.args) != 1 or len(named) < len(call.keywords):
+    is_one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+    if not is_one or len(named) < len(call.keywords):
         raise ValueError(f"`shared` takes one expression of offsets: {_HOW}")
     element, element_bytes = _element(named.pop("dtype", None))
     block = _integers("block", named.pop("block", None))

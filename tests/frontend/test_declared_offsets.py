@@ -171,6 +171,8 @@ def test_a_comment_on_a_line_of_its_own_speaks_of_the_next_statement():
         ("shared(offs, dtype=fp16", "not closed"),
         ("shared(offs offs, dtype=fp16)", "is no expression"),
         ("shared(a, b, dtype=fp16)", "one expression"),
+        ("shared(*a, dtype=fp16)", "one expression"),
+        ("shared(a, dtype=fp16, **b)", "one expression"),
         ("shared(offs, dtype=fp16, vec=3)", "a power of two of at most 16 bytes"),
         ("shared(offs, dtype=fp16, vec=16)", "a power of two of at most 16 bytes"),
         ("shared(offs, dtype=fp16, block=(0, 3))", "`block` is a shape"),
