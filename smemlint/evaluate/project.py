@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.assumption import read_assumption
+from smemlint.evaluate.effort import Effort
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.kernel import evaluate_kernel
@@ -39,14 +40,9 @@ if TYPE_CHECKING:
 _SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
 _LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
-_MAX_INSTANCES = 24
-_MAX_STEPS = 30_000
-"""Statements after which no further instance of a kernel is evaluated."""
 _MOST_FOLDERS_UP = 3
 _MOST_ELSEWHERE = 4
 """Files of other folders that are looked into for a launch."""
-_HOPELESS = 4
-"""Instances of a kernel, none of whose accesses was decided, after which the others are left."""
 _MAX_RECURSION = 6000
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
@@ -419,23 +415,22 @@ class Project:
             groups: list[list[Task]] = []
             with self._guarded(unit.path, function):
                 groups = instances.of(function)
-            steps, is_hopeless = 0, True
-            for done, tasks in enumerate(groups):
-                is_spent = done >= _MAX_INSTANCES or steps > _MAX_STEPS
-                if is_spent or (is_hopeless and done >= _HOPELESS):
-                    said = f"{len(groups) - done} further instances are not evaluated"
-                    notes.append(NotAnalysed(function.span, function.name, said))
-                    break
-                key = (function.span, tasks[0].instance.template, tasks[0].instance.block)
+            effort = Effort()
+            for tasks in groups:
+                instance = tasks[0].instance
+                if effort.leaves(instance.block):
+                    continue
+                key = (function.span, instance.template, instance.block)
                 if key in self._seen:
                     continue
                 self._seen.add(key)
                 with self._guarded(unit.path, function):
                     facts = self._evaluated(unit, tasks)
                     kernels.append(_agreed(facts, tasks))
-                    steps += sum(f.steps for f in facts)
-                    decided = (a.certainty.is_decided for a in kernels[-1].accesses)
-                    is_hopeless &= not any(decided) and bool(kernels[-1].accesses)
+                    effort.add(kernels[-1], sum(f.steps for f in facts))
+            if effort.left:
+                said = f"{effort.left} further instances are not evaluated"
+                notes.append(NotAnalysed(function.span, function.name, said))
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
         """The facts of an instance, or of each guess at it as long as one decides anything."""

@@ -235,3 +235,30 @@ def test_more_instances_than_are_evaluated_are_counted():
     facts = facts_of(K + f"void run(float *g) {{ {calls} }}")
     assert len(facts.kernels) == 24
     assert [n.reason for n in facts.not_analysed] == ["3 further instances are not evaluated"]
+
+
+def instances_of_a_heavy_kernel(stride):
+    """Facts of five instances of one block shape, some 6,000 statements each."""
+    text = f"""
+template <int N> __global__ void k(int *g) {{
+  __shared__ int s[4096];
+  int t = threadIdx.x;
+  for (int i = 0; i < 1000; i++) {{
+    int a = i * i * 7; int b = a ^ (i >> 2); int c = b & 31;
+    s[{stride} * t + c] = a;
+  }}
+}}
+void run(int *g) {{ {" ".join(f"k<{n}><<<1, 32>>>(g);" for n in (1, 2, 4, 8, 16))} }}"""
+    return facts_of(text)
+
+
+def test_heavy_instances_that_agree_are_not_all_evaluated_and_that_is_said():
+    facts = instances_of_a_heavy_kernel("1")
+    assert len(facts.kernels) == 2 and sum(k.steps for k in facts.kernels) > 10_000
+    assert "3 further instances are not evaluated" in [n.reason for n in facts.not_analysed]
+
+
+def test_heavy_instances_that_differ_are_evaluated():
+    facts = instances_of_a_heavy_kernel("N")
+    ways = [k.accesses[0].wavefronts.mean for k in facts.kernels]
+    assert ways == [1, 2, 4, 8, 16]
