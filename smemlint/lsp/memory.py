@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from smemlint.evaluate.ctypes import FloatType, IntType, PointerType, VoidType
 from smemlint.evaluate.kernel import evaluate_kernel
@@ -19,12 +19,11 @@ from smemlint.evaluate.project import Work
 from smemlint.evaluate.values import Int
 from smemlint.frontend.cuda.load import load_unit
 from smemlint.lsp.contexts import Context, Contexts, digest, outside
+from smemlint.lsp.recent import Recent
 from smemlint.lsp.relocate import NamesALine, relocated
 from smemlint.pragmas import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
     from smemlint.evaluate.values import Value
@@ -33,12 +32,7 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source
 
-Entry = TypeVar("Entry")
 _NOBODY = cast("Function", None)
-
-_MOST = 1_000
-"""Kernel instances, and runs of host functions, that are remembered."""
-_MOST_UNITS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +78,12 @@ class _Loaded:
 
 
 class Memory:
-    """What is known of kernel instances, host functions and units, the last used at the end."""
+    """What is known of kernel instances, host functions and units."""
 
     def __init__(self) -> None:
-        self.kernels: dict[Hashable, _Kernel] = {}
-        self.runs: dict[Hashable, _Run] = {}
-        self.units: dict[Hashable, _Loaded] = {}
+        self.kernels: Recent[_Kernel] = Recent()
+        self.runs: Recent[_Run] = Recent()
+        self.units: Recent[_Loaded] = Recent()
         self.hits = 0
 
     def forget_units(self) -> None:
@@ -120,11 +114,13 @@ class Memory:
             sources: all files of the run, as they are now.
             settings: that they are evaluated under.
         """
+        for known in (self.kernels, self.runs, self.units):
+            known.age()
         texts = {s.path: s.text for s in sources}
         if MARK in texts[path] and "swizzle" in texts[path]:
             return Work()  # takes note of the declarations that were of use
-        known = _Known(self, path, texts, settings)
-        return Work(known.evaluate, known.launches, known.load)
+        work = _Known(self, path, texts, settings)
+        return Work(work.evaluate, work.launches, work.load)
 
 
 class _Known:
@@ -149,16 +145,13 @@ class _Known:
         context = contexts.of(task.function, hides=hides)
         instance = replace(task.instance, span=None, origin="")  # type: ignore[arg-type]
         key = (context.digest, around, unit.path, instance, task.function.name, task.given, arch)
-        known = self._memory.kernels.pop(key, None)
+        known = self._memory.kernels.get(key)
         if known is not None:
             facts = self._moved(known, task, context)
             if facts is not None:
                 self._memory.hits += 1
-                _keep(
-                    self._memory.kernels,
-                    key,
-                    _Kernel(facts, task.assumptions, context, known.arguments),
-                )
+                again = _Kernel(facts, task.assumptions, context, known.arguments)
+                self._memory.kernels.keep(key, again)
                 return facts
         asked: list[Mapping[str, Value]] = []
 
@@ -168,7 +161,7 @@ class _Known:
 
         facts = evaluate_kernel(unit, replace(task, arguments=arguments), arch)
         passed = asked[-1] if asked else None
-        _keep(self._memory.kernels, key, _Kernel(facts, task.assumptions, context, passed))
+        self._memory.kernels.keep(key, _Kernel(facts, task.assumptions, context, passed))
         return facts
 
     def _moved(self, known: _Kernel, task: Task, context: Context) -> KernelFacts | None:
@@ -205,13 +198,12 @@ class _Known:
             if None not in moved:
                 return [la for la in moved if la is not None]
         found = launches_of(unit, linked, function, launching)
-        self._memory.runs.pop(key, None)
         if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found):
             kept = tuple(
                 _Launch(*_number_of(la.function, units), replace(la, function=_NOBODY))
                 for la in found
             )
-            _keep(self._memory.runs, key, _Run(kept, context))
+            self._memory.runs.keep(key, _Run(kept, context))
         return found
 
     def _moved_launch(
@@ -232,13 +224,13 @@ class _Known:
         """A unit; one from before where it does not hold the document and no file of it changed."""
         told = options.arch, options.defines, options.undefines, options.include_dirs
         key = path, text, repr(told)
-        known = self._memory.units.pop(key, None)
+        known = self._memory.units.get(key)
         if known is None or any(options.read(file) != had for file, had in known.texts.items()):
             unit = load_unit(path, text, options)
             if self._path in unit.files:
                 return unit
             known = _Loaded(unit, {file: options.read(file) for file in unit.files})
-        _keep(self._memory.units, key, known, _MOST_UNITS)
+        self._memory.units.keep(key, known)
         return known.unit
 
     # ---- what kernels and launches rest on
@@ -292,9 +284,3 @@ def _are_same(before: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
 
 def _number(value: Int) -> tuple[object, ...]:
     return (value.constant, value.type) if value.constant is not None else (object(),)
-
-
-def _keep(known: dict[Hashable, Entry], key: Hashable, entry: Entry, most: int = _MOST) -> None:
-    known[key] = entry
-    if len(known) > most:
-        del known[next(iter(known))]

@@ -11,6 +11,7 @@ import pytest
 from smemlint.config import Configuration
 from smemlint.lsp.analysis import analyses
 from smemlint.lsp.memory import Memory
+from smemlint.lsp.recent import Recent
 from smemlint.source import Source
 
 KERNELS = Path(__file__).resolve().parents[2] / "fixtures" / "kernels"
@@ -135,3 +136,13 @@ def _edited(text: str, chosen: random.Random) -> str:
     else:
         lines[at] = lines[at][:-1]
     return "\n".join(lines)
+
+
+def test_what_many_analyses_did_not_use_is_forgotten():
+    recent: Recent[int] = Recent()
+    recent.keep("used", 1)
+    recent.keep("unused", 2)
+    for _ in range(200):
+        recent.age()
+        assert recent.get("used") == 1
+    assert recent.get("unused") is None
