@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
-from smemlint.pragmas import CommentStyle, is_in_string
+from smemlint.pragmas import CommentStyle
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
@@ -20,7 +20,7 @@ def add_ignores(findings: Sequence[Finding], reason: str) -> tuple[int, list[Fin
     """Writes `ignore` pragmas into the files; returns how many, and the findings without one.
 
     A pragma stands on a line of its own before the finding, indented like it. Lines inside macros
-    that go over several lines cannot have one, nor can notebooks.
+    that go over several lines cannot have one, nor can notebooks and Python that does not parse.
 
     Raises:
         SmemlintError: a file cannot be read or written.
@@ -51,6 +51,14 @@ def with_ignores(
 ) -> tuple[str, int, list[Finding]]:
     """A text with pragmas for the findings, how many were added, and the findings without one."""
     lines = _LINE.findall(text)
+    in_strings: Container[int] = ()
+    if style is CommentStyle.PYTHON:
+        from smemlint.frontend.python.comment_places import lines_in_strings
+
+        try:
+            in_strings = lines_in_strings(text)
+        except ValueError:
+            return text, 0, list(findings)
     names: dict[int, dict[str, None]] = {}
     left: list[Finding] = []
     for finding in findings:
@@ -64,7 +72,7 @@ def with_ignores(
         row = lines[line - 1]
         indent = row[: len(row) - len(row.lstrip())].rstrip("\r\n")
         end = row[len(row.rstrip("\r\n")) :] or "\n"
-        is_python = style is CommentStyle.PYTHON and not is_in_string(text, line)
-        said = f"{'#' if is_python else '//'} smemlint: ignore[{', '.join(names[line])}] {reason}"
+        mark = "#" if style is CommentStyle.PYTHON and line not in in_strings else "//"
+        said = f"{mark} smemlint: ignore[{', '.join(names[line])}] {reason}"
         lines.insert(line - 1, indent + said.rstrip() + end)
     return "".join(lines), len(names), left

@@ -267,14 +267,3 @@ def _split(text: str) -> list[str]:
         else:
             current += c
     return [p for p in (*parts, current.strip()) if p]
-
-
-def is_in_string(text: str, line: int) -> bool:
-    """Whether a line of a Python text begins inside a string literal."""
-    start = 0
-    for _ in range(line - 1):
-        start = text.find("\n", start) + 1
-    return any(
-        match["string"] is not None and match.start() < start < match.end()
-        for match in re.compile(_PYTHON, re.S).finditer(text)
-    )

@@ -185,3 +185,32 @@ def test_ignores_in_python_take_the_style_of_their_place():
     lines = after.splitlines()
     assert lines[3] == "// smemlint: ignore[bank-conflict]"
     assert lines[6] == "# smemlint: ignore[bank-conflict]"
+
+
+NESTED = r'''\
+source = (r"""
+s[i] = 0; // it's 'quoted'
+""" f"""
+{'one' + f"{'two'}"}
+s[j] = 0;
+"""
+    "s[k] = 0;"  # """
+    "s[l] = 0;")
+'''
+
+
+@pytest.mark.parametrize(
+    ("line", "mark"), [(3, "//"), (4, "//"), (5, "//"), (6, "//"), (8, "#"), (9, "#")]
+)
+def test_ignores_in_python_tell_strings_and_what_looks_like_them_apart(line, mark):
+    text = NESTED.replace("\\\n", "\n", 1)
+    after, added, left = with_ignores(text, [finding(line)], "", CommentStyle.PYTHON)
+    assert (added, left) == (1, [])
+    assert after.splitlines()[line - 1].strip() == f"{mark} smemlint: ignore[bank-conflict]"
+    assert mark == "//" or compile(after, "k.py", "exec")
+
+
+@pytest.mark.parametrize("text", ["print 'two'\n", "x = (\n"])
+def test_python_that_does_not_parse_gets_no_ignores(text):
+    after, added, left = with_ignores(text, [finding(1)], "", CommentStyle.PYTHON)
+    assert (after, added, [f.span.line for f in left]) == (text, 0, [1])

@@ -153,7 +153,7 @@ class Machine:
         trace: Trace,
         *,
         splits: Mapping[str, tuple[int, int]] | None = None,
-        max_steps: int = 100_000,
+        max_steps: int = 60_000,
     ) -> None:
         self.unit = unit
         self.geometry = geometry
