@@ -148,7 +148,9 @@ def _shares(
     project = work.project(sources[0].path) if may_use_shared(cuda) else None
     roots = project.tasks() if project is not None else []
     roots += [s.path for s in sources if is_python(s) and may_hold_kernels(s)]
-    known = kept.still_true(roots, project) if kept is not None and project is not None else {}
+    known: dict[str, Share] = {}
+    if kept is not None and (project is not None or len(roots) > 1):
+        known = kept.still_true(roots, project or work.project(sources[0].path))
     shares = {root: known[root] for root in roots if root in known}
     fresh = [root for root in roots if root not in known]
     limit = max((configuration.for_file(root).time_limit for root in fresh), default=1.0)

@@ -51,11 +51,12 @@ def change(file, text: str) -> None:
     os.utime(file, (time.time() - 300, time.time() - 300))
 
 
-def same_as_without(smemlint) -> str:
+def same_as_without(smemlint, *paths: str) -> str:
     """The report of a cached run, twice, after making sure that it is that of an uncached one."""
-    plain = smemlint("check", "--no-cache", ".")
+    paths = paths or (".",)
+    plain = smemlint("check", "--no-cache", *paths)
     for _ in range(3):
-        assert smemlint("check", ".") == plain
+        assert smemlint("check", *paths) == plain
     return plain[1]
 
 
@@ -76,7 +77,9 @@ def test_every_change_counts(smemlint, tree):
     assert "SML101" not in same_as_without(smemlint)
 
 
-def test_only_what_a_change_bears_on_is_evaluated(smemlint, tree, monkeypatch):
+@pytest.fixture
+def run(monkeypatch):
+    """Runs over the working directory: gives the number of findings, and what was evaluated."""
     from smemlint import shares
     from smemlint.config import Configuration
     from smemlint.files import find_sources
@@ -88,7 +91,6 @@ def test_only_what_a_change_bears_on_is_evaluated(smemlint, tree, monkeypatch):
     monkeypatch.setattr(
         shares.Evaluator, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
     )
-    monkeypatch.chdir(tree)
 
     def run():
         evaluated.clear()
@@ -96,6 +98,11 @@ def test_only_what_a_change_bears_on_is_evaluated(smemlint, tree, monkeypatch):
         result = check_run(find_sources(["."]), configuration, configuration.for_file("x"))
         return len(result.findings), sorted(evaluated)
 
+    return run
+
+
+def test_only_what_a_change_bears_on_is_evaluated(run, tree, monkeypatch):
+    monkeypatch.chdir(tree)
     everything = [f"k{i}.cu" for i in range(6)]
     assert run() == (6, everything)
     assert run() == (6, [])
@@ -107,6 +114,42 @@ def test_only_what_a_change_bears_on_is_evaluated(smemlint, tree, monkeypatch):
     assert run() == (5, ["k0.cu", "k1.cu"])
     change(tree / "size.h", "#define N 33\n")
     assert run() == (0, everything)
+
+
+def test_a_module_that_gains_a_swizzle_is_looked_into_again(smemlint, tmp_path):
+    helper, absent = tmp_path / "helper.py", tmp_path / "layouts.py"
+    helper.write_text("import cutlass.cute as cute\n")
+    for name in ("helper", "layouts"):
+        (tmp_path / f"from_{name}.py").write_text(
+            f"import cutlass.cute as cute\nfrom {name} import layout\n\n\n"
+            "@cute.jit\ndef f():\n    return layout()\n"
+        )
+    age(tmp_path)
+    users = ("from_helper.py", "from_layouts.py")
+    assert "SML201" not in same_as_without(smemlint, *users)
+    for file in (helper, absent):
+        change(
+            file,
+            "import cutlass.cute as cute\n\n\ndef layout():\n"
+            "    return cute.make_composed_layout(\n"
+            "        cute.make_swizzle(3, 3, 2), 0, cute.make_layout((8, 64), stride=(64, 1)))\n",
+        )
+        assert f"{file.name}:6:" in same_as_without(smemlint, *users)
+    change(helper, "import cutlass.cute as cute\n")
+    absent.unlink()
+    assert "SML201" not in same_as_without(smemlint, *users)
+
+
+def test_of_python_files_only_the_changed_one_is_followed(run, tmp_path, monkeypatch):
+    text = "import cutlass.cute as cute\n\n\n@cute.jit\ndef f():\n    return NEW\n"
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(text.replace("NEW", "cute.make_swizzle(3, 3, 2)"))
+    age(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run() == (2, ["one.py", "two.py"])
+    assert run() == (2, [])
+    change(tmp_path / "two.py", text.replace("NEW", "cute.make_swizzle(3, 3, 3)"))
+    assert run() == (1, ["two.py"])
 
 
 def test_damage_and_concurrent_runs_do_no_harm(smemlint, tree):

@@ -27,13 +27,18 @@ _IMPORT = re.compile(
 
 
 def imports_maker(source: Source) -> bool:
-    """Whether a file imports from one of its tree that makes swizzles."""
+    """Whether a file imports from one of its tree that makes swizzles.
+
+    The answer rests on the files that were looked into or for: they go to `source.read_along`.
+    """
     for match in _IMPORT.finditer(source.text):
         module = match["module"] or match["plain"]
         names = [module] if match["plain"] else [module, *_names(module, match["names"])]
         for name in names:
-            if any(_makes_swizzles(p) for p in files_of(source.path, f"{name}.x")):
-                return True
+            for path in files_of(source.path, f"{name}.x"):
+                source.read_along.setdefault(path, False)
+                if _makes_swizzles(path):
+                    return True
     return False
 
 
