@@ -930,7 +930,8 @@ class Expressions(Types):
             case "threadIdx":
                 lanes = (g.x, g.y, g.z)[at]
                 one = isinstance(lanes, int) or g.block[at] == 1
-                return Int(0 if one else lanes, U32, form=atom(f"{name}.{axis}"))
+                form = atom(f"{name}.{axis}", hangs_on_lane=True)
+                return Int(0 if one else lanes, U32, form=form)
             case "blockDim":
                 return Int(g.block[at], U32, form=atom(f"{name}.{axis}"))
             case "clusterDim":

@@ -25,18 +25,21 @@ class Form:
     Attributes:
         terms: (atom, factor), ordered by atom; empty for a compile-time constant.
         alignment: a power of two (at most 1024) that provably divides the sum.
+        hangs_on_lane: it is computed from what tells lanes apart, so that the compiler does not
+            take it to be the same for a warp, whatever the block's shape makes of it.
     """
 
     terms: tuple[tuple[str, int], ...] = ()
     alignment: int = _MOST
+    hangs_on_lane: bool = False
 
 
 CONSTANT = Form()
 
 
-def atom(key: str, alignment: int = 1) -> Form:
+def atom(key: str, alignment: int = 1, *, hangs_on_lane: bool = False) -> Form:
     """A value of its own."""
-    return Form(((key, 1),), min(alignment, _MOST))
+    return Form(((key, 1),), min(alignment, _MOST), hangs_on_lane)
 
 
 def form_of(value: Int) -> Form:
@@ -45,10 +48,11 @@ def form_of(value: Int) -> Form:
         return value.form
     if isinstance(value.base, int) and not value.terms:
         return CONSTANT
-    form = CONSTANT if isinstance(value.base, int) else atom(value.identity())
+    is_one = isinstance(value.base, int)
+    form = CONSTANT if is_one else atom(value.identity(), hangs_on_lane=True)
     for symbol, factor in value.terms:
         if not isinstance(factor, int):
-            return atom(value.identity())
+            return atom(value.identity(), hangs_on_lane=True)
         form = sum_of(form, scaled(atom(symbol.key, power_of_two(symbol.multiple)), factor))
     return form
 
@@ -66,7 +70,7 @@ def sum_of(a: Form, b: Form, sign: int = 1) -> Form:
     for key, factor in b.terms:
         table[key] = table.get(key, 0) + sign * factor
     terms = tuple(sorted((k, f) for k, f in table.items() if f))
-    return Form(terms, min(a.alignment, b.alignment))
+    return Form(terms, min(a.alignment, b.alignment), a.hangs_on_lane or b.hangs_on_lane)
 
 
 def scaled(form: Form, factor: int) -> Form:
@@ -74,12 +78,12 @@ def scaled(form: Form, factor: int) -> Form:
     if not factor or not form.terms:
         return CONSTANT
     alignment = min(form.alignment * power_of_two(factor), _MOST)
-    return Form(tuple((k, f * factor) for k, f in form.terms), alignment)
+    return Form(tuple((k, f * factor) for k, f in form.terms), alignment, form.hangs_on_lane)
 
 
 def chosen(a: Int, b: Int, made: Int) -> Form:
-    """The form of `condition ? a : b`: an atom, divisible by what divides both."""
-    return atom(made.identity(), min(_divisor(a), _divisor(b)))
+    """The form of `condition ? a : b` by lane: an atom, divisible by what divides both."""
+    return atom(made.identity(), min(_divisor(a), _divisor(b)), hangs_on_lane=True)
 
 
 def _divisor(value: Int) -> int:
@@ -94,7 +98,8 @@ def combined(op: str, a: Int, b: Int, alignment: int = 1) -> Form:
     """The form of an operation that is not linear: an atom, keyed by its operands."""
     x, y = form_of(a), form_of(b)
     key = hash((op, a.identity(), b.identity(), x.terms, y.terms))
-    return atom(f"({op} {key:x})", alignment)
+    by_lane = x.hangs_on_lane or y.hangs_on_lane
+    return atom(f"({op} {key:x})", alignment, hangs_on_lane=by_lane)
 
 
 def operated(op: str, a: Int, b: Int, *, signed: bool) -> Form:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable as Function
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pycparser import c_ast
 
-from smemlint.evaluate import ptx, python_semantics, wmma
+from smemlint.evaluate import atomics, ptx, python_semantics, wmma
+from smemlint.evaluate.atomics import is_one_for_a_warp
 from smemlint.evaluate.ctypes import (
     FLOAT,
     HALF,
@@ -21,6 +23,7 @@ from smemlint.evaluate.ctypes import (
     RecordType,
 )
 from smemlint.evaluate.cute_calls import CuteCalls
+from smemlint.evaluate.forms import Form, form_of
 from smemlint.evaluate.machine import WARP, Place
 from smemlint.evaluate.memory import Space
 from smemlint.evaluate.values import (
@@ -245,8 +248,9 @@ def _shuffle(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) ->
         if isinstance(value, FloatValue):
             return value
         width = values[3].constant if len(values) > 3 and isinstance(values[3], Int) else WARP
+        is_broadcast = last == "__shfl_sync" and is_one_for_a_warp(lane)
         if isinstance(value, Int) and value.is_uniform:
-            return value
+            return Int(value.base, value.type, value.terms, _seen(value, is_broadcast))
         everyone = m.mask.sum() == m.geometry.exists.sum()
         if (
             isinstance(value, Int)
@@ -256,8 +260,16 @@ def _shuffle(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) ->
             and width == WARP
             and everyone
         ):
-            return _shuffled(value, lane, last)
+            made = _shuffled(value, lane, last)
+            made.form = _seen(made, is_broadcast)
+            return made
     return Unknown("a value from another lane", is_data=True)
+
+
+def _seen(value: Int, is_broadcast: bool) -> Form:
+    """The form of what a shuffle gives: from one lane to all, it is one for the warp."""
+    form = form_of(value)
+    return replace(form, hangs_on_lane=False) if is_broadcast else form
 
 
 def _shuffled(value: Int, operand: Int, name: str) -> Int:
@@ -287,15 +299,18 @@ def _atomic(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> 
     if place.object.space is Space.SHARED:
         base = name.removesuffix("_block").removesuffix("_system")
         operation = f"{_ATOMICS[base]}.{_suffix(place)}"
-        constant = operands[0].constant if operands and isinstance(operands[0], Int) else None
-        if base == "atomicSub" and constant is not None:
-            constant = -constant
-        if m.discarded is node and operation in ("add.u32", "add.s32") and constant == 1:
-            operation += ".one.red"  # compiles to a counting instruction
+        operand = operands[0] if operands else number(0)
+        if base == "atomicSub" and isinstance(operand, Int):
+            operand = m.algebra.add(Int(0, operand.type), operand, -1)
+        is_used = m.discarded is not node
+        operation = atomics.compiled(operation, operand, is_used=is_used)
         if operation in ("add.f32", "add.f64"):  # a compare-and-swap loop loads the old value first
             old = Place(place.object, place.offset, place.type, volatile=True)
             m.record(AccessKind.LOAD, old, node)
+        mask = m.mask
+        m.mask = atomics.issuing(mask, operation, place.offset, operand, is_used=is_used)
         m.record(AccessKind.ATOMIC, place, node, operation=operation)
+        m.mask = mask
     kind = place.type
     return (
         FloatValue(kind)

@@ -447,9 +447,9 @@ class Loops(Generalizing):
             alignment = power_of_two(advance * together) if advance else 1
             before = form_of(number)
             key = self.key(node, f"{obj.key}+{at}#{trip}")
-            form = sum_of(before, atom(key, alignment)) if trip == 0 else atom(key, alignment)
-            if trip and before.terms:
-                form = Form(form.terms, min(form.alignment, before.alignment))
+            form = sum_of(before, atom(key, alignment))
+            if trip:
+                form = Form(((key, 1),), form.alignment, form.hangs_on_lane)
             marked = Int(number.base, number.type, number.terms, form)
             if isinstance(value, Pointer):
                 self.store.set_cell(obj, at, replace(value, offset=marked))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.evaluate import atomics
 from smemlint.evaluate.ctypes import I64, FloatType
 from smemlint.evaluate.machine import WARP, Place
 from smemlint.evaluate.memory import Space
@@ -135,18 +136,33 @@ def _access(
         vector = re.search(r"\.v([248])\b", opcode)
         width = (int(bits[-1]) // 8 if bits else 0) * (int(vector[1]) if vector else 1)
         kind = {"ld": AccessKind.LOAD, "st": AccessKind.STORE}.get(op, AccessKind.ATOMIC)
-    operation = _operation(opcode, rest, values) if kind is AccessKind.ATOMIC else ""
+    operation, mask = "", m.mask
+    if kind is AccessKind.ATOMIC:
+        operand, is_used = _operand(rest, values), op != "red"
+        operation = atomics.compiled(_operation(opcode), operand, is_used=is_used)
+        if isinstance(pointer, Pointer):
+            m.mask = atomics.issuing(mask, operation, pointer.offset, operand, is_used=is_used)
     if isinstance(pointer, Pointer):
         if pointer.object.space is Space.SHARED:
             m.emit(
                 kind, pointer.object, pointer.offset, width, node,
                 matrices=matrices, operation=operation, volatile=True,
             )  # fmt: skip
+        m.mask = mask
     elif width:
         m.emit(kind, None, pointer, width, node, matrices=matrices, operation=operation)
 
 
-def _operation(opcode: str, rest: str, values: dict[int, Value]) -> str:
+def _operand(rest: str, values: dict[int, Value]) -> Value:
+    """What an atomic works with: the first operand behind its address."""
+    text = rest.split("]", 1)[-1].lstrip(" ,").split(",")[0].strip(" ;")
+    found = _OPERAND.fullmatch(text)
+    if found is not None:
+        return values.get(int(found[1]), Unknown("an operand that was not found"))
+    return Int(int(text)) if text.isdigit() else Unknown("an operand that is not followed")
+
+
+def _operation(opcode: str) -> str:
     words = [w for w in opcode.split(".") if w in _ATOMIC_WORDS]
     bits = re.search(r"\.([usbf]x?\d+(?:x2)?)", opcode)
     return f"{words[0] if words else 'add'}.{bits[1] if bits else 'b32'}"

@@ -40,7 +40,7 @@ def swizzled(offset: Int, swizzle: Swizzle) -> Int | Unknown:
     moved = Int(swizzle(offset.base), offset.type, offset.terms)
     if not isinstance(offset.base, int):
         # The exclusive-or hides from the compiler which accesses are neighbours.
-        moved.form = atom(moved.identity())
+        moved.form = atom(moved.identity(), hangs_on_lane=True)
     return moved
 
 

@@ -154,8 +154,10 @@ def _offset(m: Intrinsics, pointer: Pointer, pitch: Value, part: Part, size: int
     if not isinstance(pitch, Int):
         return pitch if isinstance(pitch, Unknown) else Unknown("the leading dimension is unknown")
     warps = len(m.geometry.linear) // WARP
-    lines = Int(np.tile(part.lines, warps), I64, form=atom("wmma line"))
-    places = Int(np.tile(part.places * size, warps), I64, form=atom("wmma place"))
+    lines = Int(np.tile(part.lines, warps), I64, form=atom("wmma line", hangs_on_lane=True))
+    places = Int(
+        np.tile(part.places * size, warps), I64, form=atom("wmma place", hangs_on_lane=True)
+    )
     wide = Int(pitch.base, I64, pitch.terms, pitch.form)
     along = m.algebra.multiply(wide, Int(size, I64))
     rows = along if isinstance(along, Unknown) else m.algebra.multiply(lines, along)

@@ -34,7 +34,9 @@ class TestPtx:
             ('"ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(f), "=f"(f), "=f"(f), "=f"(f) : "r"(a + t % 8 * 128)', ("load", 16, 1, 32, 4)),
             ('volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(i) : "r"(a + 4 * t))', ("load", 4, 1, 1, 1)),
             ('"red.shared.add.u32 [%0], %1;" :: "r"(a + t * 8), "r"(2)', ("atomic", 4, 1, 2, 1)),
-            ('"atom.shared.add.u32 %0, [%1], %2;" : "=r"(i) : "r"(a), "r"(2)', ("atomic", 4, 1, 32, 1)),
+            ('"atom.shared.add.u32 %0, [%1], %2;" : "=r"(i) : "r"(a), "r"(2)', ("atomic", 4, 1, 1, 1)),
+            ('"atom.shared.max.s32 %0, [%1], %2;" : "=r"(i) : "r"(a), "r"(t)', ("atomic", 4, 1, 32, 1)),
+            ('"red.shared.max.s32 [%0], %1;" :: "r"(a), "r"(t)', ("atomic", 4, 1, 1, 1)),
             ('"cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(a + t * 16), "l"(g)', ("async_copy", 16, 1, -1, -1)),
             ('"cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(a + t * 4), "l"(g), "n"(4)', ("async_copy", 4, 1, -1, -1)),
             ('"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(i), "=r"(i), "=r"(i), "=r"(i) : "r"(a + t * 128)', ("ldmatrix", 16, 1, 32, 4)),
@@ -80,7 +82,7 @@ class TestAtomics:
             ("atomicAdd(&s[t], n)", 1, 1),
             ("atomicAdd(&s[t * 2], n)", 2, 1),
             ("atomicAdd(&s[t % 4], n)", 8, 1),
-            ("atomicAdd(s, n)", 32, 1),
+            ("atomicExch(s, n)", 32, 1),
             ("atomicMax(&s[t / 2], n)", 2, 1),
             ("atomicOr(s + t * 32, n)", 32, 1),
             ("atomicCAS(&s[t], n, 3)", 2, 2),
@@ -89,6 +91,27 @@ class TestAtomics:
     def test_wavefronts(self, call, wavefronts, ideal):
         found = figures(f"{call};", shared="int s[1024]")
         assert found == [("atomic", 4, 1, wavefronts, ideal)]
+
+    @pytest.mark.parametrize(
+        ("statement", "wavefronts"),
+        [
+            ("atomicMax(s, g[t]);", 1),  # REDUX, then one lane
+            ("atomicAdd(&s[n], g[t]);", 1),
+            ("atomicAnd(&s[blockIdx.x % 64], g[t]);", 1),
+            ("g[t] = atomicAdd(s, 5);", 1),  # POPC, then one lane
+            ("g[t] = atomicAdd(s, g[t]);", 1),  # a prefix sum in a full warp
+            ("if (t < 20) g[t] = atomicAdd(s, g[t]);", 20),  # no full warp
+            ("if (t < 20) atomicAdd(s, g[t]);", 1),
+            ("atomicMax(&s[__shfl_sync(~0u, t / 32, 0)], g[t]);", 1),
+            ("g[t] = atomicMax(s, g[t]);", 32),  # the result is used
+            ("atomicMax(&s[t / 32], g[t]);", 32),  # the compiler does not know that t < 32
+            ("atomicMax(&s[threadIdx.y], g[t]);", 32),
+            ("atomicExch(s, t);", 32),
+        ],
+    )
+    def test_lanes_on_one_address_are_combined(self, statement, wavefronts):
+        (access,) = accesses_of(kernel(statement, shared="int s[64]", params="int *g, int n"))
+        assert (access.wavefronts.max, access.instructions) == (wavefronts, 1)
 
     def test_an_index_from_data_is_not_decided(self):
         text = kernel("atomicAdd(&s[(int)g[t]], 1);", shared="int s[256]")
