@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from smemlint import __version__
-from smemlint.commands import FAILED, analyze, check, config, lsp, rule, swizzle
+from smemlint.commands import COMMANDS, FAILED
 from smemlint.errors import SmemlintError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
-COMMANDS = (check, analyze, rule, config, swizzle, lsp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit code and never shows a traceback."""
-    parser = _parser()
     given = _with_implied(sys.argv[1:] if argv is None else argv)
+    parser = _parser(next((a for a in given if not a.startswith("-")), ""))
     arguments, unknown = parser.parse_known_args(given)
     if unknown:
         return _refused(parser, arguments.command, unknown[0])
@@ -56,12 +56,15 @@ def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> in
     return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(wanted: str) -> argparse.ArgumentParser:
+    """The parser of all commands, and of what the wanted one takes."""
     parser = argparse.ArgumentParser(
         prog="smemlint", description="What shared-memory accesses of GPU kernels cost, from source."
     )
     parser.add_argument("--version", action="version", version=f"smemlint {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_parser(commands)
+    for name, said in COMMANDS.items():
+        command = commands.add_parser(name, help=said, description=said)
+        if name == wanted:
+            import_module(f"smemlint.commands.{name}").add_arguments(command)
     return parser

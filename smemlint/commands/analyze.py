@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from smemlint.commands import CLEAN, FAILED
 from smemlint.commands.flags import add_flags
@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_parser(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the command line."""
-    said = "list every shared access with its figures"
-    command = commands.add_parser("analyze", help=said, description=said)
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
     add_flags(command, "analyze")
     command.set_defaults(run=run)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from smemlint.commands import CLEAN, FAILED, FOUND
 from smemlint.commands.flags import add_flags
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from smemlint.source import Source
 
 
-def add_parser(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the command line."""
-    said = "report what is wrong"
-    command = commands.add_parser("check", help=said, description=said)
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
     add_flags(command, "check")
     command.add_argument("--write-baseline", action="store_true",
                          help="write the findings to the baseline file and stop")  # fmt: skip

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from smemlint.options import Option
 
 
-def add_parser(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the command line."""
-    said = "list the settings that configuration files may hold"
-    command = commands.add_parser("config", help=said, description=said)
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
     command.add_argument("name", nargs="?", metavar="SETTING", help="explain this one")
     command.add_argument("--schema", action="store_true", help="print the JSON Schema")
     command.set_defaults(run=run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
 
@@ -10,10 +10,8 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_parser(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the command line."""
-    said = "serve an editor over standard input and output"
-    command = commands.add_parser("lsp", help=said, description=said)
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
     command.add_argument("--stdio", action="store_true", help="the default; some clients say it")
     command.add_argument("--debug", action="store_true", help="log all messages to standard error")
     command.set_defaults(run=run)

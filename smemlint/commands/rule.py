@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from smemlint.commands import CLEAN
 
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from smemlint.registry import Entry
 
 
-def add_parser(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the command line."""
-    said = "explain a rule, or list them"
-    command = commands.add_parser("rule", help=said, description=said)
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
     command.add_argument("name", nargs="?", metavar="RULE", help="a code or a name")
     command.add_argument("--all", action="store_true", help="list all rules")
     command.add_argument("--output-format", choices=("text", "markdown", "json"), default="text",

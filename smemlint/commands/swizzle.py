@@ -25,10 +25,8 @@ _BANK_BITS = 0x7C
 """Bits 2 to 6 of a byte address choose the bank."""
 
 
-def add_parser(subparsers: Any) -> None:
-    """Adds `swizzle` with its four commands to the sub-parsers of the command line."""
-    said = "show, check, find and convert swizzles"
-    swizzle = subparsers.add_parser("swizzle", help=said, description=said)
+def add_arguments(swizzle: argparse.ArgumentParser) -> None:
+    """Adds the four commands of `swizzle`."""
     commands = swizzle.add_subparsers(dest="swizzle_command", required=True, metavar="COMMAND")
 
     show = commands.add_parser("show", help="draw where a tile lands in the banks")

@@ -555,7 +555,7 @@ def _begins_outside(access: Access) -> bool:
         if pattern.warp > 0 or not offsets.size:
             continue
         first = int(offsets.min()) if pattern.exact else 0
-        last = first + int(offsets.max() - offsets.min()) + pattern.width
+        last = first + int(offsets.max()) - int(offsets.min()) + pattern.width
         if first < 0 or last > array.bytes:
             return True
     return False

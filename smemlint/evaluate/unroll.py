@@ -17,6 +17,8 @@ _PRAGMA = 16384
 """The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
 _RUN_TIME = 4
 """Iterations put together where the trip count is known only at run time."""
+_MOST_DIGITS = 9
+"""Of a factor; loops do not run as often as longer ones say."""
 
 
 def unrolled(trips: int, cost: int, pragma: str, *, is_constant: bool) -> int:
@@ -33,8 +35,9 @@ def unrolled(trips: int, cost: int, pragma: str, *, is_constant: bool) -> int:
     if pragma.strip().startswith("nounroll"):
         return 1
     each = -(-cost // trips) + 1
-    if asked is not None and asked[1].isdigit():
-        return max(int(asked[1]), 1 if not is_constant or int(asked[1]) else trips)
+    if asked is not None and asked[1].isdecimal():
+        factor = int(asked[1]) if len(asked[1]) <= _MOST_DIGITS else trips
+        return max(factor, 1 if not is_constant or factor else trips)
     if asked is not None and is_constant:
         return max(
             f for f in range(1, trips + 1) if trips % f == 0 and f * each <= max(_PRAGMA, each)

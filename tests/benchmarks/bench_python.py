@@ -6,15 +6,12 @@ of ten fresh processes without a cache. On a machine with other work the latter 
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-ROUNDS = 10
+from processes import ROOT, ROUNDS, fastest
+
 RAW = '''import cupy as cp
 
 TRANSPOSE = r"""
@@ -36,24 +33,6 @@ PLAIN = "import numpy as np\n" + "".join(
 )
 
 
-def fresh(path: Path) -> tuple[float, float]:
-    """Seconds on the clock and of the processor, each of the fastest of several processes."""
-    command = [sys.executable, "-m", "smemlint", "check", str(path), "--isolated", "--no-cache"]
-    walls, spent = [], []
-    for _ in range(ROUNDS):
-        before, start = os.times(), time.perf_counter()
-        subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-        after = os.times()
-        walls.append(time.perf_counter() - start)
-        spent.append(
-            after.children_user
-            - before.children_user
-            + after.children_system
-            - before.children_system
-        )
-    return min(walls), min(spent)
-
-
 def main() -> None:
     """Prints a line a file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +48,8 @@ def main() -> None:
         }
         print(f"{'ms, best of ' + str(ROUNDS):28}  clock  processor")
         for what, path in files.items():
-            wall, spent = fresh(path)
+            command = ("-m", "smemlint", "check", str(path), "--isolated", "--no-cache")
+            wall, spent = fastest((sys.executable, *command))
             print(f"{what:28}  {wall * 1e3:5.0f}  {spent * 1e3:9.0f}")
 
 

@@ -10,31 +10,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-ROUNDS = 10
+from processes import ROOT, fastest
+
 KERNEL = ROOT / "rules" / "bank_conflict" / "bad.cu"
-
-
-def best(*command: str, cwd: str) -> tuple[float, float]:
-    """Seconds on the clock and of processor of the fastest of several processes."""
-    walls, processors = [], []
-    for _ in range(ROUNDS):
-        began, before = time.perf_counter(), os.times()
-        subprocess.run(
-            command, cwd=cwd, capture_output=True, check=False,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        walls.append(time.perf_counter() - began)
-        after = os.times()
-        own = after.children_user - before.children_user
-        processors.append(own + after.children_system - before.children_system)
-    return min(walls), min(processors)
 
 
 def main() -> None:
@@ -71,7 +54,7 @@ def main() -> None:
             rows.append((f"{name}, {file}", (found, *arguments)))
         os.utime(Path(folder) / "kernel.cu", (time.time() - 600,) * 2)
         for name, command in rows:
-            wall, processor = best(*command, cwd=folder)
+            wall, processor = fastest(command, folder)
             print(f"{name:<34}{1000 * wall:6.0f} ms, of processor {1000 * processor:5.0f} ms")
 
 

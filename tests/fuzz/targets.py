@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,9 +73,11 @@ def feed(given: Input, limit: float = 30.0) -> str:
 
     Raises:
         InternalError: `check` caught an error of its own.
-        Exception: it did not.
+        Exception: it did not; arithmetic that numpy warns of is one, too.
     """
-    return _FED[given.kind](given, limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        return _FED[given.kind](given, limit)
 
 
 def _program(suffix: str) -> Callable[[Random, Seeds], tuple[str, str]]:
