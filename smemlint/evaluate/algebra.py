@@ -152,16 +152,18 @@ class Algebra:
         if not b.is_concrete:
             return self._fresh(op, a, b, type)
         low = _smallest(b.base)
-        if op == "&" and low < 0:
+        if op == "&" and _largest(b.base) < 0:
             # Aligning down: a & ~(2^k - 1) is a - (a & (2^k - 1)).
             rest = self.bitwise("&", a, Int(_invert(b.base), b.type))
             return rest if isinstance(rest, Unknown) else self.add(a, rest, -1)
+        if low < 0:
+            return self._fresh(op, a, b, type)
         period = 1 << int(_largest(b.base)).bit_length()
-        if low >= 0 and _divides(period, a):
+        if _divides(period, a):
             if op == "&":
                 return Int(settled(_BITS["&"](_mod(a.base, period), b.base)), type)
             return Int(settled(_BITS[op](a.base, b.base)), type, a.terms)
-        return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&" and low >= 0)
+        return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
 
     # ---- comparison
 

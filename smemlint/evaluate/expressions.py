@@ -264,8 +264,9 @@ class Expressions(Types):
 
     def _lost(self, base: Pointer, why: Unknown) -> Place:
         """A place in a known array at an unknown offset."""
-        lost = Object(base.object.name, base.object.type, base.object.space, base.object.key)
-        lost.shared = base.object.shared
+        known = base.object.origin or base.object
+        lost = Object(known.name, known.type, known.space, f"{known.key} lost")
+        lost.shared = known.shared
         lost.default = why
         return Place(lost, Int(0, I64, ((_LOST, 1),)), base.target, base.is_volatile)
 
@@ -305,6 +306,13 @@ class Expressions(Types):
             return step
         offset = self.algebra.add(pointer.offset, step, sign)
         return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
+
+    def _moved(self, pointer: Pointer, by: Value, sign: int = 1) -> Value:
+        """A pointer that went on; into a shared array it stays one, wherever it points."""
+        moved = self.advance(pointer, by, sign)
+        if isinstance(moved, Unknown) and pointer.object.space is Space.SHARED:
+            return self._lost(pointer, moved).pointer()
+        return moved
 
     def _struct_place(self, node: c_ast.StructRef) -> Place | Unknown:
         name = node.field.name
@@ -362,8 +370,8 @@ class Expressions(Types):
         if place.object.space is Space.SHARED:
             return self._read_shared(place, node)
         if place.object.space is Space.LOCAL:
-            if place.offset.terms and place.offset.terms[0][0] is _LOST:
-                return place.object.default or Unknown("an index is not known")
+            if _is_lost(place.offset):
+                return _why_lost(place.object)
             if isinstance(kind, RecordType) and kind.size <= 1 and not kind.members:
                 return Aggregate(kind, {})
             return self.store.read(place.object, place.offset, kind)
@@ -378,7 +386,7 @@ class Expressions(Types):
         match kind:
             case FloatType():
                 return FloatValue(kind)
-            case IntType() if place.offset.is_uniform and not _is_lost(place):
+            case IntType() if place.offset.is_uniform and not _is_lost(place.offset):
                 self.sequence += 1
                 return self.algebra.symbol(
                     self.key(node, f"load{self.sequence}"), self.source(node), kind
@@ -435,7 +443,7 @@ class Expressions(Types):
         if place.object.space is Space.SHARED:
             self.record(AccessKind.STORE, place, node, line_node=self.stored)
         elif place.object.space is Space.LOCAL:
-            if place.offset.terms and place.offset.terms[0][0] is _LOST:
+            if _is_lost(place.offset):
                 self.store.forget(place.object, "was written at an index that is not known")
                 return
             converted = self.convert(value, place.type)
@@ -446,9 +454,6 @@ class Expressions(Types):
         if not self.mask.any():
             return
         offset: Int | Unknown = place.offset
-        if _is_lost(place):
-            why = place.object.default
-            offset = why if isinstance(why, Unknown) else Unknown("the index is not known")
         width = place.type.size
         pieces = [(0, width)]
         if isinstance(place.type, RecordType):
@@ -474,6 +479,8 @@ class Expressions(Types):
         **extra: object,
     ) -> None:
         """Adds one event to the trace."""
+        if obj is not None and isinstance(offset, Int) and _is_lost(offset):
+            offset = _why_lost(obj)
         layout = obj.layout if obj is not None else None
         obj = obj.origin or obj if obj is not None else None
         assumptions = (*self.unit.conditions(node), *self.assumptions)
@@ -711,11 +718,14 @@ class Expressions(Types):
 
     def _pointer_operation(self, op: str, a: Value, b: Value) -> Value:
         if op == "+" and isinstance(a, Pointer):
-            return self.advance(a, b)
+            return self._moved(a, b)
         if op == "+" and isinstance(b, Pointer):
-            return self.advance(b, a)
+            return self._moved(b, a)
         if op == "-" and isinstance(a, Pointer) and not isinstance(b, Pointer):
-            return self.advance(a, b, -1)
+            return self._moved(a, b, -1)
+        for pointer in (a, b):
+            if isinstance(pointer, Pointer) and _is_lost(pointer.offset):
+                return _why_lost(pointer.object)
         if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
             difference = self.algebra.add(a.offset, b.offset, -1)
             if op == "-":
@@ -943,8 +953,13 @@ _COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "clust
 _LOST = Symbol("lost", "an index that is not known")
 
 
-def _is_lost(place: Place) -> bool:
-    return any(symbol is _LOST for symbol, _ in place.offset.terms)
+def _is_lost(offset: Int) -> bool:
+    return any(symbol is _LOST for symbol, _ in offset.terms)
+
+
+def _why_lost(obj: Object) -> Unknown:
+    why = obj.default
+    return why if isinstance(why, Unknown) else Unknown("the index is not known")
 
 
 def _may_have_form(result: Int, a: Int, b: Int) -> bool:

@@ -167,9 +167,9 @@ class Generalizing(DryRuns):
             if isinstance(offset, Int):
                 return Pointer(begin.object, offset, begin.target, begin.is_volatile)
             return offset
-        if isinstance(begin, Unknown):
+        if isinstance(begin, Unknown) or _points_somewhere(begin):
             return None
-        if isinstance(end, Unknown):
+        if isinstance(end, Unknown) or _points_somewhere(end):
             return end
         if (
             isinstance(begin, Pointer)
@@ -179,6 +179,13 @@ class Generalizing(DryRuns):
         ):
             return None
         return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
+
+
+def _points_somewhere(value: Value) -> bool:
+    """Whether it points into a shared array at an offset that is not known."""
+    if not isinstance(value, Pointer) or value.object.space is not Space.SHARED:
+        return False
+    return isinstance(value.object.default, Unknown)
 
 
 def _is_nonnegative(value: Int) -> bool:

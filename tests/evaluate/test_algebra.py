@@ -173,3 +173,10 @@ def test_conversion_to_a_narrow_type_keeps_its_bits():
     result = Algebra().convert(Int(LANES * 16, I32), U8)
     assert isinstance(result, Int)
     assert result.base.tolist() == [(16 * lane) & 255 for lane in range(32)]
+
+
+def test_lanes_of_both_signs_masked_by_an_unknown_end():
+    lanes, n = Int(np.arange(-1, 31)), Int(0, terms=((Symbol("n", "n"), 1),))
+    masked = Algebra().bitwise("&", lanes, n)
+    assert isinstance(masked, Unknown)
+    assert masked.reason == "depends on the value of `n`"

@@ -133,3 +133,50 @@ void f(float4 *a) { k<<<1, 64>>>(a); }
     facts = facts_of(text)
     assert [str(n) for k in facts.kernels for n in k.not_analysed] == []
     assert ways_of(text) == [(7, "store", 1.0)]
+
+
+def test_a_pointer_that_went_on_by_an_unknown_stays_in_its_array() -> None:
+    text = """
+__global__ void k(unsigned *out, const unsigned *at) {
+  __shared__ unsigned s[128];
+  unsigned *base = s + at[threadIdx.x];
+  out[threadIdx.x] = base[threadIdx.x];
+}
+void f(unsigned *o) { k<<<1, 64>>>(o, o); }
+"""
+    (access,) = facts_of(text).kernels[0].accesses
+    assert access.array.name == "s"
+    assert (access.certainty, access.wavefronts) == ("data-dependent", None)
+    assert access.reason == "a value read from global memory"
+
+
+def test_arguments_are_asked_for_where_a_pointer_hangs_on_them() -> None:
+    text = """
+__global__ void k(unsigned *out, unsigned length) {
+  __shared__ unsigned s[1024];
+  unsigned t = threadIdx.x;
+  for (unsigned stride = 1; stride < length; stride <<= 1) {
+    unsigned low = t & (stride - 1);
+    unsigned *base = s + 2 * (t - low);
+    out[t] = base[low];
+  }
+}
+void f(unsigned *o) { k<<<1, 512>>>(o, 1024); }
+"""
+    (access,) = facts_of(text).kernels[0].accesses
+    assert (access.instructions, access.wavefronts.mean) == (160, 1.5)
+
+
+def test_a_matrix_behind_a_lost_pointer_is_not_decided() -> None:
+    text = """
+#include <mma.h>
+__global__ void k(const int *at, half *out) {
+  __shared__ half s[64 * 64];
+  half *tile = s + at[threadIdx.x];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+  wmma::load_matrix_sync(a, tile, 64);
+}
+void f(int *a, half *o) { k<<<1, 32>>>(a, o); }
+"""
+    found = [a for a in facts_of(text).kernels[0].accesses if a.certainty.is_decided]
+    assert [a.expression for a in found] == []
