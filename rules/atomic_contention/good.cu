@@ -1,12 +1,24 @@
-__global__ void total(int *out, const int *in) {
-  __shared__ int sum;
-  if (threadIdx.x == 0) sum = 0;
+__global__ void peaks(int *out, const int *in) {
+  __shared__ int peak[8];
+  int warp = threadIdx.x / 32;
+  if (threadIdx.x < 8) peak[threadIdx.x] = 0;
   __syncthreads();
-  int value = in[blockIdx.x * 256 + threadIdx.x];
-  for (int k = 16; k > 0; k /= 2) value += __shfl_down_sync(0xffffffff, value, k);
-  if (threadIdx.x % 32 == 0) atomicAdd(&sum, value);
+  int most = __reduce_max_sync(0xffffffff, in[blockIdx.x * 256 + threadIdx.x]);
+  if (threadIdx.x % 32 == 0) atomicMax(&peak[warp], most);
   __syncthreads();
-  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+  if (threadIdx.x < 8) out[blockIdx.x * 8 + threadIdx.x] = peak[threadIdx.x];
 }
 
-void launch(int *out, const int *in, int blocks) { total<<<blocks, 256>>>(out, in); }
+__global__ void highest(int *out, const int *in) {
+  __shared__ int peak;
+  if (threadIdx.x == 0) peak = 0;
+  __syncthreads();
+  atomicMax(&peak, in[blockIdx.x * 256 + threadIdx.x]);  // the compiler reduces each warp itself
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = peak;
+}
+
+void launch(int *out, const int *in, int blocks) {
+  peaks<<<blocks, 256>>>(out, in);
+  highest<<<blocks, 256>>>(out, in);
+}
