@@ -62,7 +62,7 @@ class Algebra:
     def add(self, a: Int, b: Int, sign: int = 1) -> Int:
         """`a + sign * b`."""
         type = common(a.type, b.type)
-        if _is_plain(a) and _is_plain(b):
+        if is_plain(a) and is_plain(b):
             return _narrowed(a.base + sign * b.base, type)  # type: ignore[arg-type]
         form = sum_of(form_of(a), form_of(b), sign)
         return _with_form(_wrapped(_sum(a, b, sign, type)), form)
@@ -70,7 +70,7 @@ class Algebra:
     def multiply(self, a: Int, b: Int) -> Int | Unknown:
         """`a * b`; exact where one side has no unknown."""
         type = common(a.type, b.type)
-        if _is_plain(a) and _is_plain(b):
+        if is_plain(a) and is_plain(b):
             return _narrowed(a.base * b.base, type)  # type: ignore[arg-type]
         if a.terms and b.terms:
             return self._fresh("*", a, b, type)
@@ -243,7 +243,7 @@ _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
 }
 
 
-def _is_plain(a: Int) -> bool:
+def is_plain(a: Int) -> bool:
     """Whether it is one number that the compiler knows too: most are."""
     return not a.terms and a.form is None and isinstance(a.base, int)
 
@@ -321,14 +321,14 @@ def _wrapped(value: Int, narrowing: bool = False) -> Int:
     if not type.signed:
         if isinstance(value.base, int):
             return Int(value.base & ((1 << type.bits) - 1), type)
-        if (value.base >> type.bits).any():  # too large, or negative
+        if np.count_nonzero(value.base >> type.bits):  # too large, or negative
             return Int(settled(value.base & ((1 << type.bits) - 1)), type)
         return value
     half = 1 << (type.bits - 1)
     if isinstance(value.base, int):
         fits = -half <= value.base < half
     else:
-        fits = type.bits == 32 and bool((value.base == value.base.astype(np.int32)).all())
+        fits = type.bits == 32 and not np.count_nonzero(value.base != value.base.astype(np.int32))
     if fits and not narrowing:
         return value
     return Int(settled(((value.base + half) & (2 * half - 1)) - half), type)

@@ -14,6 +14,7 @@ from smemlint.evaluate.ctypes import (
 )
 from smemlint.evaluate.declarations import Declarations, is_call
 from smemlint.evaluate.machine import Loop, Place
+from smemlint.evaluate.masks import is_any, kept
 from smemlint.evaluate.values import (
     FloatValue,
     Int,
@@ -40,10 +41,10 @@ class Branches(Declarations):
                 return
             taken = mask & (value.base != 0)
             rest = mask & ~taken
-            if not rest.any():
+            if not is_any(rest):
                 self.execute(node.iftrue)
                 return
-            if not taken.any():
+            if not is_any(taken):
                 self.execute(node.iffalse)
                 return
             self.trace.fence("block")
@@ -54,8 +55,7 @@ class Branches(Declarations):
             self.mask = rest
             self.execute(node.iffalse)
             self.trace.fence("block")
-            alive = alive | self.mask
-            self.mask = mask if (alive == mask).all() else alive
+            self.mask = kept(mask, alive | self.mask)
             return
         assert isinstance(value, Unknown) or value.terms
         unknown = value if isinstance(value, Unknown) else Unknown("the condition is not known")
@@ -81,7 +81,7 @@ class Branches(Declarations):
         """
         mask = self.mask
         for (_, ours, statement), (_, others, _) in ((first, second), (second, first)):
-            if not others.any():
+            if not is_any(others):
                 self.mask = ours
                 self.execute(statement)
                 return
@@ -108,7 +108,7 @@ class Branches(Declarations):
             self.trace.fence("block")
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
-        alive = [end for end in ends if end[1].any()]
+        alive = [end for end in ends if is_any(end[1])]
         if len(alive) == 1:
             text, self.mask, journal = alive[0]
             self.assumptions.append(text)
@@ -117,9 +117,7 @@ class Branches(Declarations):
         if not alive:
             self.mask = self.none_active()
             return
-        self.mask = (
-            mask if (alive[0][1] | alive[1][1]).sum() == mask.sum() else alive[0][1] | alive[1][1]
-        )
+        self.mask = kept(mask, alive[0][1] | alive[1][1])
         self._join(alive[0][2], alive[1][2], condition, node)
 
     def _replay(self, journal: Journal) -> None:
@@ -162,8 +160,7 @@ class Branches(Declarations):
             self.loops = outer
         if outer:
             outer[-1].continued = outer[-1].continued | loop.continued
-        alive = self.mask | (loop.broken & mask)
-        self.mask = mask if (alive == mask).all() else alive
+        self.mask = kept(mask, self.mask | (loop.broken & mask))
 
     def _run_cases(
         self, flat: list[tuple[c_ast.Node | None, bool, c_ast.Node | None]], value: int
@@ -205,7 +202,7 @@ class Branches(Declarations):
             if i in entering:
                 self.trace.fence("block")
                 self.mask = self.mask | entering[i]
-            if self.mask.any():
+            if is_any(self.mask):
                 self.execute(statement)
         self.trace.fence("block")
         self.mask = self.mask | waiting
@@ -244,7 +241,7 @@ class Branches(Declarations):
             self.refine(value, known)
             try:
                 for _, _, statement in flat[i:]:
-                    if not self.mask.any():
+                    if not is_any(self.mask):
                         break
                     self.execute(statement)
             finally:
@@ -252,7 +249,7 @@ class Branches(Declarations):
                 del self.assumptions[depth - 1 :]
                 self.frame.uncertain -= 1
                 journal = self.store.rollback()
-            if (self.mask | loop.broken).any():
+            if is_any(self.mask | loop.broken):
                 state = journal if state is None else self._merged(state, journal, condition, node)
         self.mask = mask
         loop.broken = self.none_active()

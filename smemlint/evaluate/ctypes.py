@@ -286,9 +286,13 @@ def promoted(kind: IntType) -> IntType:
     return I32 if kind.bits < 32 else kind
 
 
-@lru_cache(256)
 def common(a: IntType, b: IntType) -> IntType:
     """The usual arithmetic conversions."""
+    return a if a is b and a.bits >= 32 else _common(a, b)
+
+
+@lru_cache(256)
+def _common(a: IntType, b: IntType) -> IntType:
     a, b = promoted(a), promoted(b)
     if a.bits != b.bits:
         return a if a.bits > b.bits else b

@@ -251,10 +251,11 @@ class CuteCalls(Calls):
 
     def _tensor_named(self, node: c_ast.Node) -> Tensor | None:
         """The tensor that a name stands for."""
-        binding = self.lookup(node.name) if isinstance(node, c_ast.ID) else None
-        kind = binding.type if isinstance(binding, Variable) else None
-        target = getattr(kind, "target", kind)
-        if not isinstance(target, StaticType) or not isinstance(target.value, Cute):
+        binding = self.lookup(node.name) if node.__class__ is c_ast.ID else None
+        if binding.__class__ is not Variable:
+            return None
+        target = getattr(binding.type, "target", binding.type)
+        if target.__class__ is not StaticType or not isinstance(target.value, Cute):
             return None
         if not isinstance(target.value.payload, Tensor):
             return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pycparser import c_ast
 
-from smemlint.evaluate.algebra import truth
+from smemlint.evaluate.algebra import is_plain, truth
 from smemlint.evaluate.ctypes import (
     BOOL,
     DOUBLE,
@@ -32,6 +32,7 @@ from smemlint.evaluate.ctypes import (
 )
 from smemlint.evaluate.forms import atom, chosen, form_of, operated, sum_of
 from smemlint.evaluate.machine import Lazy, Place, Variable, is_reference
+from smemlint.evaluate.masks import is_any
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.swizzled import declared_use, swizzled
 from smemlint.evaluate.trace import Event
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
 
 
 _SUFFIX = re.compile(r"[uUlLzZ]+$")
+_NUMBERS = frozenset((IntType, FloatType))
+"""Types of which a local variable holds one value, which a name reads."""
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
 
@@ -79,12 +82,13 @@ class Expressions(Types):
 
     def evaluate(self, node: c_ast.Node) -> Value:
         """The value of an expression; side effects happen for the active threads."""
-        kind = type(node)
-        if kind not in self._evaluators:
-            self._evaluators[kind] = getattr(self, f"_eval_{kind.__name__}", None)
-        method = self._evaluators[kind]
+        method = self._evaluators.get(node.__class__)
         if method is None:
-            return Unknown(f"a {kind.__name__} is not evaluated")
+            name = node.__class__.__name__
+            method = getattr(self, f"_eval_{name}", None)
+            if method is None:
+                return Unknown(f"a {name} is not evaluated")
+            self._evaluators[node.__class__] = method
         return method(node)  # type: ignore[no-any-return]
 
     # ---- leaves
@@ -102,8 +106,14 @@ class Expressions(Types):
         return FloatValue(FLOAT if text[-1:] in "fF" else DOUBLE)
 
     def _eval_ID(self, node: c_ast.ID) -> Value:
-        binding = self.binding(node.name, node)
-        if isinstance(binding, Variable):
+        binding = self.lookup(node.name)
+        if binding is None or binding.__class__ is Lazy:
+            binding = self.binding(node.name, node)
+        if binding.__class__ is Variable:
+            if binding.type.__class__ in _NUMBERS and binding.object.space is Space.LOCAL:
+                value = binding.object.cells.get(0)
+                if value is not None:
+                    return value
             return self.read(self._variable_place(binding), node)
         if isinstance(binding, CTYPES):
             return Callable(node.name, binding)
@@ -298,8 +308,7 @@ class Expressions(Types):
             if isinstance(pointer.target, ArrayType):
                 return Unknown("the array's inner extent is not known")
             return Unknown(f"the size of `{_type_name(pointer.target)}` is not known")
-        is_plain = isinstance(index.base, int) and not index.terms and index.form is None
-        form = None if is_plain else form_of(index)
+        form = None if is_plain(index) else form_of(index)
         wide = Int(index.base, I64, index.terms, form)
         step = self.algebra.multiply(wide, Int(size, I64))
         if isinstance(step, Unknown):
@@ -372,7 +381,7 @@ class Expressions(Types):
         if place.object.space is Space.LOCAL:
             if _is_lost(place.offset):
                 return _why_lost(place.object)
-            if isinstance(kind, RecordType) and kind.size <= 1 and not kind.members:
+            if kind.__class__ is RecordType and kind.size <= 1 and not kind.members:
                 return Aggregate(kind, {})
             return self.store.read(place.object, place.offset, kind)
         return self._read_elsewhere(place, node)
@@ -451,7 +460,7 @@ class Expressions(Types):
 
     def record(self, kind: AccessKind, place: Place, node: c_ast.Node, **extra: object) -> None:
         """Adds an access of a shared place to the trace: one event per machine access."""
-        if not self.mask.any():
+        if not is_any(self.mask):
             return
         offset: Int | Unknown = place.offset
         width = place.type.size
@@ -626,7 +635,7 @@ class Expressions(Types):
         may_hold, holds = bounds_of_truth(left)
         self.mask = mask & (may_hold if node.op == "&&" else ~holds)
         right = (
-            self.condition(self.evaluate(node.right)) if self.mask.any() else number(short, BOOL)
+            self.condition(self.evaluate(node.right)) if is_any(self.mask) else number(short, BOOL)
         )
         self.mask = mask
         if isinstance(left, Int) and isinstance(right, Int):
@@ -761,7 +770,7 @@ class Expressions(Types):
             self.data_conditions.add(holds)
 
     def _under(self, mask: Mask, node: c_ast.Node) -> Value | None:
-        if not mask.any():
+        if not is_any(mask):
             return None
         before, self.mask = self.mask, mask
         try:
@@ -954,7 +963,7 @@ _LOST = Symbol("lost", "an index that is not known")
 
 
 def _is_lost(offset: Int) -> bool:
-    return any(symbol is _LOST for symbol, _ in offset.terms)
+    return bool(offset.terms) and any(symbol is _LOST for symbol, _ in offset.terms)
 
 
 def _why_lost(obj: Object) -> Unknown:
@@ -966,7 +975,7 @@ def _may_have_form(result: Int, a: Int, b: Int) -> bool:
     """Whether a result without a form comes from something the compiler does not know."""
     if result.form is not None:
         return False
-    return not all(v.form is None and isinstance(v.base, int) and not v.terms for v in (a, b))
+    return not (is_plain(a) and is_plain(b))
 
 
 def _propagated(a: Value, b: Value) -> Unknown:

@@ -15,6 +15,7 @@ from smemlint.evaluate.ctypes import (
 )
 from smemlint.evaluate.dry_runs import DryRuns
 from smemlint.evaluate.machine import Loop, Variable
+from smemlint.evaluate.masks import is_any, kept
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.values import (
     FloatValue,
@@ -53,11 +54,10 @@ class Generalizing(DryRuns):
         finally:
             if pushed:
                 self.loop_values.pop()
-        if loop.continued.any():
-            alive = self.mask | loop.continued
-            self.mask = before if (alive == before).all() else alive
+        if is_any(loop.continued):
+            self.mask = kept(before, self.mask | loop.continued)
             loop.continued = self.none_active()
-        if step is not None and self.mask.any():
+        if step is not None and is_any(self.mask):
             self.evaluate(step)
 
     def generalized(

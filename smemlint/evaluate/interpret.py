@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.evaluate.loops import Loops
+from smemlint.evaluate.masks import is_any
 
 if TYPE_CHECKING:
     from pycparser import c_ast
@@ -34,7 +35,7 @@ class Interpreter(Loops):
 
     def _is_any_active(self) -> bool:
         if self.mask is not self._asked:  # masks are never changed in place
-            self._asked, self._answer = self.mask, bool(self.mask.any())
+            self._asked, self._answer = self.mask, is_any(self.mask)
         return self._answer
 
 

@@ -19,6 +19,7 @@ from smemlint.evaluate.generalize import Generalizing
 from smemlint.evaluate.inert import Effects, effects_of
 from smemlint.evaluate.intrinsics import PURE_FUNCTIONS
 from smemlint.evaluate.machine import Loop, Variable
+from smemlint.evaluate.masks import is_any, kept
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.repeat import at_block, moved, put_in, repeats, step_between
 from smemlint.evaluate.trace import Event, Fence
@@ -54,7 +55,7 @@ _Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _LoopParts:
+class LoopParts:
     """The parts of a loop; `first`: the body runs before the condition."""
 
     node: c_ast.Node
@@ -106,9 +107,12 @@ class Loops(Generalizing):
         iterations tell it where the header alone says how many there are.
         """
         unroll, self.pragma = self.pragma, ""
-        parts = _LoopParts(node, cond, step, body, first, unroll)
+        parts = LoopParts(node, cond, step, body, first, unroll)
         if self._is_inert(node):
             self._run_inert(parts)
+            return
+        if not self.follows_forms:  # nothing fuses there: the host's loops need no trial
+            self._run_loop(parts, 1, {})
             return
         if self.trace.is_muted:
             self._run_blocks(parts, 1, {}, self._foreseen_trips(parts))
@@ -150,7 +154,7 @@ class Loops(Generalizing):
         self._run_blocks(parts, together, carried, foreseen)
 
     def _run_blocks(
-        self, parts: _LoopParts, together: int, carried: _Carried, trips: int | None
+        self, parts: LoopParts, together: int, carried: _Carried, trips: int | None
     ) -> None:
         """Runs a loop; of many blocks that repeat each other only the first, one more and the last.
 
@@ -184,7 +188,7 @@ class Loops(Generalizing):
 
     def _repeat(
         self,
-        parts: _LoopParts,
+        parts: LoopParts,
         together: int,
         carried: _Carried,
         changes: Journal,
@@ -225,7 +229,7 @@ class Loops(Generalizing):
         general = self.trace.items[start:]
         is_one = (
             self.split_requests == splits
-            and np.array_equal(mask, self.mask)
+            and kept(mask, self.mask) is mask
             and all(step_between(b, o.cells[at], self.algebra) == by for o, at, b, by in begins)
             and (self.trace.is_muted or repeats(first, general, block))
         )
@@ -265,7 +269,7 @@ class Loops(Generalizing):
             steps.append((obj, at, by))
         return steps
 
-    def _foreseen_trips(self, parts: _LoopParts) -> int | None:
+    def _foreseen_trips(self, parts: LoopParts) -> int | None:
         """How often a loop runs, from its header alone; None where the body may have a say."""
         if parts.cond is None or parts.step is None or parts.first:
             return None
@@ -285,7 +289,7 @@ class Loops(Generalizing):
                 if not isinstance(value, Int) or value.terms:
                     return None
                 going = self.mask & (np.asarray(value.base) != 0)
-                if not going.any():
+                if not is_any(going):
                     return trips
                 self.mask = going
                 self.evaluate(parts.step)
@@ -323,7 +327,7 @@ class Loops(Generalizing):
             return False
         return not written or obj.space is Space.GLOBAL or is_floating(kind)
 
-    def _run_inert(self, parts: _LoopParts) -> None:
+    def _run_inert(self, parts: LoopParts) -> None:
         """Runs the body once and the header to its end, for what the iterations cost."""
         loop = Loop(self.none_active(), self.none_active(), _counter(parts.node))
         entry = self.mask
@@ -331,7 +335,7 @@ class Loops(Generalizing):
         self.loops.append(loop)
         trips = 0
         try:
-            while trips < self.max_trips and self.mask.any():
+            while trips < self.max_trips and is_any(self.mask):
                 value: Value = number(1)
                 if parts.cond is not None and not (parts.first and not trips):
                     value = self.condition(self.evaluate(parts.cond))
@@ -364,7 +368,7 @@ class Loops(Generalizing):
 
     def _run_loop(
         self,
-        parts: _LoopParts,
+        parts: LoopParts,
         together: int | None,
         carried: _Carried,
         most: int | None = None,
@@ -393,7 +397,7 @@ class Loops(Generalizing):
         starts: list[int] = []
         is_constant = not self._is_run_time(parts.node, parts.cond)
         try:
-            while self.mask.any() and len(starts) != most:
+            while is_any(self.mask) and len(starts) != most:
                 if not is_certain and not (parts.first and not starts and not done):
                     going = self._going(parts, len(starts))
                     if going is None:
@@ -402,7 +406,7 @@ class Loops(Generalizing):
                         is_constant = False
                         left = left | (self.mask & ~going)
                         self.mask = going
-                        if not going.any():
+                        if not is_any(going):
                             break
                 if together is not None and len(starts) % together == 0:
                     self._mark_carried(carried, parts.node, together, done + len(starts))
@@ -414,8 +418,7 @@ class Loops(Generalizing):
         finally:
             self.loops.pop()
             del self.assumptions[assumed:]
-        alive = self.mask | left | loop.broken
-        self.mask = entry if (alive == entry).all() else alive
+        self.mask = kept(entry, self.mask | left | loop.broken)
         if together is None:
             trips = len(starts) if foreseen is None else foreseen
             cost = loop.cost * trips // max(len(starts), 1)
@@ -423,7 +426,7 @@ class Loops(Generalizing):
         self.trace.fence_between(starts[together::together])
         return len(starts), together
 
-    def _going(self, parts: _LoopParts, trips: int) -> Mask | None:
+    def _going(self, parts: LoopParts, trips: int) -> Mask | None:
         """Threads that go on; None when the loop ends for all or was generalized."""
         if parts.cond is None or trips >= self.max_trips:
             self.generalized(parts.node, parts.cond, parts.step, parts.body)
@@ -435,7 +438,7 @@ class Loops(Generalizing):
         if isinstance(value.base, int):
             return self.mask if value.base else None
         going = self.mask & (value.base != 0)
-        return self.mask if going.sum() == self.mask.sum() else going
+        return kept(self.mask, going)
 
     def _mark_carried(self, carried: _Carried, node: c_ast.Node, together: int, trip: int) -> None:
         """Gives what the loop changes a form of its own: the compiler sees a variable there."""

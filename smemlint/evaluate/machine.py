@@ -183,6 +183,8 @@ class Machine:
         self.max_trips = MAX_TRIPS
         self.sequence = 0
         self._names: dict[int, frozenset[str]] = {}
+        self._chain = ""  # names of the frames up to the chained one
+        self._chained: Frame | None = None
         self.stored: c_ast.Node | None = None  # the value of the assignment under way
         self.discarded: c_ast.Node | None = None  # the expression statement under way
 
@@ -229,9 +231,10 @@ class Machine:
 
     def lookup(self, name: str) -> Binding | None:
         """The innermost local binding of a name."""
-        for scope in reversed(self.frame.scopes):
-            if name in scope:
-                return scope[name]
+        for scope in reversed(self.frames[-1].scopes):
+            binding = scope.get(name)
+            if binding is not None:
+                return binding
         return None
 
     # ---- small helpers
@@ -278,9 +281,12 @@ class Machine:
 
     def key(self, node: c_ast.Node, what: str = "") -> str:
         """A text that names this node under this chain of calls."""
-        chain = "/".join(frame.name for frame in self.frames)
+        frame = self.frames[-1] if self.frames else None
+        if frame is not self._chained:
+            self._chained = frame
+            self._chain = "/".join(frame.name for frame in self.frames)
         line = node.coord.line if node.coord is not None else 0
-        return f"{what}@{chain}:{line}"
+        return f"{what}@{self._chain}:{line}"
 
     def source(self, node: c_ast.Node) -> str:
         """The node's source text on one line."""

@@ -61,6 +61,8 @@ class Object:
     layout: LayoutUse | None = None
 
 
+_PARTED = frozenset((RecordType, ArrayType))
+"""Types of values that lie in more cells than one."""
 Journal = dict[tuple[int, int], tuple[Object, int, Value | None]]
 
 
@@ -124,8 +126,8 @@ class Store:
 
     def read(self, obj: Object, offset: Int, type: CType) -> Value:
         """The value of `type` at a byte offset of a local object."""
-        if isinstance(type, RecordType | ArrayType):
-            return self._read_aggregate(obj, offset, type)
+        if type.__class__ in _PARTED:
+            return self._read_aggregate(obj, offset, type)  # type: ignore[arg-type]
         at = offset.constant
         if at is not None:
             return self._read_cell(obj, at)

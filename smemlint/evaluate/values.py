@@ -208,7 +208,7 @@ def offset_of(value: int) -> Int:
 
 def is_zero(lanes: Lanes) -> bool:
     """All entries are 0."""
-    return lanes == 0 if isinstance(lanes, int) else not lanes.any()
+    return lanes == 0 if isinstance(lanes, int) else not np.count_nonzero(lanes)
 
 
 def varies_in_a_warp(lanes: Lanes) -> bool:
@@ -223,8 +223,10 @@ def settled(lanes: Lanes) -> Lanes:
     """The same lanes, as one int where all agree."""
     if not isinstance(lanes, np.ndarray):
         return int(lanes)
-    first = lanes[0]
-    return int(first) if (lanes == first).all() else lanes
+    first = lanes.item(0)
+    if lanes.item(-1) != first:  # as most that differ do
+        return lanes
+    return lanes if np.count_nonzero(lanes != first) else first
 
 
 def same(a: Value | None, b: Value | None) -> bool:
