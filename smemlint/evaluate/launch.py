@@ -8,18 +8,19 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pycparser import c_ast
 
 from smemlint.evaluate.calls import Operand
 from smemlint.evaluate.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.evaluate.interpret import Interpreter
-from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
+from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Place, Scope, Variable
 from smemlint.evaluate.memory import Space
+from smemlint.evaluate.overloads import signature_of
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.types import CTYPES
-from smemlint.evaluate.values import Aggregate, Callable, Int, Unknown, Value, number
+from smemlint.evaluate.values import Aggregate, Callable, Int, Pointer, Unknown, Value, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +35,7 @@ _LAUNCHERS = {
     "hipLaunchKernelGGL": (0, 2, 3),
 }
 """Function -> positions of kernel, block and dynamic shared memory."""
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MAX_STEPS = 12_000
 _MAX_WORDS = 40
 """Different words of a function that is still taken for a small helper."""
@@ -99,6 +101,7 @@ class Host(Interpreter):
         self._known: dict[str, int] = {}
         self._assigned: dict[str, dict[str, None]] = {}
         self._owner: dict[int, Unit] = {}
+        self._idle_nests: dict[int, bool] = {}
         self.max_trips = 12
 
     def run(self, function: Function) -> None:
@@ -149,6 +152,34 @@ class Host(Interpreter):
             self.unit = before
         return found
 
+    def keeps_its_value(self, name: str, kind: CType) -> bool:
+        """Whether no unit that has an integer writes to it; a launch that follows says so."""
+        if not isinstance(kind, IntType):
+            return False
+        for unit in self.units:
+            declared = unit is self.unit or name in unit.declarations
+            if unit.mentions(name) and not (declared and name in unit.assigned_once):
+                return False
+        self.defaults.setdefault(f"`{name}` keeps the value that it begins with")
+        return True
+
+    def _loop(self, node: c_ast.Node, *parts: Any, **options: Any) -> None:
+        """A nest of loops that launches nothing is not counted through: one iteration is all."""
+        trips = self.max_trips
+        if self._is_idle_nest(node):
+            self.max_trips = 1
+        try:
+            super()._loop(node, *parts, **options)
+        finally:
+            self.max_trips = trips
+
+    def _is_idle_nest(self, node: c_ast.Node) -> bool:
+        if id(node) not in self._idle_nests:
+            launchers = {"__launch", *_LAUNCHERS, *self.launching}
+            is_idle = launchers.isdisjoint(self.names_in(node)) and _has_loop(node)
+            self._idle_nests[id(node)] = is_idle
+        return self._idle_nests[id(node)]
+
     def inline(
         self,
         function: Function,
@@ -176,13 +207,23 @@ class Host(Interpreter):
             if not is_outermost:
                 raise
             self.store.commit_to(depth)
-            for operand in operands:
-                if operand.place is not None and operand.place.object.space is Space.LOCAL:
-                    self.store.forget(operand.place.object, f"was given to `{function.name}`")
+            self._forget_given(function, operands)
             return Unknown(f"`{function.name}` is not run to its end")
         finally:
             self.unit = before
             self._call_limit = limit
+
+    def _forget_given(self, function: Function, operands: Sequence[Operand]) -> None:
+        """What a call that was left may have written: all but what it takes by value."""
+        params = signature_of(function).parameters
+        for index, operand in enumerate(operands):
+            is_copied = index < len(params) and isinstance(params[index].type, c_ast.TypeDecl)
+            if is_copied:
+                continue
+            value = operand.value if operand.place is None else self._value(operand)
+            for held in (operand.place, value):
+                if isinstance(held, Place | Pointer) and held.object.space is Space.LOCAL:
+                    self.store.forget(held.object, f"was given to `{function.name}`")
 
     def step(self) -> None:
         """Counts a statement against the budgets of the run and of the call."""
@@ -412,6 +453,12 @@ def is_known(scope: Scope, function: Function) -> bool:
         if isinstance(bound, Int) and bound.constant is None:
             return False
     return True
+
+
+def _has_loop(node: c_ast.Node) -> bool:
+    """Whether a loop has another one in it."""
+    inner = [child for _, child in node.children()]
+    return any(isinstance(c, _LOOPS) or _has_loop(c) for c in inner)
 
 
 def _exprs(node: c_ast.FuncCall) -> list[c_ast.Node]:

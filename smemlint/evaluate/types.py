@@ -429,7 +429,9 @@ class Types(Machine):
             kind = self.resolve(node.type)
             space = Space.GLOBAL
             obj = Object(declaration.name, kind, space, f"file:{declaration.name}")
-            if node.init is not None and _is_constant(node):
+            if node.init is not None and (
+                _is_constant(node) or self.keeps_its_value(declaration.name, kind)
+            ):
                 obj.space = Space.LOCAL
                 self.globals[declaration.name] = Variable(obj, kind)
                 with self.store.unjournaled():  # it stays, whatever branch names it first
@@ -438,6 +440,10 @@ class Types(Machine):
         finally:
             self.frames = frames
             self.mask = mask
+
+    def keeps_its_value(self, name: str, kind: CType) -> bool:
+        """Whether a variable that is not declared constant is never written."""
+        return False
 
     def initialize(self, variable: Variable, init: c_ast.Node) -> None:
         """Runs an initializer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import facts_of
+from conftest import accesses_of, facts_of
 from figures import facts_in
 
 from smemlint.config import KernelSettings
@@ -262,3 +262,47 @@ def test_heavy_instances_that_differ_are_evaluated():
     facts = instances_of_a_heavy_kernel("N")
     ways = [k.accesses[0].wavefronts.mean for k in facts.kernels]
     assert ways == [1, 2, 4, 8, 16]
+
+
+def test_a_global_that_nothing_writes_keeps_its_value() -> None:
+    text = """
+unsigned size = 64;
+__global__ void k(double *g) { __shared__ double s[8]; s[threadIdx.x] = g[0]; }
+int main() { unsigned long local = size / 8; k<<<1, local>>>(0); }
+"""
+    (access,) = accesses_of(text)
+    assert access.instance.block == (8, 1, 1)
+    assert "`size` keeps the value that it begins with" in access.assumptions
+    for write in ('scanf("%u", &size);', "size++;", "size = 32;", "std::cin >> size;"):
+        (access,) = accesses_of(text.replace("main() {", f"main() {{ {write}"))
+        assert access.instance.block != (8, 1, 1) or not access.certainty.is_decided
+
+
+def test_nests_of_loops_that_fill_data_do_not_hide_the_launch_behind_them() -> None:
+    loops = "".join(f"for (int i{n} = 0; i{n} < 11; i{n}++) " for n in range(5))
+    text = f"""
+__global__ void k(double *g) {{ __shared__ double s[8]; s[threadIdx.x] = g[0]; }}
+int main() {{
+  double a[1];
+  {loops} a[0] = rand();
+  {loops} a[0] += rand();
+  k<<<1, 8>>>(a);
+}}
+"""
+    (access,) = accesses_of(text)
+    assert (access.instance.block, access.certainty) == ((8, 1, 1), "assumed")
+
+
+def test_a_call_that_is_not_run_to_its_end_keeps_what_it_takes_by_value() -> None:
+    loop = "for (int i = 0; i < 1000; i++) a[i] = weight(n + i % 7);"
+    text = f"""
+__global__ void k(double *g) {{ __shared__ double s[64]; s[threadIdx.x] = g[0]; }}
+float weight(int at) {{ at += 1; at += 2; at += 3; at += 4; at += 5; return at * 0.5f; }}
+int fill(float *a, int n HOW) {{ {loop} {loop} return n; }}
+int main() {{ float a[1000]; int n = 64; fill(a, n GIVEN); k<<<1, n>>>(0); }}
+"""
+    (access,) = accesses_of(text.replace("HOW", "").replace("GIVEN", ""))
+    assert (access.instance.block, access.certainty) == ((64, 1, 1), "assumed")
+    for how, given in ((", int *m", ", &n"), (", int &m", ", n")):
+        (access,) = accesses_of(text.replace("HOW", how).replace("GIVEN", given))
+        assert access.instance.origin == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from smemlint.frontend.cuda.tokens import Token, angle_end, spelling_of, split_commas
 
@@ -49,9 +48,26 @@ def template_ids(tokens: Sequence[Token], name: str) -> Iterator[TemplateId]:
 
 
 def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
-    """Names that stand in front of exactly one `=`, so that they have one value."""
+    """Names that have one value: they stand in front of one `=`, and nothing else writes them."""
     seen: dict[str, int] = {}
-    for token, following in pairwise(tokens):
-        if token.kind == "identifier" and following.text == "=":
-            seen[token.text] = seen.get(token.text, 0) + 1
-    return frozenset(name for name, count in seen.items() if count == 1)
+    written: set[str] = set()
+    before = earlier = Token("operator", ";", 0, 0, 0)
+    for token in tokens:
+        if before.kind == "identifier" and token.text == "=":
+            seen[before.text] = seen.get(before.text, 0) + 1
+        elif before.kind == "identifier" and token.text in _WRITING:
+            written.add(before.text)
+        elif token.kind == "identifier" and _may_write(earlier, before):
+            written.add(token.text)
+        earlier, before = before, token
+    return frozenset(name for name, count in seen.items() if count == 1) - written
+
+
+_WRITING = frozenset(("++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="))
+
+
+def _may_write(earlier: Token, before: Token) -> bool:
+    """Whether what stands before a name writes it, reads into it or takes its address."""
+    if before.text == "&":
+        return earlier.kind not in ("identifier", "number") and earlier.text not in (")", "]")
+    return before.text in ("++", "--") or earlier.text == before.text == ">"
