@@ -395,7 +395,7 @@ class Loops(Generalizing):
         self.loops.append(loop)
         assumed = len(self.assumptions)
         starts: list[int] = []
-        is_constant = not self._is_run_time(parts.node, parts.cond)
+        is_constant = True
         try:
             while is_any(self.mask) and len(starts) != most:
                 if not is_certain and not (parts.first and not starts and not done):
@@ -422,7 +422,13 @@ class Loops(Generalizing):
         if together is None:
             trips = len(starts) if foreseen is None else foreseen
             cost = loop.cost * trips // max(len(starts), 1)
-            together = unrolled(trips, cost, parts.unroll, is_constant=is_constant)
+            together = unrolled(
+                trips,
+                cost,
+                parts.unroll,
+                is_constant=is_constant and not loop.is_run_time,
+                is_countable=not _is_geometric(parts.step),
+            )
         self.trace.fence_between(starts[together::together])
         return len(starts), together
 
@@ -435,6 +441,7 @@ class Loops(Generalizing):
         if isinstance(value, Unknown) or value.terms:
             self.generalized(parts.node, parts.cond, parts.step, parts.body)
             return None
+        self.loops[-1].is_run_time |= bool(form_of(value).terms)
         if isinstance(value.base, int):
             return self.mask if value.base else None
         going = self.mask & (value.base != 0)
@@ -459,17 +466,20 @@ class Loops(Generalizing):
             else:
                 self.store.set_cell(obj, at, marked)
 
-    def _is_run_time(self, node: c_ast.Node, cond: c_ast.Node | None) -> bool:
-        """Whether the compiler cannot know the trip count: the header names what a launch sets."""
-        init = getattr(node, "init", None)
-        named = {n for part in (init, cond) if part is not None for n in self.names_in(part)}
-        return bool(named & {"threadIdx", "blockDim", "blockIdx", "gridDim"})
-
 
 def _is_endless(cond: c_ast.Node | None) -> bool:
     """Whether only the body can end the loop: `for (;;)`, `while (true)`."""
     is_true = isinstance(cond, c_ast.ID) and cond.name == "true"
     return cond is None or is_true or isinstance(cond, c_ast.Constant)
+
+
+def _is_geometric(step: c_ast.Node | None) -> bool:
+    """Whether the counter doubles or halves, so that no division tells how often a loop runs."""
+    if not isinstance(step, c_ast.Assignment):
+        return False
+    if step.op in ("<<=", ">>=", "*=", "/="):
+        return True
+    return isinstance(step.rvalue, c_ast.BinaryOp) and step.rvalue.op in ("<<", ">>", "*", "/")
 
 
 def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:

@@ -86,6 +86,7 @@ class Loop:
         cost: operations of all iterations so far, as the compiler's unroller counts them.
         uncertain: open conditions around it.
         is_left_openly: a `break` stands under an open condition.
+        is_run_time: the compiler does not know how often it runs.
     """
 
     broken: Mask
@@ -94,6 +95,7 @@ class Loop:
     cost: int = 0
     uncertain: int = 0
     is_left_openly: bool = False
+    is_run_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

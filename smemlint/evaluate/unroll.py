@@ -21,7 +21,9 @@ _MOST_DIGITS = 9
 """Of a factor; loops do not run as often as longer ones say."""
 
 
-def unrolled(trips: int, cost: int, pragma: str, *, is_constant: bool) -> int:
+def unrolled(
+    trips: int, cost: int, pragma: str, *, is_constant: bool, is_countable: bool = True
+) -> int:
     """Iterations that share a basic block, at least 1.
 
     Args:
@@ -29,6 +31,7 @@ def unrolled(trips: int, cost: int, pragma: str, *, is_constant: bool) -> int:
         cost: of all of them.
         pragma: text of the `#pragma` before the loop, e.g. `unroll 4`.
         is_constant: the compiler knows the trip count.
+        is_countable: the compiler could compute it at run time, in front of the loop.
     """
     trips = max(trips, 1)
     asked = re.match(r"\s*(?:unroll|nounroll)\s*\(?\s*(\w*)", pragma)
@@ -45,7 +48,7 @@ def unrolled(trips: int, cost: int, pragma: str, *, is_constant: bool) -> int:
     if is_constant and trips * each + 2 <= _FULL:
         return trips
     if not is_constant:
-        return _RUN_TIME if _RUN_TIME * each <= _PARTIAL else 1
+        return _RUN_TIME if is_countable and _RUN_TIME * each <= _PARTIAL else 1
     factor = 1
     while trips % (2 * factor) == 0 and 2 * factor * each <= _PARTIAL:
         factor *= 2
