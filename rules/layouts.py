@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from smemlint.facts import Access, Facts, LayoutUse
@@ -58,6 +57,8 @@ def offsets(use: LayoutUse) -> NDArray[np.int64] | None:
         return None
     if max(map(abs, (use.offset, *use.stride))) > _MOST_BYTES:
         return None
+    import numpy as np
+
     found = np.full(1, use.offset, dtype=np.int64)
     for extent, stride in zip(use.shape, use.stride, strict=True):
         found = (np.arange(extent, dtype=np.int64)[:, None] * stride + found).ravel()

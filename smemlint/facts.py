@@ -199,6 +199,14 @@ class Access:
         known = [p for p in self.patterns if p.ideal]
         return max(known, key=lambda p: p.ways) if known else None
 
+    def addressing(self, pattern: WarpPattern) -> NDArray[np.bool_]:
+        """The lanes whose addresses are used: of matrix instructions, eight a matrix."""
+        if self.kind not in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
+            return pattern.active
+        import numpy as np
+
+        return np.arange(len(pattern.active)) < 8 * (self.matrices or 4)
+
 
 @dataclass(frozen=True, slots=True)
 class NotAnalysed:

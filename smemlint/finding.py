@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, Certainty, Span
 
 
+BANK_CONFLICT = "SML101"
+"""The rule whose findings show banks and have repairs looked for."""
+
+
 class Severity(IntEnum):
     """How much it matters; `--fail-on` compares these."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TextIO
 
 _SILENT_SECONDS = 1.0
 _WIDTH = 30
+_COLUMNS = 80
+"""Of a terminal that does not say how wide it is."""
 
 
 class Progress:
@@ -21,7 +24,8 @@ class Progress:
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
         self._total = total
         self._stream = stream or sys.stderr
-        self._is_shown = total > 0 and self._stream.isatty()
+        can_erase = os.environ.get("TERM") != "dumb"
+        self._is_shown = total > 0 and can_erase and self._stream.isatty()
         self._since = time.monotonic()
         self._done = 0
         self._drawn = False
@@ -32,8 +36,8 @@ class Progress:
         if not self._is_shown or time.monotonic() - self._since < _SILENT_SECONDS:
             return
         bar = "#" * (_WIDTH * self._done // self._total)
-        name = "".join(c if c.isprintable() else "?" for c in what)[-40:]
-        self._stream.write(f"\r\x1b[K[{bar:{_WIDTH}}] {self._done}/{self._total} {name}")
+        text = f"[{bar:{_WIDTH}}] {self._done}/{self._total} "
+        self._stream.write(f"\r\x1b[K{text}{_end_of(what, self._columns() - len(text) - 1)}")
         self._stream.flush()
         self._drawn = True
 
@@ -42,3 +46,16 @@ class Progress:
         if self._drawn:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or _COLUMNS
+        except (OSError, ValueError):
+            return _COLUMNS
+
+
+def _end_of(name: str, columns: int) -> str:
+    """As much of the name's end as fits: a line that wraps could not be erased."""
+    shown = "".join(c if c.isprintable() else "?" for c in name)
+    fits = max(columns, 0) if shown.isascii() else max(columns, 0) // 2  # a character may take two
+    return shown[len(shown) - min(fits, len(shown)) :]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Rule:
     """A rule; its folder holds README.md, bad and good kernels beside it.
 
+    All rules are imported to print the page of one: they import numpy where they use it.
+
     Attributes:
         code, name: never reused.
         summary: one line, lower case, no full stop.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from smemlint.attempt import Lost, attempt
 from smemlint.engine import Result, concluded, is_for_others, judged, may_use_shared, problems
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.finding import BANK_CONFLICT
 from smemlint.frontend.python import is_python, may_hold_kernels
 from smemlint.shares import Share, together
 
@@ -181,8 +182,6 @@ def _with_fixes(
     is_fixing: bool,
 ) -> Share:
     """The findings with what repairs them, looked for file by file."""
-    from smemlint.fix.evaluation import BANK_CONFLICT
-
     instances = {id(access) for k in whole.facts.kernels for access in k.accesses}
     files: dict[str, list[int]] = {}
     for index, finding in enumerate(whole.findings):

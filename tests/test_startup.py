@@ -35,7 +35,14 @@ def imported(*arguments: str, stdin: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--version",), ("rule", "--help"), ("check", "--help"), ("lsp", "--help")]
+    "arguments",
+    [
+        ("--version",),
+        ("rule", "--help"),
+        ("rule", "SML101"),
+        ("check", "--help"),
+        ("lsp", "--help"),
+    ],
 )
 def test_help_loads_nothing_heavy(arguments):
     assert imported(*arguments) == set()
@@ -43,6 +50,7 @@ def test_help_loads_nothing_heavy(arguments):
 
 def test_a_file_without_kernels_loads_no_parser_and_no_arrays():
     assert imported("check", "-", "--isolated", stdin="int main() {}") == set()
+    assert imported("check", "-", "--isolated", "--select=SML101", stdin="int main() {}") == set()
     assert imported("analyze", "-", "--isolated", stdin="int main() {}") == set()
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.facts import AccessKind
 from smemlint.finding import Severity
 from smemlint.rule import Rule
@@ -38,6 +36,8 @@ class AtomicContention(Rule):
 
 
 def _lanes_on_one_word(pattern: WarpPattern) -> int:
+    import numpy as np
+
     _, counts = np.unique(pattern.addresses[pattern.active] // 4, return_counts=True)
     return int(counts.max(initial=1))
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from smemlint.facts import AccessKind
 from smemlint.hardware.arch import LANES
 from smemlint.layout.linear import ROW_BYTES, collision
 
@@ -16,9 +13,7 @@ if TYPE_CHECKING:
 
 def explanation(access: Access, pattern: WarpPattern, ways: float) -> str:
     """The lane bits that do not reach the bank, in words; empty where that does not tell `ways`."""
-    active = pattern.active
-    if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
-        active = np.arange(LANES) < 8 * (access.matrices or 4)
+    active = access.addressing(pattern)
     size = min(LANES, ROW_BYTES // pattern.width)
     for first in range(0, LANES, size):
         if active[first : first + size].all():

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
-from smemlint.hardware import bank_words, wavefronts
 from smemlint.rule import Rule
 
 from .explain import explanation
@@ -57,6 +56,8 @@ class BankConflict(Rule):
 
 def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
     """Ways, pattern, wavefronts and ideal of the costliest pattern; atomics by distinct words."""
+    from smemlint.hardware import wavefronts
+
     best: tuple[float, WarpPattern, int, int] | None = None
     for pattern in access.patterns:
         spent, ideal = pattern.wavefronts, max(pattern.ideal, pattern.profiler_ideal)
@@ -69,6 +70,8 @@ def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
 
 
 def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
+    from smemlint.hardware import bank_words
+
     lanes = int(pattern.active.sum())
     counts = bank_words(pattern.addresses, pattern.width, pattern.active)
     words, banks = int(counts.sum()), int((counts > 0).sum())

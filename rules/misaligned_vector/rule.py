@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from smemlint.facts import AccessKind
 from smemlint.finding import Severity
 from smemlint.rule import Rule
 
@@ -43,10 +40,8 @@ class MisalignedVector(Rule):
         for pattern in access.patterns:
             if not (pattern.addresses % pattern.width).any():
                 continue
-            lanes = pattern.active
-            if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
-                lanes = np.arange(32) < 8 * access.matrices
-            broken = np.flatnonzero((pattern.addresses % pattern.width != 0) & lanes)
+            lanes = access.addressing(pattern)
+            (broken,) = ((pattern.addresses % pattern.width != 0) & lanes).nonzero()
             if not len(broken):
                 continue
             lane = int(broken[0])

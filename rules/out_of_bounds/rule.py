@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from smemlint.facts import AccessKind
 from smemlint.finding import Severity
 from smemlint.rule import Rule
 
@@ -40,13 +37,11 @@ class OutOfBounds(Rule):
             offsets = pattern.addresses - array.base
             if offsets.min() >= 0 and offsets.max() + pattern.width <= array.bytes:
                 continue
-            lanes = pattern.active
-            if access.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
-                lanes = np.arange(32) < 8 * access.matrices
+            lanes = access.addressing(pattern)
             outside = lanes & ((offsets < 0) | (offsets + pattern.width > array.bytes))
             if not outside.any():
                 continue
-            lane = int(np.flatnonzero(outside)[0])
+            lane = int(outside.argmax())
             where = "".join(f", {name} = {value}" for name, value in pattern.values)
             message = f"access outside `{array.name}`: byte {int(offsets[lane])} of {array.bytes}"
             note = (

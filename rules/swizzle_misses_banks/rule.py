@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.facts import AccessKind
-from smemlint.hardware import wavefronts
 from smemlint.rule import Rule
 
 from ..layouts import BANK_BITS, accesses_through, bits, byte_swizzle, is_conflict_free, offsets
@@ -75,6 +72,8 @@ def _proof(use: LayoutUse, swizzle: Swizzle, accesses: list[Access]) -> str:
                 worst = pattern.ways, pattern, access
     if worst is None or worst[0] <= 1:
         return ""
+    import numpy as np
+
     _, pattern, access = worst
     lanes = pattern.addresses[pattern.active] - use.base
     reads = int(np.bitwise_or.reduce(lanes ^ lanes[0])) & swizzle.y_mask
@@ -88,13 +87,15 @@ def _proof(use: LayoutUse, swizzle: Swizzle, accesses: list[Access]) -> str:
 
 def _without(pattern: WarpPattern, access: Access, swizzle: Swizzle, base: int) -> int:
     """Wavefronts of the same lanes without the swizzle, which is its own inverse."""
+    from smemlint.hardware import wavefronts
+
     plain = swizzle(pattern.addresses - base) + base
     if access.kind in (AccessKind.ASYNC_COPY, AccessKind.ATOMIC):
         return -1
     try:
         return int(
             wavefronts(
-                np.where(pattern.active, plain, 0),
+                plain * pattern.active,
                 kind=str(access.kind),
                 width=pattern.width,
                 active=pattern.active,

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from smemlint.hardware import wavefronts
 from smemlint.layout.swizzle import Swizzle
 from smemlint.rule import Rule
 
@@ -91,6 +88,10 @@ def _proof(use: LayoutUse, written: Swizzle, right: Swizzle) -> str:
 
 def _row_wavefronts(use: LayoutUse, swizzle: Swizzle) -> int:
     """What the first 16 bytes of 8 successive rows cost at once; 0 where there are no such."""
+    import numpy as np
+
+    from smemlint.hardware import wavefronts
+
     size = use.element_bytes
     unit = size if use.units == "elements" else 1
     modes = [(s, d * unit) for s, d in zip(use.shape, use.stride, strict=False) if s > 1]

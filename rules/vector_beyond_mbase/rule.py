@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.finding import Severity
 from smemlint.rule import Rule
 
 from ..layouts import COPIES, byte_swizzle
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from smemlint.config import Settings
@@ -93,6 +92,8 @@ class VectorBeyondMBase(Rule):
 
 def _torn(pattern: WarpPattern, swizzle: Swizzle, base: int) -> NDArray[np.bool_]:
     """Lanes whose vector is not one run of offsets before the swizzle."""
+    import numpy as np
+
     group = swizzle.group
     first = swizzle(pattern.addresses - base)
     torn = np.zeros(len(first), dtype=bool)

@@ -128,6 +128,8 @@ def _report(
     text_of: Callable[[str], str],
     exit_code: int,
 ) -> str:
+    if arguments.output_format in FOR_PEOPLE and not result.findings:
+        return ""
     from smemlint.report.formats import rendered
     from smemlint.report.run import Run, repository_root
     from smemlint.report.terminal import Terminal, terminal

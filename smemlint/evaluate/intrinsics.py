@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pycparser import c_ast
 
-from smemlint.evaluate import atomics, ptx, python_semantics, wmma
+from smemlint.evaluate import atomics, python_semantics
 from smemlint.evaluate.atomics import is_one_for_a_warp
 from smemlint.evaluate.ctypes import (
     FLOAT,
@@ -381,10 +381,14 @@ def _memcpy_async(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCal
 
 
 def _load_fragment(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+    from smemlint.evaluate import wmma
+
     return wmma.move(m, node, is_store=False)
 
 
 def _store_fragment(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+    from smemlint.evaluate import wmma
+
     return wmma.move(m, node, is_store=True)
 
 
@@ -393,6 +397,8 @@ def _static_assert(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCa
 
 
 def _assembly(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+    from smemlint.evaluate import ptx
+
     return ptx.run(m, node)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from smemlint.engine import analyze, judged
 from smemlint.evaluate.project import Part
 from smemlint.facts import Facts
+from smemlint.finding import BANK_CONFLICT
 from smemlint.fix.relayout import Usage
 from smemlint.source import Source
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from smemlint.finding import Finding
     from smemlint.fix.relayout import Padding
 
-BANK_CONFLICT = "SML101"
 STATIC_BYTES = 48 << 10
 """Shared memory that a kernel may declare statically, on every architecture."""
 _WIDEST = 16

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from smemlint.finding import BANK_CONFLICT
 from smemlint.fix.declaration import declarator
 from smemlint.fix.edits import applied
-from smemlint.fix.evaluation import BANK_CONFLICT, Run, compare, concerned
+from smemlint.fix.evaluation import Run, compare, concerned
 from smemlint.fix.mentions import mentions
 from smemlint.fix.relayout import Usage, best_padding, best_swizzle
 from smemlint.fix.words import padding_fix, shape_advice, swizzle_advice, trade_off

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from smemlint.finding import Finding, Severity
+from smemlint.finding import BANK_CONFLICT, Finding, Severity
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
 from smemlint.report.strip import bank_strip
@@ -62,7 +62,7 @@ def _changes(finding: Finding, text_of: Callable[[str], str]) -> list[Change]:
 
 
 def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
-    strip = bank_strip(finding.access, term) if finding.code == "SML101" else ""
+    strip = bank_strip(finding.access, term) if finding.code == BANK_CONFLICT else ""
     if strip:
         yield "banks", strip
     yield from labelled_notes(finding)[:_MOST_NOTES]

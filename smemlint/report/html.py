@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint import __version__
+from smemlint.finding import BANK_CONFLICT
 from smemlint.report.bankmap import HATCH, bank_map, most_words
 from smemlint.report.diff import changes
 from smemlint.report.terminal import Terminal
@@ -149,7 +150,7 @@ def _diff(finding: Finding, run: Run) -> Iterator[str]:
 def _maps(finding: Finding) -> Iterator[str]:
     """The banks as they are, and beside them as they are with the fix."""
     after = finding.fix.after if finding.fix is not None else None
-    if finding.code != "SML101" and after is None:
+    if finding.code != BANK_CONFLICT and after is None:
         return
     drawn = [(said, a) for said, a in (("now", finding.access), ("with the fix", after)) if a]
     if any(access.worst is None for _, access in drawn) or not drawn:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.fingerprint import fingerprints
-
 if TYPE_CHECKING:
     from smemlint.engine import Result
     from smemlint.report.notebooks import Notebooks
@@ -44,6 +42,8 @@ class Run:
 
     def fingerprints(self) -> tuple[str, ...]:
         """Of the findings, then of the hidden ones, which count where equal ones are told apart."""
+        from smemlint.fingerprint import fingerprints
+
         run = self.found or self
         return fingerprints((*run.result.findings, *run.result.hidden), run.text_of)
 
