@@ -44,6 +44,7 @@ from smemlint.evaluate.values import (
     FloatValue,
     Int,
     OpenCondition,
+    PartlyKnown,
     Pointer,
     Symbol,
     Unknown,
@@ -54,6 +55,7 @@ from smemlint.evaluate.values import (
     offset_of,
     open_condition,
     same,
+    seen_by,
     select,
 )
 from smemlint.facts import AccessKind
@@ -112,7 +114,7 @@ class Expressions(Types):
         if binding.__class__ is Variable:
             if binding.type.__class__ in _NUMBERS and binding.object.space is Space.LOCAL:
                 value = binding.object.cells.get(0)
-                if value is not None:
+                if value is not None and value.__class__ is not PartlyKnown:
                     return value
             return self.read(self._variable_place(binding), node)
         if isinstance(binding, CTYPES):
@@ -383,7 +385,7 @@ class Expressions(Types):
                 return _why_lost(place.object)
             if kind.__class__ is RecordType and kind.size <= 1 and not kind.members:
                 return Aggregate(kind, {})
-            return self.store.read(place.object, place.offset, kind)
+            return self.store.read(place.object, place.offset, kind, self.mask)
         return self._read_elsewhere(place, node)
 
     def _read_shared(self, place: Place, node: c_ast.Node) -> Value:
@@ -819,7 +821,7 @@ class Expressions(Types):
             if isinstance(value, OpenCondition) and is_truth(other):
                 return _truth_after(condition, a, b)
             if isinstance(value, Unknown):
-                return value
+                return seen_by(None, value)
         return Unknown(condition.reason, condition.is_data)
 
     def _eval_Assignment(self, node: c_ast.Assignment) -> Value:

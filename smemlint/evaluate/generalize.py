@@ -20,10 +20,12 @@ from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.values import (
     FloatValue,
     Int,
+    PartlyKnown,
     Pointer,
     Unknown,
     Value,
     same,
+    seen_by,
 )
 
 if TYPE_CHECKING:
@@ -167,10 +169,12 @@ class Generalizing(DryRuns):
             if isinstance(offset, Int):
                 return Pointer(begin.object, offset, begin.target, begin.is_volatile)
             return offset
+        if isinstance(begin, PartlyKnown):  # what some threads hold, they need not hold later
+            return seen_by(None, begin)
         if isinstance(begin, Unknown) or _points_somewhere(begin):
             return None
         if isinstance(end, Unknown) or _points_somewhere(end):
-            return end
+            return seen_by(None, end)
         if (
             isinstance(begin, Pointer)
             and isinstance(end, Pointer)

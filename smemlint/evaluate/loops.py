@@ -35,6 +35,7 @@ from smemlint.evaluate.values import (
     Value,
     number,
     same,
+    seen_by,
 )
 
 if TYPE_CHECKING:
@@ -225,6 +226,8 @@ class Loops(Generalizing):
             begin = moved(obj.cells[at], block, by)
             begins.append((obj, at, begin, by))
             self.store.set_cell(obj, at, begin)
+        for obj, at, _ in changes.values():  # what some threads hold, they need not hold later
+            self.store.set_cell(obj, at, _for_all(obj.cells.get(at)))
         self._run_loop(parts, together, carried, size, done=done, is_certain=True)
         general = self.trace.items[start:]
         is_one = (
@@ -247,7 +250,7 @@ class Loops(Generalizing):
         last = blocks - 3
         for obj, at, end in ends.values():
             value = put_in(end, block, last) if end is not None else None
-            self.store.set_cell(obj, at, value)
+            self.store.set_cell(obj, at, _for_all(value))
         for item in (
             *at_block(general, block, 0, 1),
             Fence("block"),
@@ -486,6 +489,10 @@ def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:
     """Whether iterations end at a barrier, so that no access of one meets one of the next."""
     last = iterations[-1] if iterations else None
     return isinstance(last, Fence) and last.kind == "barrier"
+
+
+def _for_all(value: Value | None) -> Value | None:
+    return None if value is None else seen_by(None, value)
 
 
 def _is_settled(old: Value | None, end: Value | None) -> bool:

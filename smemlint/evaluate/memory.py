@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.evaluate.ctypes import ArrayType, CType, RecordType
-from smemlint.evaluate.values import Aggregate, Int, Unknown, Value, select
+from smemlint.evaluate.values import Aggregate, Int, Unknown, Value, blended, seen_by, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,13 +124,15 @@ class Store:
 
     # ---- typed access
 
-    def read(self, obj: Object, offset: Int, type: CType) -> Value:
-        """The value of `type` at a byte offset of a local object."""
+    def read(
+        self, obj: Object, offset: Int, type: CType, mask: NDArray[np.bool_] | None = None
+    ) -> Value:
+        """The value of `type` at a byte offset of a local object, as those threads see it."""
         if type.__class__ in _PARTED:
             return self._read_aggregate(obj, offset, type)  # type: ignore[arg-type]
         at = offset.constant
         if at is not None:
-            return self._read_cell(obj, at)
+            return seen_by(mask, self._read_cell(obj, at))
         if not offset.is_concrete or isinstance(offset.base, int):
             return _anything(obj, "is indexed by a value that is not known")
         distinct = np.unique(offset.base)
@@ -194,7 +196,7 @@ class Store:
     def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
         old = obj.cells.get(at)
         if old is not None and mask is not obj.born:
-            value = select(mask, value, old)
+            value = blended(mask, value, old)
         self.set_cell(obj, at, value)
 
 

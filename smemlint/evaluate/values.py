@@ -136,6 +136,27 @@ class OpenCondition(Unknown):
         return OpenCondition(self.reason, self.is_data, may_hold=~self.holds, holds=~self.may_hold)
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PartlyKnown(Unknown):
+    """What a variable holds that is known for some threads; only its reader may look into it.
+
+    Attributes:
+        value: what those threads hold.
+        holders: the threads.
+        of_all: what is known of it for all threads.
+    """
+
+    value: Int | Pointer
+    holders: NDArray[np.bool_]
+    of_all: Unknown
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
 @dataclass(frozen=True, slots=True)
 class FloatValue:
     """Some floating-point number; never followed."""
@@ -302,6 +323,37 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     if isinstance(unknown, Unknown):
         return Unknown(unknown.reason, unknown.is_data)
     return Unknown("different threads hold values of different kinds")
+
+
+def blended(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
+    """What a variable holds after the threads of `mask` wrote over it."""
+    made = select(mask, value, seen_by(None, old))
+    if not isinstance(made, Unknown):
+        return made
+    kept: Value | None = None
+    holders = np.zeros_like(mask)
+    if isinstance(old, PartlyKnown):
+        kept, holders = old.value, old.holders
+    elif isinstance(old, Int | Pointer):
+        kept, holders = old, np.ones_like(mask)
+    if isinstance(value, Int | Pointer):
+        both = select(mask, value, kept) if kept is not None else None
+        follows_both = isinstance(both, Int | Pointer)
+        kept, holders = (both, holders | mask) if follows_both else (value, mask)
+    else:
+        holders = holders & ~mask
+    if not isinstance(kept, Int | Pointer) or not holders.any():
+        return made
+    return PartlyKnown(made.reason, made.is_data, value=kept, holders=holders, of_all=made)
+
+
+def seen_by(mask: NDArray[np.bool_] | None, value: Value) -> Value:
+    """What those threads see of it; None: all of them."""
+    if not isinstance(value, PartlyKnown):
+        return value
+    if mask is not None and not (mask & ~value.holders).any():
+        return value.value
+    return value.of_all
 
 
 def _select_cell(mask: NDArray[np.bool_], a: Aggregate, b: Aggregate, key: int) -> Value:

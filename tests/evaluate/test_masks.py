@@ -123,3 +123,49 @@ def test_all_that_was_assumed_stands_in_one_list():
 def test_a_kernel_that_never_touches_shared_memory_has_no_facts():
     facts = facts_of(kernel("g[t] = n;", shared=""))
     assert facts.kernels == () and facts.not_analysed == ()
+
+
+def test_what_the_threads_of_a_branch_hold_is_known_to_them() -> None:
+    text = """
+__global__ void k(const int *nei, float *out, int n) {
+  __shared__ float s[100];
+  int t = threadIdx.x, at = t, j = 0;
+  for (int i = 0; i < n; i++) {
+    while (at < 100) {
+      for (j = 0; j < 100; j++) out[at] += s[j];
+      at += 128;
+    }
+    at = t;
+  }
+}
+void f(int *n, float *o, int nn) { k<<<1, 128>>>(n, o, nn); }
+"""
+    (access,) = accesses_of(text)
+    assert (access.certainty, access.instructions) == ("assumed", 400)
+    assert (access.wavefronts.min, access.wavefronts.max) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("then", "is_known"),
+    [
+        ("if (t < 8) g[0] = s[at];", True),
+        ("if (t < 9) g[0] = s[at];", False),
+        ("if (t < 8) at += t; if (t < 4) g[0] = s[at];", True),
+        ("if (t < 4) at = g[t]; if (t < 8) g[0] = s[at];", False),
+        ("if (t < 4) at = g[t]; if (t >= 4 && t < 8) g[0] = s[at];", True),
+        ("for (int i = 0; i < n; i++) { if (t < 8) { g[0] = s[at]; at = g[t]; } }", False),
+        ("if (n) at = g[t]; if (t < 8) g[0] = s[at];", False),
+    ],
+)
+def test_only_threads_that_hold_a_known_number_know_it(then: str, is_known: bool) -> None:
+    text = f"""
+__global__ void k(int *g, int n) {{
+  __shared__ int s[64];
+  int t = threadIdx.x, at = g[t];
+  if (t < 8) at = 2 * t;
+  {then}
+}}
+void f(int *g, int n) {{ k<<<1, 32>>>(g, n); }}
+"""
+    (access,) = accesses_of(text)
+    assert access.certainty == ("assumed" if is_known else "data-dependent")
