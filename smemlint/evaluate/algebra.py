@@ -9,6 +9,7 @@ is not affine is `Unknown`, with the symbol whose residues would decide it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -164,6 +165,25 @@ class Algebra:
                 return Int(settled(_BITS["&"](_mod(a.base, period), b.base)), type)
             return Int(settled(_BITS[op](a.base, b.base)), type, a.terms)
         return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
+
+    def either(self, a: Int, b: Int, key: str, name: str) -> Int | None:
+        """One of both for all threads; None where they do not differ by the same for all."""
+        difference = self.add(a, b, -1)
+        if not difference.is_uniform:
+            return None
+        steps = [int(c) * s.multiple for s, c in difference.terms]
+        unit = gcd(int(_smallest(difference.base)), *steps)
+        if unit == 0:
+            return a
+        if _lower(difference) < 0:
+            a, b, difference = b, a, self.add(b, a, -1)
+        is_above = _lower(difference) >= 0
+        times = self.symbol(key, name, a.type, nonnegative=is_above)
+        if is_above and difference.constant is not None:
+            terms = tuple((replace(s, most=1), c) for s, c in times.terms)
+            times = Int(times.base, times.type, terms)
+        more = self.multiply(times, Int(unit, a.type))
+        return self.add(b, more) if isinstance(more, Int) else None
 
     # ---- comparison
 

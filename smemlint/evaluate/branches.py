@@ -94,7 +94,7 @@ class Branches(Declarations):
             self.store.begin()
             self.assumptions.append(text)
             self.frame.uncertain += 1
-            self.mask = threads
+            self.mask = kept(mask, threads)
             if loop is not None and left_before is not None:
                 loop.broken, loop.continued = left_before
             depth = len(self.assumptions)

@@ -795,13 +795,12 @@ class Expressions(Types):
         if same(a, b):
             return a
         if isinstance(a, Int) and isinstance(b, Int):
-            if condition.is_uniform and a.is_uniform and b.is_uniform:
-                key = f"({node.coord.line if node.coord else 0}?{a.identity()}:{b.identity()})"
-                floor = min((v.constant for v in (a, b) if v.constant is not None), default=-1)
-                both = a.constant is not None and b.constant is not None
-                return self.algebra.symbol(
-                    key, self.source(node), a.type, nonnegative=both and floor >= 0
-                )
+            if condition.is_uniform:
+                line = node.coord.line if node.coord else 0
+                key = f"({line}?{a.identity()}:{b.identity()})"
+                either = self.algebra.either(a, b, key, self.source(node))
+                if either is not None:
+                    return either
             if is_truth(a) and is_truth(b):
                 return _truth_after(condition, a, b)
             return Unknown(condition.reason, condition.is_data)

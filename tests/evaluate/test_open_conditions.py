@@ -82,3 +82,44 @@ def test_fewer_threads_of_a_free_access_are_free_too(test: str) -> None:
 @pytest.mark.parametrize("test", ["x[i] > 0.5f", "i < n", "n == 3", "blockIdx.x == 3"])
 def test_what_whole_warps_or_half_of_them_take_is_priced(test: str) -> None:
     assert ways_of(SELECTIVE % (test, "i * 2")) == [(6, "store", 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("body", "wavefronts"),
+    [
+        ("int at = t; if (n > 3) at = t + 32; g[0] = s[at];", 1),
+        ("int at = 2 * t; if (n > 3) at = 2 * t + m; g[0] = s[at];", 2),
+        ("int w = 32; if (n > 3) w = 64; g[0] = s[t * w / 32 + w];", None),
+        ("int at = n > 3 ? m : 2 * m; g[0] = s[at + t];", 1),
+        ("int at = t; if (n > 3) at = 2 * t; g[0] = s[at];", None),
+    ],
+)
+def test_one_of_two_that_differ_by_the_same_for_all(body: str, wavefronts: int | None) -> None:
+    text = f"""
+__global__ void k(float *g, int n, int m) {{
+  __shared__ float s[4096];
+  int t = threadIdx.x;
+  {body}
+}}
+void f(float *g, int n, int m) {{ k<<<1, 32>>>(g, n, m); }}
+"""
+    (access,) = accesses_of(text)
+    assert (access.wavefronts.mean if access.wavefronts else None) == wavefronts
+
+
+def test_a_block_that_shrinks_at_the_end_leaves_its_arrays_apart() -> None:
+    text = """
+__global__ void k(const float *x, float *o, int n) {
+  extern __shared__ float s[];
+  int t = threadIdx.x, size = blockDim.x;
+  for (int j = 0; j < n; j += size) {
+    if (j + size > n) size = n - j;
+    if (j + t < n) { s[t] = x[j]; s[t + size] = x[j + 1]; }
+    __syncthreads();
+    for (int i = 0; i < size; i++) o[t] += s[i] + s[i + size];
+  }
+}
+void f(float *x, float *o, int n) { k<<<1, 256>>>(x, o, n); }
+"""
+    found = [(str(a.kind), a.certainty, a.wavefronts.mean) for a in accesses_of(text)]
+    assert found == [("store", "assumed", 1)] * 2 + [("load", "assumed", 1)] * 2
