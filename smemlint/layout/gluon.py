@@ -23,6 +23,10 @@ class SharedLayout:
         """
         raise NotImplementedError
 
+    def size(self, shape: Sequence[int]) -> int:
+        """Elements from the first of an allocation to its last, gaps included."""
+        return prod(shape)
+
 
 @dataclass(frozen=True, slots=True)
 class Swizzled(SharedLayout):
@@ -131,6 +135,11 @@ class Padded(SharedLayout):
             view_of_bases(self.offset_bases, self.shape, element_bits), PaddedShared(self.pairs)
         )
         return made.stacked(shape[: len(shape) - rank])
+
+    def size(self, shape: Sequence[int]) -> int:
+        """See `SharedLayout.size`; nothing is left free behind the last element."""
+        last = prod(shape) - 1
+        return last + sum(last // interval * padding for interval, padding in self.pairs) + 1
 
 
 def identity_bases(shape: Sequence[int], order: Sequence[int]) -> Bases:

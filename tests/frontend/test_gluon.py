@@ -252,3 +252,31 @@ def run():
         assert [(a.width_bytes, a.ways) for a in kernel.accesses] == [(width, ways)], make
     (kernel,) = facts_of(text.replace("MAKE", "x.view(torch.int8)")).kernels
     assert [a.reason for a in kernel.accesses] == ["its element type is not known"]
+
+
+@pytest.mark.parametrize(
+    ("buffers", "padding", "size"),
+    [
+        (1, 1, 16636), (2, 1, 33276), (3, 1, 49916),
+        (1, 4, 17392), (2, 4, 34800), (3, 4, 52208),
+        (1, 8, 18400), (2, 8, 36832), (3, 8, 55264),
+    ],
+)  # fmt: skip
+def test_a_padded_allocation_holds_its_gaps(buffers, padding, size):
+    """The sizes are those of triton 3.9.0's compiled kernels (`metadata.shared`, sm_90)."""
+    text = (
+        HEAD
+        + f"""
+@gluon.jit
+def kernel(R: gl.constexpr = {buffers}):
+    shared: gl.constexpr = gl.PaddedSharedLayout.with_identity_for(
+        [[64, {padding}]], [64, 64], [1, 0])
+    rows: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0])
+    ring = gl.allocate_shared_memory(gl.float32, [R, 64, 64], shared)
+    ring.index(R - 1).load(rows)
+"""
+    )
+    facts = facts_of(text)
+    (access,) = [a for k in facts.kernels for a in k.accesses]
+    assert access.array.bytes == size
+    assert not check([Source("k.py", text)], Settings()).findings

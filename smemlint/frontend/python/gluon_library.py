@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from math import prod
 from typing import Any
 
 from smemlint.facts import LayoutUse, SharedArray, Span
@@ -162,11 +163,10 @@ class GluonLibrary:
         self, node: ast.Call, dtype: DType | None, shape: tuple[int, ...] | None, written: Value
     ) -> SharedArray:
         bits = dtype.bits if dtype is not None else 0
+        layout = written.layout if isinstance(written, Written) else None
         total = None
         if shape is not None and bits:
-            total = bits // 8
-            for extent in shape:
-                total *= extent
+            total = (layout.size(shape) if layout is not None else prod(shape)) * bits // 8
         element = dtype.name if dtype is not None else ""
         span = self.span_of(node)
         if (span, element, total) not in self._known_arrays:
