@@ -295,3 +295,110 @@ def test_texts_that_others_import_are_judged_in_their_own_file_too(smemlint, tmp
     _, out, err = smemlint("check", ".", "--output-format", "concise")
     assert out == "texts.py:4:5: SML101 warning: 2-way bank conflict writing `s` [assumed]\n"
     assert "1 shared accesses decided" in err  # one place, by two programs
+
+
+_COLUMN = """
+    extern "C" __global__ void k(float* o) {
+        __shared__ float s[32][PITCH];
+        s[threadIdx.x][threadIdx.y] = 1;
+    }
+"""
+_OBJECTS = f"""
+import cupy
+
+class Base:
+    code = '''{_COLUMN}'''
+    block = (32, 8)
+
+    def build(self, pitch):
+        return cupy.RawKernel(self.code.replace('PITCH', str(pitch)), 'k')
+
+class Derived(Base):
+    PITCH = 32
+
+    def __init__(self, padded=True, rows=4):
+        super().__init__()
+        self.rows = rows
+        if padded:
+            self.kernel = self.build(self.PITCH + 1)
+        else:
+            self.kernel = self.build(self.PITCH)
+
+    @property
+    def threads(self):
+        return (32, self.rows)
+
+    def __call__(self, o):
+        BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("self.kernel((1,), self.threads, (o,))", {(1.0, 4), (32.0, 4)}),
+        ("self.kernel((1,), self.block, (o,))", {(1.0, 8), (32.0, 8)}),
+        ("Derived(False, rows=2).kernel((1,), (32, 2), (o,))", {(1.0, 8), (32.0, 2)}),  # 8: guessed
+    ],
+)
+def test_kernels_of_objects_are_launched_by_their_methods(body: str, found: set) -> None:
+    text = _OBJECTS.replace("BODY", body)
+    assert {(ways, block[1]) for _, _, ways, block in _stores(text) if block} == found
+
+
+def test_an_object_that_is_made_has_what_its_arguments_say() -> None:
+    text = _OBJECTS.replace("BODY", "self.kernel((1,), self.threads, (o,))")
+    text += "\ndef run(o):\n    Derived(padded=False, rows=16)(o)\n"
+    found = {(ways, block[1]) for _, _, ways, block in _stores(text)}
+    assert found == {(1.0, 4), (32.0, 4), (32.0, 16)}
+
+
+def test_an_attribute_that_methods_change_is_not_known() -> None:
+    text = _OBJECTS.replace("BODY", "self.kernel((1,), (32, self.rows), (o,))")
+    text += "\n    def grow(self):\n        self.rows = 2 * self.rows\n"
+    assert {block for _, _, _, block in _stores(text)} == {(32, 8, 1)}  # guessed
+
+
+def test_a_condition_that_is_asked_again_has_the_answer_it_had() -> None:
+    code = _COLUMN.replace("PITCH", "N")
+    text = (
+        f"import cupy\nCODE = '''{code}'''\n"
+        "def run(o, wide):\n"
+        "    options = ['-DN=32']\n"
+        "    block = (16, 16) if wide else (32, 32)\n"
+        "    if wide:\n"
+        "        options = ['-DN=33']\n"
+        "        options.append('-DM=1')\n"
+        "    cupy.RawKernel(CODE, 'k', tuple(options))((1,), block, (o,))\n"
+    )
+    found = {(ways, block) for _, _, ways, block in _stores(text)}
+    assert found == {(32.0, (32, 32, 1)), (2.0, (16, 16, 1))}
+
+
+def test_what_one_path_leaves_in_a_list_is_not_there_on_the_other() -> None:
+    code = _COLUMN.replace("PITCH", "N")
+    text = (
+        f"import cupy\nCODE = '''{code}'''\n"
+        "def run(o, wide):\n"
+        "    options = []\n"
+        "    with cupy.cuda.Device(0):\n"
+        "        if wide:\n"
+        "            options.append('-DN=32')\n"
+        "        else:\n"
+        "            options.append('-DN=33')\n"
+        "    cupy.RawKernel(CODE, 'k', tuple(options))((1,), (32, 8), (o,))\n"
+    )
+    assert {ways for _, _, ways, _ in _stores(text)} == {32.0, 1.0}
+
+
+@pytest.mark.parametrize("default", ["True", "'fast'", "None"])
+def test_callers_may_choose_what_a_default_does_not(default: str) -> None:
+    bad = _COLUMN.replace("PITCH", "32")
+    text = (
+        f"import cupy\nBAD = cupy.RawKernel('''{bad}''', 'k')\n"
+        f"GOOD = cupy.RawKernel('''{bad.replace('[32][32]', '[32][33]')}''', 'k')\n"
+        f"def run(o, mode={default}):\n"
+        f"    kernel = GOOD if mode == {default} else BAD\n"
+        "    kernel((1,), (32, 8), (o,))\n"
+    )
+    assert {ways for _, _, ways, _ in _stores(text)} == {32.0, 1.0}

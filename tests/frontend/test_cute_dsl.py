@@ -313,4 +313,4 @@ class Kernel:
     assert bound(text, tmp_path) == [((3, 4, 3), "elements", 2, (8, 64), (64, 1))]
     findings = written(text, tmp_path, is_check=True)
     lines = [(f.code, f.span.line) for f in findings]
-    assert lines == [("SML204", 14), ("SML901", 20), ("SML901", 20)]
+    assert lines == [("SML204", 14), ("SML901", 20)]

@@ -16,6 +16,12 @@ Value: TypeAlias = Any
 """A plain Python value, or one of the classes below."""
 
 
+class Individual:
+    """What is equal to nothing but itself."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """Something that is not known, with the reason where there is more to say than that."""
@@ -59,40 +65,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of the file with the scopes it sees."""
+    """A function of the file with the scopes it sees.
+
+    Attributes:
+        owner: the class that binds it, an `objects.Class`; None for none.
+    """
 
     node: ast.FunctionDef
     scopes: tuple[dict[str, Value], ...]
     is_kernel: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Instance:
-    """An object of a class of the file, inside one of its methods.
-
-    Attributes:
-        methods: of its class.
-        settled: attributes that the class assigns in one place only.
-        attributes: what those of them that were assigned hold.
-    """
-
-    methods: dict[str, Function]
-    settled: frozenset[str]
-    attributes: dict[str, Value] = field(default_factory=dict)
-
-    def attribute(self, name: str) -> Value:
-        """What an attribute holds, or the method of that name."""
-        if name in self.methods:
-            return Bound(self.methods[name], self)
-        return self.attributes.get(name, UNKNOWN)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
-    """A method of an object of the file's classes."""
-
-    function: Function
-    owner: Instance
+    owner: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +120,7 @@ def joined(one: Value, other: Value) -> Value:
 
 def is_plain(value: Value) -> bool:
     """Whether values of its type are compared by what they hold."""
-    return not isinstance(value, Function | Method | Launch | Instance | Bound)
+    return not isinstance(value, Function | Method | Launch | Individual)
 
 
 def is_known(value: Value) -> bool:

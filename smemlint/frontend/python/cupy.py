@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.frontend.python.abstract import Function, Value
+from smemlint.frontend.python.abstract import Value
 from smemlint.frontend.python.cupy_follow import CupyFollower, Files
 from smemlint.frontend.python.cupy_library import RawText
 from smemlint.frontend.python.embedded import Embedded
-from smemlint.frontend.python.follow import OverBudget
+from smemlint.frontend.python.follow import OverBudget, functions_of, switches
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.source import is_python_path
 
@@ -95,13 +95,11 @@ class _File:
         follower = CupyFollower(self._text, self._files)
         scope: dict[str, Value] = {"__file__": self._text.path}
         self._guarded(follower, partial(follower.run, self._text.tree.body, (scope,)))
-        held = [f for f in scope.values() if isinstance(f, Function)]
-        for node in self._text.tree.body:
-            if isinstance(node, ast.ClassDef):
-                methods = (m for m in node.body if isinstance(m, ast.FunctionDef))
-                held += (Function(m, (scope,), False) for m in methods)
-        for function in held:
-            self._guarded(follower, partial(follower.call, function, (), {}))
+        for function in functions_of(scope):
+            self._guarded(follower, partial(follower.enter, function, {}))
+            others = switches(function.node)
+            if others:
+                self._guarded(follower, partial(follower.enter, function, others))
 
     def _is_own(self, raw: RawText) -> bool:
         """Whether the file itself makes the text; others' are theirs, but for launches here."""

@@ -11,30 +11,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Unknown, Value
-from smemlint.frontend.python.cupy_library import MOST_TEXT, Choice, CupyLibrary, OpenFile, RawText
+from smemlint.frontend.python.cupy_library import (
+    MOST_TEXT,
+    Choice,
+    CupyLibrary,
+    Kernel,
+    Module,
+    OpenFile,
+    RawText,
+)
 from smemlint.frontend.python.cupy_texts import percent
-from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.follow import OverBudget
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.origins import Place, Text, literal
+from smemlint.frontend.python.paths import PathFollower
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.source import Source
-
-_MOST_PATHS = 16
-"""Open conditions of one call whose ways are followed to the end."""
-
 
 _MOST_TEXTS = 4
 """Texts that a function may return and all of them are looked at."""
 
 
-class CupyFollower(Follower):
+class CupyFollower(PathFollower):
     """Follows host code with strings that know where they stand."""
 
     def __init__(self, text: PythonText, program: Files) -> None:
         super().__init__(CupyLibrary(text, program), ())
         self._text = text
         self._program = program
-        self._paths_left = 0
 
     def value(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> Value:
         """The value of an expression; strings with the places of their characters."""
@@ -75,16 +79,6 @@ class CupyFollower(Follower):
             return made
         return Text.at(held, start) if held is not None else UNKNOWN
 
-    def call(
-        self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
-    ) -> Value:
-        """The value that a function returns; an open condition parts its paths to their ends."""
-        self._paths_left, before = _MOST_PATHS, self._paths_left
-        try:
-            return super().call(function, arguments, named)
-        finally:
-            self._paths_left = before
-
     def returned(self, values: Sequence[Value]) -> Value:
         """See `Follower`; of a few texts, all are known."""
         texts = dict.fromkeys(v for v in values if isinstance(v, Text))
@@ -92,20 +86,14 @@ class CupyFollower(Follower):
             return Choice(tuple(texts))
         return super().returned(values)
 
-    def run(self, body: Sequence[ast.stmt], scopes: tuple[dict[str, Value], ...]) -> bool:
-        """Runs statements in order; what follows an open condition is run after each way."""
-        for i, node in enumerate(body):
-            is_open = isinstance(node, ast.If) and self._paths_left > 0 and len(scopes) > 1
-            if isinstance(node, ast.If) and is_open and self.truth(node.test, scopes) is None:
-                self._paths_left -= 1
-                before = dict(scopes[-1])
-                reaches = self.run([*node.body, *body[i + 1 :]], scopes)
-                scopes[-1].clear()
-                scopes[-1].update(before)
-                return self.run([*node.orelse, *body[i + 1 :]], scopes) or reaches
-            if not self._statement(node, scopes):
-                return False
-        return True
+    def either(self, one: Value, other: Value) -> Value:
+        """See `Follower`; of a few texts or kernels, all are known."""
+        if one is not other:
+            if isinstance(one, Kernel) and isinstance(other, Kernel):
+                return Kernel(tuple(dict.fromkeys((*one.parts, *other.parts))))
+            if isinstance(one, Module) and isinstance(other, Module):
+                return Module(tuple(dict.fromkeys((*one.raws, *other.raws))))
+        return super().either(one, other)
 
     def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -113,8 +101,6 @@ class CupyFollower(Follower):
             for alias in node.names:
                 scopes[-1][alias.asname or alias.name] = Symbol(module + alias.name)
             return True
-        if isinstance(node, ast.ClassDef):
-            self.run(node.body, (*scopes, {}))
         if isinstance(node, ast.With):
             for item in node.items:
                 value = self.value(item.context_expr, scopes)

@@ -60,15 +60,20 @@ class Module:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
-    """A kernel of each text that it may be made of, by name.
+    """A kernel, or one of several.
 
     Attributes:
-        raws: the texts.
-        name: of the kernel; None where any that the text is compiled for may be meant.
+        parts: each text with the kernel's name; None where any that it is compiled for may be
+            meant.
     """
 
-    raws: tuple[RawText, ...]
-    name: str | None
+    parts: tuple[tuple[RawText, str | None], ...]
+
+    @staticmethod
+    def of(raws: tuple[RawText, ...], name: Value) -> Kernel:
+        """The kernel of this name in each text."""
+        known = str(name) if isinstance(name, str) else None
+        return Kernel(tuple((raw, known) for raw in raws))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,7 @@ class CupyLibrary:
         if kind == "RawModule":
             return Module(tuple(raws))
         name = named.get("name", arguments[1] if len(arguments) > 1 else UNKNOWN)
-        return Kernel(tuple(raws), str(name)) if isinstance(name, str) else UNKNOWN
+        return Kernel.of(tuple(raws), name) if isinstance(name, str) else UNKNOWN
 
     def _launch(
         self, kernel: Kernel, arguments: list[Value], named: dict[str, Value], node: ast.Call
@@ -213,7 +218,7 @@ class CupyLibrary:
         passed = given.get("args", ())
         numbers = passed if isinstance(passed, tuple | list) else ()
         shared = given.get("shared_mem", 0)
-        for raw in kernel.raws:
+        for raw, known in kernel.parts:
             raw.calls += (
                 KernelCall(
                     name,
@@ -223,7 +228,7 @@ class CupyLibrary:
                     tuple(n if type(n) is int else None for n in numbers),
                     self._text.span(node),
                 )
-                for name in (raw.names if kernel.name is None else (kernel.name,))
+                for name in (raw.names if known is None else (known,))
             )
 
     def _read(self, path: str) -> Value:
@@ -239,8 +244,7 @@ class CupyLibrary:
         if isinstance(owner, Module):
             if name != "get_function" or not arguments:
                 return UNKNOWN
-            wanted = arguments[0]
-            return Kernel(owner.raws, str(wanted) if isinstance(wanted, str) else None)
+            return Kernel.of(owner.raws, arguments[0])
         if isinstance(owner, OpenFile):
             if name in ("read", "read_text", "readlines"):
                 held = self._read(owner.path)

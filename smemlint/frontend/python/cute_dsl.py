@@ -8,18 +8,17 @@ open, since not every combination need occur.
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.abstract import (
     SEVERAL,
+    UNKNOWN,
     DType,
     Function,
-    Instance,
     Symbol,
     Value,
     is_known,
@@ -28,6 +27,7 @@ from smemlint.frontend.python.cute_library import DTYPES, CuteLibrary
 from smemlint.frontend.python.cute_memory import StructType
 from smemlint.frontend.python.cute_siblings import MAKER, Siblings, imports_maker
 from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.objects import Class, Instance, any_of
 from smemlint.frontend.python.text import NotPython, PythonText
 
 if TYPE_CHECKING:
@@ -65,6 +65,18 @@ class _Follower(Follower):
         self._cute = library
         self._told = told
         self.open: dict[str, None] = {}
+
+    def call(
+        self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
+    ) -> Value:
+        """The value that a function returns; of an object's methods those count that make swizzles.
+
+        What others return is not known: most of a class has nothing to do with swizzles.
+        """
+        is_other = function.owner is not None and function.node.name != "__init__"
+        if is_other and self.is_busy and MAKER not in self._cute.text_of(function.node):
+            return UNKNOWN
+        return super().call(function, arguments, named)
 
     def entered(self, function: Function, owner: Instance | None) -> None:
         """Follows a function, or a method of an object as its `__init__` left it."""
@@ -198,19 +210,16 @@ class _File:
             elif isinstance(node, ast.ClassDef):
                 yield from ((m, node) for m in node.body if isinstance(m, ast.FunctionDef))
 
-    def _object(self, owner: ast.ClassDef, scope: dict[str, Value]) -> Instance:
-        """An object of a class behind its `__init__`, of which methods that make swizzles count."""
+    def _object(self, owner: ast.ClassDef, scope: dict[str, Value]) -> Instance | None:
+        """An object of a class behind its `__init__`; None where its name means something else."""
+        kind = scope.get(owner.name)
+        if not isinstance(kind, Class) or kind.node is not owner:
+            return None
         if owner not in self._objects:
-            methods = {
-                m.name: Function(m, (scope,), False)
-                for m in owner.body
-                if _is_method(m) and (m.name == "__init__" or MAKER in self._text.segment(m))
-            }
-            made = Instance(methods, frozenset(_assigned_once(owner)))
-            if "__init__" in methods:
-                init = _Follower(self._library, {})
-                self._guarded("__init__", partial(init.call, methods["__init__"], (made,), {}))
-            self._objects[owner] = made
+            made: list[Instance] = []
+            init = _Follower(self._library, {})
+            self._guarded("__init__", lambda: made.append(init.any_of(kind)))
+            self._objects[owner] = made[0] if made else any_of(kind)
         return self._objects[owner]
 
     def _function(self, found: _Concerned, scope: dict[str, Value]) -> None:
@@ -220,7 +229,8 @@ class _File:
         held = None
         if owner is not None and not _is_static(node):
             held = self._object(owner, scope)
-        function = Function(node, (scope,), False)
+        kind = held.type if held is not None else None
+        function = Function(node, (scope,), False, kind)
         widths = stated_widths(owner) if owner is not None else {}
         library.widths = {text: dtype for text, (dtype, _) in widths.items()}
         said = tuple(f"`{t}` is {d.name} (line {line})" for t, (d, line) in widths.items())
@@ -244,27 +254,6 @@ class _File:
 
 def _is_static(node: ast.FunctionDef) -> bool:
     return any(ast.unparse(d) == "staticmethod" for d in node.decorator_list)
-
-
-def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
-    """Whether it is a method that is called with the object: no property, no class's."""
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    others = ("staticmethod", "classmethod", "property")
-    return not any(ast.unparse(d) in others for d in node.decorator_list)
-
-
-def _assigned_once(owner: ast.ClassDef) -> list[str]:
-    """Attributes of `self` that one statement of the class assigns, and no other."""
-    counts = Counter(
-        node.attr
-        for node in ast.walk(owner)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store | ast.Del)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    )
-    return [name for name, count in counts.items() if count == 1]
 
 
 def _is_struct(node: ast.ClassDef) -> bool:

@@ -18,7 +18,6 @@ from smemlint.frontend.python.abstract import (
     UNKNOWN,
     DType,
     Function,
-    Instance,
     Method,
     Symbol,
     Value,
@@ -156,9 +155,6 @@ class CuteLibrary:
                 return owner.swizzle
             case LayoutValue(is_tiled=False), "shape" | "stride":
                 return getattr(owner, name)
-            case Instance(), _:
-                held = owner.attribute(name)
-                return self.widths.get(self.text_of(node), UNKNOWN) if held is UNKNOWN else held
             case StructInstance(), _ if name in owner.type.fields:
                 offset, held = owner.type.fields[name]
                 place = Placed(None, 1) if offset is None else owner.place.behind(offset)

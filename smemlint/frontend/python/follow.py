@@ -6,12 +6,14 @@ Branches on what is not known are taken both ways and joined, loops run once for
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
-from smemlint.frontend.python.abstract import UNKNOWN, Function, Instance, Symbol, Value, joined
+from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Value
 from smemlint.frontend.python.constants import forget
 from smemlint.frontend.python.follow_values import Library, OverBudget, ValueFollower
+from smemlint.frontend.python.objects import Class, Instance, any_of, filled, kind_of
 
 __all__ = ["Follower", "Library", "OverBudget"]
 
@@ -30,8 +32,9 @@ class Follower(ValueFollower):
         super().__init__(library)
         self._marks = tuple(kernel_marks)
         self.loops = 0
-        self._stack: list[ast.FunctionDef] = []
+        self._stack: list[Function] = []
         self._returns: list[list[Value]] = []
+        self._objects: dict[Class, Instance] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -44,10 +47,11 @@ class Follower(ValueFollower):
         self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
     ) -> Value:
         """The value that a function of the file returns."""
-        if len(self._stack) >= _MAX_DEPTH or function.node in self._stack:
+        is_recursive = any(outer.node is function.node for outer in self._stack)
+        if is_recursive or len(self._stack) >= _MAX_DEPTH:
             return UNKNOWN
         scope = self.bound(function, arguments, named)
-        self._stack.append(function.node)
+        self._stack.append(function)
         self._returns.append([])
         try:
             falls_through = self.run(function.node.body, (*function.scopes, scope))
@@ -62,8 +66,59 @@ class Follower(ValueFollower):
         """What is known of a call that may return any of several values."""
         value = values[0]
         for other in values[1:]:
-            value = joined(value, other)
+            value = self.either(value, other)
         return value
+
+    @property
+    def inner(self) -> Function | None:
+        """The function whose statements are followed."""
+        return self._stack[-1] if self._stack else None
+
+    # ---- objects
+
+    def made(self, kind: Class, arguments: Sequence[Value], named: dict[str, Value]) -> Value:
+        """A new object of a class of the file, behind its `__init__`."""
+        return self._initialized(Instance(kind, born=self._open_paths), arguments, named)
+
+    def enter(self, function: Function, named: dict[str, Value]) -> Value:
+        """Calls a function as somebody does: a method on any object of its class."""
+        return self.call(function, self._called_on(function), named)
+
+    def any_of(self, kind: Class) -> Instance:
+        """An object of a class that somebody made; see `objects.any_of`."""
+        init = kind.member("__init__")
+        given = switches(init.node) if isinstance(init, Function) else {}
+        return self._initialized(any_of(kind), (), given)
+
+    def _called_on(self, function: Function) -> tuple[Value, ...]:
+        kind = function.owner
+        if kind is None or kind_of(function) == "static":
+            return ()
+        if kind_of(function) == "class":
+            return (kind,)
+        if kind not in self._objects:
+            self._objects[kind] = self.any_of(kind)
+        held = self._objects[kind]
+        return (replace(held, attributes=dict(held.attributes)),)
+
+    def _initialized(
+        self, held: Instance, arguments: Sequence[Value], named: dict[str, Value]
+    ) -> Instance:
+        init = held.type.member("__init__")
+        if isinstance(init, Function):
+            self.call(init, (held, *arguments), named)
+        else:
+            filled(held, arguments, named)
+        return held
+
+    def _class(self, node: ast.ClassDef, scopes: tuple[dict[str, Value], ...]) -> Class:
+        bases = (self.value(base, scopes) for base in node.bases)
+        kind = Class(node, {}, tuple(b for b in bases if isinstance(b, Class)))
+        self.run(node.body, (*scopes, kind.members))
+        for name, held in kind.members.items():
+            if isinstance(held, Function) and held.node in node.body:
+                kind.members[name] = replace(held, scopes=scopes, owner=kind)
+        return kind
 
     def bound(
         self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
@@ -134,7 +189,7 @@ class Follower(ValueFollower):
                     path = f"{node.module or ''}.{alias.name}"
                     scopes[-1][alias.asname or alias.name] = Symbol(path)
             case ast.ClassDef():
-                scopes[-1][node.name] = UNKNOWN
+                scopes[-1][node.name] = self._class(node, scopes)
             case ast.Delete() | ast.Global() | ast.Nonlocal() | ast.Pass() | ast.Assert():
                 pass
         return True
@@ -198,11 +253,10 @@ class Follower(ValueFollower):
         with pause():
             action()
 
-    @staticmethod
-    def _join(scope: dict[str, Value], other: dict[str, Value]) -> None:
+    def _join(self, scope: dict[str, Value], other: dict[str, Value]) -> None:
         for name in scope.keys() | other.keys():
             if name in scope and name in other:
-                scope[name] = joined(scope[name], other[name])
+                scope[name] = self.either(scope[name], other[name])
             else:
                 scope.setdefault(name, other.get(name, UNKNOWN))
 
@@ -226,9 +280,37 @@ class Follower(ValueFollower):
                         forget(held)
             case ast.Attribute():
                 held = self.value(target.value, scopes)
-                if isinstance(held, Instance) and target.attr in held.settled:
-                    held.attributes[target.attr] = value if not self._open_paths else UNKNOWN
+                if isinstance(held, Instance):
+                    is_sure = self._open_paths <= held.born
+                    held.assign(
+                        target.attr, self._named(value, target.attr) if is_sure else UNKNOWN
+                    )
 
     def _named(self, value: Value, name: str) -> Value:
         naming = getattr(self._library, "named", None)
         return naming(value, name) if naming is not None else value
+
+
+def functions_of(scope: dict[str, Value]) -> Iterator[Function]:
+    """The functions that a module binds, and those of its classes but `__init__`."""
+    for held in list(scope.values()):
+        if isinstance(held, Function):
+            yield held
+        elif isinstance(held, Class):
+            for member in held.members.values():
+                is_own = isinstance(member, Function) and member.owner is held
+                if is_own and member.node.name != "__init__":
+                    yield member
+
+
+def switches(node: ast.FunctionDef) -> dict[str, Value]:
+    """Parameters whose defaults are one choice of few: callers give others, too."""
+    spec = node.args
+    plain = [*spec.posonlyargs, *spec.args]
+    defaults = [*zip(plain[::-1], spec.defaults[::-1], strict=False)]
+    defaults += [(p, d) for p, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d]
+    return {
+        parameter.arg: UNKNOWN
+        for parameter, default in defaults
+        if isinstance(default, ast.Constant) and isinstance(default.value, bool | str | None)
+    }

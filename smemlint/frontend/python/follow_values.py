@@ -13,7 +13,6 @@ from typing import Protocol
 
 from smemlint.frontend.python.abstract import (
     UNKNOWN,
-    Bound,
     Function,
     Launch,
     Method,
@@ -25,6 +24,7 @@ from smemlint.frontend.python.abstract import (
     joined,
 )
 from smemlint.frontend.python.constants import LARGEST_SEQUENCE, builtin, forget, operated
+from smemlint.frontend.python.objects import Bound, Class, Instance, Super, kind_of
 
 MAX_STEPS = 60_000
 
@@ -72,6 +72,19 @@ class ValueFollower(ABC):
         """The value that a function of the file returns."""
 
     @abstractmethod
+    def made(self, kind: Class, arguments: Sequence[Value], named: dict[str, Value]) -> Value:
+        """A new object of a class of the file."""
+
+    @property
+    @abstractmethod
+    def inner(self) -> Function | None:
+        """The function whose statements are followed."""
+
+    def either(self, one: Value, other: Value) -> Value:
+        """What holds of a value that is one or the other."""
+        return joined(one, other)
+
+    @abstractmethod
     def assign(self, target: ast.expr, value: Value, scopes: tuple[dict[str, Value], ...]) -> None:
         """Gives a target its value."""
 
@@ -94,6 +107,10 @@ class ValueFollower(ABC):
                 owner = self.value(node.value, scopes)
                 if isinstance(owner, Symbol):
                     return self._library.attribute(Symbol(f"{owner.path}.{node.attr}"), "", node)
+                if isinstance(owner, Instance | Class | Super):
+                    found = self._member(owner, node.attr)
+                    if found is not UNKNOWN:
+                        return found
                 return self._library.attribute(owner, node.attr, node)
             case ast.Call():
                 return self._call(node, scopes)
@@ -115,7 +132,7 @@ class ValueFollower(ABC):
                 test = self.truth(node.test, scopes)
                 if test is not None:
                     return self.value(node.body if test else node.orelse, scopes)
-                return joined(self.value(node.body, scopes), self.value(node.orelse, scopes))
+                return self.either(self.value(node.body, scopes), self.value(node.orelse, scopes))
             case ast.Subscript():
                 return self._subscript(node, scopes)
             case ast.ListComp() | ast.GeneratorExp():
@@ -259,6 +276,35 @@ class ValueFollower(ABC):
                 found.append(self.value(node.elt, inner))
         return found
 
+    # ---- objects
+
+    def _member(self, owner: Instance | Class | Super, name: str) -> Value:
+        """What a name means on an object, on a class or behind `super()`."""
+        held = owner.attribute(name) if isinstance(owner, Instance | Super) else owner.member(name)
+        if not isinstance(held, Function) or held.owner is None:
+            return held
+        on = owner.owner if isinstance(owner, Super) else owner
+        match kind_of(held):
+            case "static":
+                return held
+            case "class":
+                return Bound(held, on.type if isinstance(on, Instance) else on)
+            case "property" if isinstance(on, Instance):
+                return self.call(held, (on,), {})
+        return Bound(held, on) if isinstance(on, Instance) else held
+
+    def _super(self, arguments: Sequence[Value], scopes: tuple[dict[str, Value], ...]) -> Value:
+        """`super()`, or `super(Class, self)`."""
+        if len(arguments) == 2:
+            behind, owner = arguments
+        else:
+            function = self.inner
+            behind = function.owner if function is not None else None
+            named = function.node.args.args if function is not None else []
+            owner = scopes[-1].get(named[0].arg) if named else None
+        is_known_one = isinstance(behind, Class) and isinstance(owner, Instance | Class)
+        return Super(owner, behind) if is_known_one else UNKNOWN
+
     # ---- calls
 
     def _call(self, node: ast.Call, scopes: tuple[dict[str, Value], ...]) -> Value:
@@ -273,6 +319,15 @@ class ValueFollower(ABC):
             return self.call(callee, arguments, named)
         if isinstance(callee, Bound):
             return self.call(callee.function, [callee.owner, *arguments], named)
+        if isinstance(callee, Class):
+            return self.made(callee, arguments, named)
+        if isinstance(callee, Instance):
+            callee = self._member(callee, "__call__")
+            if not isinstance(callee, Bound):
+                return UNKNOWN
+            return self.call(callee.function, [callee.owner, *arguments], named)
+        if callee == Symbol("builtins.super"):
+            return self._super(arguments, scopes)
         if isinstance(callee, Symbol) and callee.path.startswith("builtins."):
             return builtin(callee.name, arguments)
         if isinstance(callee, Method) and isinstance(callee.owner, list):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Launch, Value, is_known
-from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.follow import Follower, OverBudget, functions_of
 from smemlint.frontend.python.gluon_library import GluonLibrary
 from smemlint.frontend.python.gluon_values import Seen, Written
 from smemlint.frontend.python.text import NotPython, PythonText
@@ -60,11 +60,14 @@ class _File:
         follower = Follower(self._library, KERNEL_MARKS)
         scope: dict[str, Value] = {}
         self._guarded("", lambda: follower.run(self._text.tree.body, (scope,)))
-        kernels, hosts = self._functions(follower, scope)
-        for host in hosts:
+        functions = list(functions_of(scope))
+        for host in functions:
+            if host.is_kernel:
+                continue
             for arguments in parametrized(host.node, lambda e: follower.value(e, (scope,))):
                 follower.steps = 0
-                self._guarded(host.node.name, partial(follower.call, host, (), arguments))
+                self._guarded(host.node.name, partial(follower.enter, host, arguments))
+        kernels = [f for f in functions if f.is_kernel]
         self._library.reached.clear()  # by hosts: no kernel is followed yet
         found = []
         layouts = []
@@ -92,25 +95,6 @@ class _File:
             and self._text.span(call) not in self._library.reached
         ]
 
-    def _functions(
-        self, follower: Follower, scope: dict[str, Value]
-    ) -> tuple[list[Function], list[Function]]:
-        """The kernels and the host functions of the file, methods of classes among them."""
-        kernels: list[Function] = []
-        hosts: list[Function] = []
-        for node in self._text.tree.body:
-            body = node.body if isinstance(node, ast.ClassDef) else [node]
-            for inner in body:
-                if isinstance(inner, ast.FunctionDef):
-                    known = scope.get(inner.name)
-                    is_same = isinstance(known, Function) and known.node is inner
-                    function = (
-                        known if is_same else Function(inner, (scope,), follower.is_kernel(inner))
-                    )
-                    assert isinstance(function, Function)
-                    (kernels if function.is_kernel else hosts).append(function)
-        return kernels, hosts
-
     def _kernel(self, run: _Run) -> KernelFacts | None:
         """The facts of one run; None where it touches no shared memory, or is not for NVIDIA."""
         node = run.function.node
@@ -118,7 +102,7 @@ class _File:
         library.seen, library.arrays, library.layouts = [], [], []
         library.has_amd, library.kernel = False, node.name
         follower = Follower(library, KERNEL_MARKS)
-        self._guarded(node.name, lambda: follower.call(run.function, (), run.arguments))
+        self._guarded(node.name, lambda: follower.enter(run.function, run.arguments))
         self._is_amd |= library.has_amd
         if library.has_amd or not library.seen:
             library.layouts = [] if library.has_amd else library.layouts
@@ -178,7 +162,7 @@ def parametrized(
 def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
     """The launches of each kernel that differ in what is known; without any, the bare kernel."""
     found = []
-    called = _called_names(kernels)
+    names, attributes = _mentioned(kernels)
     for kernel in kernels:
         mine = [la for la in launches if la.function is kernel or la.function.node is kernel.node]
         distinct: dict[str, Launch] = {}
@@ -186,19 +170,23 @@ def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
             distinct.setdefault(repr(sorted(_told(launch.arguments).items())), launch)
         for launch in list(distinct.values())[:_MOST_INSTANCES]:
             found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}"))
+        called = names if kernel.owner is None else attributes
         if not mine and kernel.node.name not in called:
             found.append(_Run(kernel, {}, ""))
     return found
 
 
-def _called_names(kernels: list[Function]) -> set[str]:
-    """Names that kernels mention: followed with their callers' arguments."""
-    return {
-        node.id
-        for kernel in kernels
-        for node in ast.walk(kernel.node)
-        if isinstance(node, ast.Name) and node.id != kernel.node.name
-    }
+def _mentioned(kernels: list[Function]) -> tuple[set[str], set[str]]:
+    """Names, and names of attributes, that kernels mention: their callers give the arguments."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    for kernel in kernels:
+        for node in ast.walk(kernel.node):
+            if isinstance(node, ast.Name) and node.id != kernel.node.name:
+                names.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                attributes.add(node.attr)
+    return names, attributes
 
 
 def _told(arguments: dict[str, Value]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import DotUse, Facts, NotAnalysed, Span
 from smemlint.frontend.python.abstract import Function, Launch, Value
-from smemlint.frontend.python.follow import Follower, OverBudget
+from smemlint.frontend.python.follow import Follower, OverBudget, functions_of
 from smemlint.frontend.python.gluon import parametrized
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.frontend.python.triton_library import TritonLibrary
@@ -64,11 +64,11 @@ class _File:
         follower = Follower(self._library, KERNEL_MARKS)
         scope: dict[str, Value] = {}
         self._guarded("", follower, partial(follower.run, self._text.tree.body, (scope,)))
-        for function in list(scope.values()):
-            if isinstance(function, Function) and not function.is_kernel:
+        for function in functions_of(scope):
+            if not function.is_kernel:
                 read = partial(_read, follower, scope)
                 for arguments in parametrized(function.node, read):
-                    call = partial(follower.call, function, (), arguments)
+                    call = partial(follower.enter, function, arguments)
                     self._guarded(function.node.name, follower, call)
         found: dict[object, DotUse] = {}
         telling = [la for la in follower.launches if _tells_tensors(la)][:_MOST_LAUNCHES]
