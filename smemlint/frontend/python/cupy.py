@@ -80,7 +80,7 @@ class _File:
         parts = [embedded.facts(self._settings) for embedded in self.texts()]
         raws = filter(self._is_own, self._files.raws.values())
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
-        shared = {call for call, text in self._files.snippets if any(m in text for m in _SHARED)}
+        shared = {call for call, text in self._files.snippets if _holds_shared(text)}
         self._notes += (
             NotAnalysed(self._text.span(call), "", _reason(call))
             for call in ast.walk(self._text.tree)
@@ -95,8 +95,12 @@ class _File:
         follower = CupyFollower(self._text, self._files)
         scope: dict[str, Value] = {"__file__": self._text.path}
         self._guarded(follower, partial(follower.run, self._text.tree.body, (scope,)))
-        for function in functions_of(scope):
+        functions = list(functions_of(scope))
+        for function in functions:
             self._guarded(follower, partial(follower.enter, function, {}))
+        if not any(_holds_shared(raw.text) for raw in self._files.raws.values()):
+            return
+        for function in functions:
             others = switches(function.node)
             if others:
                 self._guarded(follower, partial(follower.enter, function, others))
@@ -106,7 +110,7 @@ class _File:
         return raw.home is self._text
 
     def _guarded(self, follower: CupyFollower, action: Callable[[], object]) -> None:
-        follower.steps = 0
+        follower.steps = self._files.steps_beside = 0
         try:
             action()
         except (OverBudget, RecursionError):
@@ -115,13 +119,17 @@ class _File:
 
     def _embedded(self, raw: RawText) -> Embedded | None:
         """The text as a unit; None where it is not known or has no shared memory."""
-        if raw.text is None or not any(mark in raw.text for mark in _SHARED):
+        if raw.text is None or not _holds_shared(raw.text):
             return None
         span = raw.home.span(raw.node)
         number = list(self._files.raws.values()).index(raw)
         name = f"{self._text.path}#{span.line}.{number}.cu"
         calls = list(dict.fromkeys(raw.calls))
         return Embedded(raw.text, span, name, _defines(raw.options), calls, raw.options)
+
+
+def _holds_shared(text: str | None) -> bool:
+    return text is not None and any(mark in text for mark in _SHARED)
 
 
 def _defines(options: tuple[str, ...]) -> dict[str, str]:

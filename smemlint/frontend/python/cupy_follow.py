@@ -28,6 +28,8 @@ from smemlint.frontend.python.paths import PathFollower
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.source import Source
 
+_MOST_STEPS_BESIDE = 6_000
+"""Steps in functions of other files; further calls of them give what is not known."""
 _MOST_TEXTS = 4
 """Texts that a function may return and all of them are looked at."""
 
@@ -124,12 +126,14 @@ class Files:
     Attributes:
         raws, snippets: see `cupy_library.Program`.
         read_along: files that were read or looked for, the first one left out.
+        steps_beside: what following functions of other files took since somebody counts.
     """
 
     def __init__(self) -> None:
         self.raws: dict[tuple[str, int, int, str], RawText] = {}
         self.snippets: list[tuple[ast.Call, str]] = []
         self.read_along: dict[str, None] = {}
+        self.steps_beside = 0
         self._modules: dict[str, _Module | None] = {}
         self._sources: dict[str, Source] = {}
 
@@ -141,12 +145,16 @@ class Files:
         function = module.scope.get(name.name) if module is not None else None
         if module is None or not isinstance(function, Function):
             return UNKNOWN
+        if self.steps_beside > _MOST_STEPS_BESIDE:
+            return UNKNOWN
         follower = module.follower
-        follower.steps = 0 if not follower.is_busy else follower.steps
+        follower.steps = self.steps_beside
         try:
             return follower.call(function, arguments, named)
         except OverBudget:
             return UNKNOWN
+        finally:
+            self.steps_beside = follower.steps
 
     def constant(self, home: PythonText, name: Symbol) -> Value:
         """What a file beside assigns to an imported name; the name itself for everything else."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Value
 from smemlint.frontend.python.constants import forget
@@ -17,6 +18,8 @@ from smemlint.frontend.python.objects import Instance
 
 MOST_PATHS = 16
 """Open conditions of one call whose ways are followed to the end."""
+_MOST_IN_ALL = 32
+"""Those of a call and of the calls in it."""
 _MOST_HELD = 2000
 """Objects and containers whose state is kept for the other path."""
 Scopes = tuple[dict[str, Value], ...]
@@ -39,11 +42,14 @@ class PathFollower(Follower):
     """Runs the statements of functions once for each outcome of their open conditions."""
 
     _way = _Way({}, 0)
+    _left_in_all = 0
 
     def call(
         self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
     ) -> Value:
         """The value that a function returns."""
+        if not self.is_busy:
+            self._left_in_all = _MOST_IN_ALL
         before = self._way
         self._way = _Way({}, MOST_PATHS)
         try:
@@ -54,18 +60,18 @@ class PathFollower(Follower):
     def truth(self, node: ast.expr, scopes: Scopes) -> bool | None:
         """Whether a condition holds; None where nothing says so."""
         held = super().truth(node, scopes)
-        return self._way.told.get(ast.unparse(node)) if held is None else held
+        told = self._way.told
+        return told.get(ast.unparse(node)) if held is None and told else held
 
     def run(self, body: Sequence[ast.stmt], scopes: Scopes) -> bool:
         """Runs statements in order; False where none of their ends is reached."""
         waiting = list(body)
         while waiting:
             node = waiting[0]
-            if self._way.left:
-                test = self._open_test(node, scopes)
+            if self._way.left and self._left_in_all:
+                test, inner = self._taken(node, scopes)
                 if test is not None:
                     return self._part(ast.unparse(test), waiting, scopes)
-                inner = self._inner(node, scopes)
                 if inner is not None:
                     waiting[:1] = inner
                     continue
@@ -82,35 +88,34 @@ class PathFollower(Follower):
             self._way.told = {test: holds for test, holds in told.items() if name not in test}
         super().assign(target, value, scopes)
 
-    def _inner(self, node: ast.stmt, scopes: Scopes) -> list[ast.stmt] | None:
-        """The statements that a statement is nothing but a frame of."""
+    def _taken(
+        self, node: ast.stmt, scopes: Scopes
+    ) -> tuple[ast.expr | None, list[ast.stmt] | None]:
+        """The first condition of a statement that nothing tells, or what it is but a frame of."""
         match node:
             case ast.If():
-                return node.body if self.truth(node.test, scopes) else node.orelse
+                held = self.truth(node.test, scopes)
+                if held is None:
+                    return node.test, None
+                return None, node.body if held else node.orelse
             case ast.With():
                 for item in node.items:
                     value = self.value(item.context_expr, scopes)
                     if item.optional_vars is not None:
                         self.assign(item.optional_vars, value, scopes)
-                return node.body
+                return None, node.body
             case ast.Try():
-                return [*node.body, *node.orelse, *node.finalbody]
-        return None
-
-    def _open_test(self, node: ast.stmt, scopes: Scopes) -> ast.expr | None:
-        """The first condition that a statement asks, where nothing tells its answer."""
-        tests: list[ast.expr] = []
-        match node:
-            case ast.If():
-                tests = [node.test]
-            case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Return():
-                tests = [n.test for n in ast.walk(node) if isinstance(n, ast.IfExp)]
-        return next((test for test in tests if self.truth(test, scopes) is None), None)
+                return None, [*node.body, *node.orelse, *node.finalbody]
+            case ast.Assign() | ast.Return():
+                choices = (n.test for n in _choices(node))
+                return next((t for t in choices if self.truth(t, scopes) is None), None), None
+        return None, None
 
     def _part(self, test: str, body: Sequence[ast.stmt], scopes: Scopes) -> bool:
         """Runs statements as if a condition held, then as if it did not."""
         way = self._way
         way.left -= 1
+        self._left_in_all -= 1
         told, before, held = dict(way.told), dict(scopes[-1]), _State(scopes[1:])
         way.told = {**told, test: True}
         reaches = self.run(body, scopes)
@@ -139,6 +144,12 @@ class PathFollower(Follower):
         left, self._way.left = self._way.left, 0
         super()._repeat(body, scopes)
         self._way.left = left
+
+
+@lru_cache(maxsize=4096)
+def _choices(node: ast.stmt) -> tuple[ast.IfExp, ...]:
+    """The conditional expressions of a statement."""
+    return tuple(n for n in ast.walk(node) if isinstance(n, ast.IfExp))
 
 
 class _State:
