@@ -43,6 +43,8 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 _MOST_FOLDERS_UP = 3
 _MOST_ELSEWHERE = 4
 """Files of other folders that are looked into for a launch."""
+_KEPT_CHARACTERS = 20_000_000
+"""Of the units of earlier tasks, which the next may ask for: each takes some 30 bytes of memory."""
 _MAX_RECURSION = 6000
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
@@ -157,8 +159,18 @@ class Project:
                 self._units[path] = unit
             finally:
                 self.journal = outer
+        else:
+            self._units[path] = self._units.pop(path)  # the latest stands last
         self.journal.add(self._journals[path])
         return self._units[path]
+
+    def _forget_units(self) -> None:
+        """Of the units that earlier tasks read, keeps the latest: others would fill memory."""
+        kept = 0
+        for path in reversed(tuple(self._units)):
+            kept += sum(len(self._texts.get(file) or "") for file in self._units[path].files)
+            if kept > _KEPT_CHARACTERS:
+                del self._units[path], self._journals[path]
 
     def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
         if is_python_path(path):
@@ -389,6 +401,7 @@ class Project:
 
     def alone(self, path: str) -> tuple[Facts, Journal]:
         """One task as if it were the first, and what its facts rest on."""
+        self._forget_units()
         self._seen.clear()
         self.journal = journal = Journal()
         facts = self.facts_of(path)
