@@ -254,7 +254,7 @@ class Instances:
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
         declared = partial(self._project.declared_swizzle, function.name)
         given = self._project.assumptions(function)
-        assumed = (f"block ({shape}){where}", *said)
+        assumed = (f"block ({shape}){where}", *said, *self._project.built_with(self._unit))
         assumed += tuple(f"`{a.text}` (your assumption)" for a in given)
         shared = launch.shared if launch is not None else None
         return Task(function, instance, scope, assumed, arguments, declared, shared, given)

@@ -21,6 +21,7 @@ from smemlint.evaluate.launch import launches_of
 from smemlint.evaluate.limits import OutOfTime
 from smemlint.evaluate.written_layouts import MENTION, written_layouts
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
+from smemlint.frontend.cuda import makefile
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
 from smemlint.pragmas import MARK, CommentStyle, Pragma, pragmas_in
@@ -180,12 +181,29 @@ class Project:
         s = self.settings
         options = LoadOptions(
             arch=s.arch,
-            defines=s.defines,
+            defines={**self._built_with(path), **s.defines},
             undefines=s.undefines,
             include_dirs=(*s.include_dirs, *folders),
             read=self.read,
         )
         return self.work.load(path, self.read(path) or "", options)
+
+    def _built_with(self, path: str) -> Mapping[str, str]:
+        """Macros that a Makefile in the file's folder defines for every build."""
+        if is_python_path(path):
+            return {}
+        folder = posixpath.dirname(path)
+        texts = (self.read(posixpath.join(folder, name)) for name in makefile.NAMES)
+        return makefile.macros_of(next((t for t in texts if t is not None), ""))
+
+    def built_with(self, unit: Unit) -> tuple[str, ...]:
+        """What a unit takes from its Makefile, in words."""
+        told = {*self.settings.defines, *self.settings.undefines}
+        return tuple(
+            f"`{name}` is `{value}`: the Makefile says so"
+            for name, value in self._built_with(unit.path).items()
+            if name not in told and unit.mentions(name)
+        )
 
     def home(self, name: str, path: str) -> str | None:
         """The folder that a quoted include was written for: the one nearest to the includer."""

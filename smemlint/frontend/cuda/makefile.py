@@ -1,0 +1,51 @@
+"""Macros that a Makefile beside a source defines for every build: `CFLAGS := -Dreal=double`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+NAMES = ("GNUmakefile", "makefile", "Makefile")
+"""Where make looks, in its order."""
+
+_ASSIGNMENT = re.compile(
+    r"(?:override\s+|export\s+)?[A-Za-z_][\w.]*\s*(?:\?|\+|:{1,3})?=(.*)", re.DOTALL
+)
+_DEFINE = re.compile(r"(?<!\S)-D\s*([A-Za-z_]\w*)(=\S*)?")
+_PLAIN = re.compile(r"[\w.+-]*")
+_OPENS = ("ifeq", "ifneq", "ifdef", "ifndef")
+
+
+@lru_cache(64)
+def macros_of(makefile: str) -> Mapping[str, str]:
+    """Name -> replacement text of each `-D` in a variable that no condition encloses.
+
+    Values that make would have to compute, and names with two values, are left out: those builds
+    differ.
+    """
+    found: dict[str, set[str]] = {}
+    for text in _assigned(makefile):
+        for name, value in _DEFINE.findall(text):
+            found.setdefault(name, set()).add(value[1:] if value else "1")
+    return {
+        name: value
+        for name, values in found.items()
+        for value in values
+        if len(values) == 1 and _PLAIN.fullmatch(value)
+    }
+
+
+def _assigned(makefile: str) -> Iterator[str]:
+    """What is assigned outside of conditionals and recipes, without comments."""
+    depth = 0
+    for line in makefile.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
+        word = line.split(maxsplit=1)[0] if line.strip() else ""
+        if word.startswith(_OPENS):
+            depth += 1
+        elif word == "endif":
+            depth -= 1
+        elif depth == 0 and not line.startswith("\t"):
+            match = _ASSIGNMENT.match(line.split("#")[0])
+            if match is not None:
+                yield match[1]
