@@ -143,13 +143,13 @@ class Host(Interpreter):
         before, found = self.unit, None
         try:
             for unit in (before, *self.units):
-                self.unit = unit
+                self.enter(unit)
                 candidate = super().declared_value(name)
                 found = found or candidate
                 if isinstance(candidate, Variable) and candidate.object.cells:
                     return candidate
         finally:
-            self.unit = before
+            self.enter(before)
         return found
 
     def keeps_its_value(self, name: str, kind: CType) -> bool:
@@ -200,7 +200,7 @@ class Host(Interpreter):
         is_outermost = limit is None and function.name not in self.launching
         if is_outermost:
             self._call_limit = self.steps + _MAX_CALL_STEPS
-        self.unit = self._owner.get(id(function), before)
+        self.enter(self._owner.get(id(function), before))
         try:
             return super().inline(function, operands, arguments, node, this, record)  # type: ignore[arg-type]
         except _CallTooLong:
@@ -210,7 +210,7 @@ class Host(Interpreter):
             self._forget_given(function, operands)
             return Unknown(f"`{function.name}` is not run to its end")
         finally:
-            self.unit = before
+            self.enter(before)
             self._call_limit = limit
 
     def _forget_given(self, function: Function, operands: Sequence[Operand]) -> None:

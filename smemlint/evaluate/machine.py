@@ -175,7 +175,6 @@ class Machine:
         self.arrays: dict[str, Object] = {}
         self.bases: dict[str, Object] = {}
         self.latest: dict[str, Object] = {}
-        self.types: dict[str, RecordType] = {}
         self.globals: Scope = {}
         self.split_requests: dict[str, int] = {}
         self.unfollowed: dict[tuple[Span, str], None] = {}

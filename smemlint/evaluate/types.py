@@ -22,9 +22,11 @@ from smemlint.evaluate.ctypes import (
     is_opaque,
     lay_out,
 )
+from smemlint.evaluate.lexicon import lexicon_of
 from smemlint.evaluate.machine import Binding, Frame, Lazy, Machine, Scope, Variable
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.specializations import Argument, Specialization, specialization_for
+from smemlint.evaluate.spellings import rests_on
 from smemlint.evaluate.values import (
     Aggregate,
     Callable,
@@ -37,7 +39,9 @@ from smemlint.evaluate.values import (
 )
 
 if TYPE_CHECKING:
-    from smemlint.frontend.cuda.unit import Declaration, Record, TemplateParameter
+    from collections.abc import Iterator
+
+    from smemlint.frontend.cuda.unit import Declaration, Record, TemplateParameter, Unit
 
 CTYPES = (IntType, FloatType, VoidType, PointerType, ArrayType, RecordType, OpaqueType)
 _WRAPPERS = (c_ast.TypeDecl, c_ast.Typename, c_ast.Decl, c_ast.Typedef)
@@ -49,14 +53,19 @@ class Types(Machine):
     """Resolves types and the names that declarations outside the kernel give."""
 
     _depth = 0
-    _enumerators: dict[str, Value] | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._resolving: set[int] = set()
-        self._keyed: list[Scope] = []
-        self._aliases: dict[tuple[int, str], CType] = {}
-        self._plain: dict[str, CType | None] = {}
+        self._laying_out: dict[str, RecordType] = {}
+        self.enter(self.unit)
+        self._unfinished: set[object] = set()
+        """Definitions under way that the work of the moment met: what it gives is not final."""
+
+    def enter(self, unit: Unit) -> None:
+        """What follows is read in this unit."""
+        self.unit = unit
+        self._lexicon = lexicon_of(unit, (type(self), self.geometry.block))
 
     # ---- types
 
@@ -102,11 +111,16 @@ class Types(Machine):
         bound = self.lookup(spelling) if self.frames else None
         if isinstance(bound, CTYPES):
             return bound
-        if not spelling.isidentifier() or self._resolving or self._depth:
-            return self._worked_out(spelling)
-        if spelling not in self._plain:  # a name alone means the same everywhere in the unit
-            self._plain[spelling] = self._worked_out(spelling)
-        return self._plain[spelling]
+        ground = rests_on(spelling, self.frames[-1] if self.frames else None)
+        key = (spelling, ground)
+        if ground is not None and key in self._lexicon.spelled:
+            return self._lexicon.spelled[key]
+        met, self._unfinished = self._unfinished, set()
+        found = self._worked_out(spelling)
+        if ground is not None and not self._unfinished:
+            self._lexicon.spelled[key] = found
+        self._unfinished |= met
+        return found
 
     def _worked_out(self, spelling: str) -> CType | None:
         if spelling.startswith("decltype"):
@@ -125,6 +139,7 @@ class Types(Machine):
         if found is not None:
             return found
         if self._depth > _MAX_DEPTH:
+            self._unfinished.add("depth")
             return None
         self._depth += 1
         try:
@@ -135,6 +150,8 @@ class Types(Machine):
             )
         finally:
             self._depth -= 1
+            if not self._depth:
+                self._unfinished.clear()
 
     def cute_type(self, name: str, arguments: tuple[str, ...]) -> CType | None:
         """The type that CuTe gives the name; None when it gives none."""
@@ -189,19 +206,22 @@ class Types(Machine):
             if node is None:
                 continue
             if id(declaration) in self._resolving:
+                self._unfinished.add(id(declaration))
                 continue  # an alias that names itself means another of that name
             scope = self.template_scope(declaration.template, arguments)
-            key = (id(declaration), _scope_text(scope))
-            if key not in self._aliases:
-                self._keyed.append(scope)
+            key = (declaration, _scope_text(scope))
+            aliases = self._lexicon.aliases
+            if key not in aliases:
+                self._lexicon.scopes.append(scope)
                 self._resolving.add(id(declaration))
                 self.frames.append(Frame(f"alias {name}", [scope]))
                 try:
-                    self._aliases[key] = self.resolve(node)
+                    aliases[key] = self.resolve(node)
                 finally:
                     self.frames.pop()
                     self._resolving.discard(id(declaration))
-            found = self._aliases[key]
+                    self._unfinished.discard(id(declaration))
+            found = aliases[key]
             if not is_opaque(found):
                 return found
         return None
@@ -243,10 +263,14 @@ class Types(Machine):
     def record_type(self, record: Record, scope: Scope, arguments: tuple[str, ...]) -> CType:
         """The record with its template parameters bound by `scope`."""
         key = f"{record.span.path}:{record.span.line}:{record.name}<{_scope_text(scope)}>"
-        if key in self.types:
-            return self.types[key]
-        self.types[key] = RecordType(record.name, (), 1, 1)  # ends recursion
-        self._keyed.append(scope)  # what the key names lives on, so no other takes its identity
+        records = self._lexicon.records
+        if key in records:
+            return records[key]
+        if key in self._laying_out:
+            self._unfinished.add(key)
+            return self._laying_out[key]
+        self._laying_out[key] = RecordType(record.name, (), 1, 1)  # ends recursion
+        self._lexicon.scopes.append(scope)
         tree = record.parse()
         self.frames.append(Frame(f"struct {record.name}", [scope]))
         try:
@@ -257,8 +281,10 @@ class Types(Machine):
             made = self._members(record.name, tree, known, record, arguments)
         finally:
             self.frames.pop()
+            del self._laying_out[key]
+            self._unfinished.discard(key)
         made.statics.update({k: v for k, v in scope.items() if k not in made.statics})
-        self.types[key] = made
+        records[key] = made
         return made
 
     def local_record(self, node: c_ast.Struct | c_ast.Union) -> CType:
@@ -402,7 +428,10 @@ class Types(Machine):
         """A variable of the unit; of several declarations the one with a value."""
         found: Binding | None = None
         for declaration in self.unit.declarations.get(name, ()):
-            if declaration.kind != "variable" or id(declaration) in self._resolving:
+            if declaration.kind != "variable":
+                continue
+            if id(declaration) in self._resolving:
+                self._unfinished.add(id(declaration))
                 continue  # `A::n` in what defines `n` is another one
             node = declaration.parse()
             if isinstance(node, c_ast.Decl) and (found is None or node.init is not None):
@@ -411,6 +440,7 @@ class Types(Machine):
                     found = self._global_variable(declaration, node)
                 finally:
                     self._resolving.discard(id(declaration))
+                    self._unfinished.discard(id(declaration))
                 if node.init is not None:
                     break
         return found
@@ -451,19 +481,29 @@ class Types(Machine):
 
     def enumerators(self) -> dict[str, Value]:
         """Enumerators of every enum of the unit."""
-        if self._enumerators is None:
-            self._enumerators = {}
-            for group in list(self.unit.declarations.values()):
-                for declaration in group:
-                    node = declaration.parse() if declaration.kind == "enum" else None
-                    enum = getattr(node, "type", node)
-                    if isinstance(enum, c_ast.Enum):
-                        frames, self.frames = self.frames, [Frame("file", [{}])]
-                        try:
-                            self._enumerators.update(self.enumerator_values(enum))
-                        finally:
-                            self.frames = frames
-        return self._enumerators
+        lexicon = self._lexicon
+        if lexicon.enumerators is None:
+            lexicon.enumerators = {}
+            try:
+                for node in self._enums():
+                    lexicon.enumerators.update(self.enumerator_values(node))
+            except BaseException:
+                lexicon.enumerators = None  # a budget ended it half way
+                raise
+        return lexicon.enumerators
+
+    def _enums(self) -> Iterator[c_ast.Enum]:
+        """Every enum of the unit, to be read outside of functions."""
+        for group in list(self.unit.declarations.values()):
+            for declaration in group:
+                node = declaration.parse() if declaration.kind == "enum" else None
+                enum = getattr(node, "type", node)
+                if isinstance(enum, c_ast.Enum):
+                    frames, self.frames = self.frames, [Frame("file", [{}])]
+                    try:
+                        yield enum
+                    finally:
+                        self.frames = frames
 
     def enumerator_values(self, node: c_ast.Enum) -> dict[str, Value]:
         """Name -> value of one enum."""
@@ -546,7 +586,7 @@ def _binding_text(binding: Binding) -> str:
             return f"{_binding_text(binding.element)}[{binding.count}]"
         case Aggregate() | Pointer() | Lazy() | Callable() | Variable():
             return f"{type(binding).__name__}#{id(binding):x}"
-    return repr(binding)
+    return binding.identity() if isinstance(binding, Int) else repr(binding)
 
 
 def _struct_alignment(tree: c_ast.Node | None) -> int:

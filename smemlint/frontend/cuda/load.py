@@ -248,6 +248,7 @@ class CudaUnit:
 
     def __init__(self, path: str, source: Preprocessed) -> None:
         self.path = path
+        self.memory: dict[object, object] = {}
         self._source = source
         found = scan(source.tokens, source.files)
         types, templates = frozenset(found.types), frozenset(found.templates)

@@ -225,6 +225,11 @@ class Unit(Protocol):
         ...
 
     @property
+    def memory(self) -> dict[object, object]:
+        """What evaluations of the unit keep for one another."""
+        ...
+
+    @property
     def functions(self) -> Sequence[Function]:
         """All function definitions."""
         ...

@@ -147,6 +147,7 @@ class PythonUnit:
 
     def __init__(self, source: PythonText, notices: tuple[Dropped, ...] = ()) -> None:
         self.source = source
+        self.memory: dict[object, object] = {}
         self.notices = notices
         self.imports = Imports.of(source.tree)
         self.definitions = Definitions(source.tree, self.imports)
