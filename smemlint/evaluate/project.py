@@ -182,7 +182,7 @@ class Project:
         if is_python_path(path):
             from smemlint.frontend.python.unit import load_python_unit
 
-            return load_python_unit(path, self.read(path) or "")
+            return load_python_unit(path, self.read(path) or "", self.read)
         s = self.settings
         options = LoadOptions(
             arch=s.arch,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 from pycparser.c_parser import Coord
 
+from smemlint.frontend.python.text import text_of
+
 if TYPE_CHECKING:
     import ast
     from collections.abc import Sequence
@@ -25,15 +27,15 @@ class Builder:
     def span(self, node: c_ast.Node) -> Span:
         """Where the Python code of a node stands."""
         number = node.coord.line if node.coord is not None else 0
-        return self._text.span(self._origins[number])
+        return self.tree_span(self._origins[number])
 
     def tree_span(self, origin: ast.AST) -> Span:
         """Where a Python node stands."""
-        return self._text.span(origin)
+        return text_of(origin, self._text).span(origin)
 
     def spelling(self, origin: ast.AST) -> str:
         """Python code on one line, for messages."""
-        text = self._text.spelling(origin)
+        text = text_of(origin, self._text).spelling(origin)
         return text if len(text) <= 60 else text[:57] + "..."
 
     def mark(self, made: c_ast.Node, origin: ast.AST) -> c_ast.Node:

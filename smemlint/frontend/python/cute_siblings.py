@@ -14,7 +14,7 @@ from pathlib import Path
 from smemlint.facts import Span
 from smemlint.frontend.python.abstract import Function, Value
 from smemlint.frontend.python.module_files import files_of
-from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.frontend.python.text import NotPython, PythonText, belong, text_of
 from smemlint.source import Source
 
 MAKER = "make_swizzle("
@@ -76,8 +76,7 @@ class Siblings:
 
     def text_of(self, node: ast.AST) -> PythonText:
         """The text that a node is of."""
-        found: PythonText = getattr(node, "smemlint_text", self._home)
-        return found
+        return text_of(node, self._home)
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node."""
@@ -117,7 +116,6 @@ class Siblings:
                 text = PythonText.of(source)
             except NotPython:
                 return {}
-            for node in ast.walk(text.tree):
-                node.smemlint_text = text  # type: ignore[attr-defined]
+            belong(text)
             self._scopes[path] = self._follow(text)
         return self._scopes[path]

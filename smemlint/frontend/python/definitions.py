@@ -44,6 +44,7 @@ class Definition:
         dialect: how its kernel code is read; None for host code.
         is_device: called by kernels, not launched.
         unique: the name that trees use for it, which no other definition has.
+        imports: of its file, where that is another one than the unit's.
     """
 
     node: Body
@@ -51,6 +52,7 @@ class Definition:
     dialect: Dialect | None = None
     is_device: bool = False
     unique: str = ""
+    imports: Imports | None = None
     inner: dict[str, Definition] = field(default_factory=dict)
 
     @property
@@ -101,9 +103,10 @@ class Definition:
     def followed(self, node: ast.expr) -> ast.expr:
         """The value behind a name that is given one value only, here or further out."""
         for _ in range(_MOST_ALIASES):
-            if not isinstance(node, ast.Name):
+            name = dotted(node)
+            if name is None:
                 break
-            value = self._only_value(node.id)
+            value = self._only_value(name)
             if value is None:
                 break
             node = value
@@ -119,6 +122,10 @@ class Definition:
                 return values[0] if len(values) == 1 else None
             scope = scope.outer
         return None
+
+    def module_assigns(self, name: str) -> bool:
+        """Whether the module around it gives the name a value."""
+        return name in self.assigned if self.outer is None else self.outer.module_assigns(name)
 
     def lookup(self, name: str) -> Definition | None:
         """The definition that a name means here."""

@@ -25,9 +25,9 @@ class Imports:
                     head = alias.name.split(".", 1)[0]
                     targets[alias.asname or head] = alias.name if alias.asname else head
             elif isinstance(node, ast.ImportFrom):
-                base = "." * node.level + (node.module or "")
+                base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in node.names:
-                    targets[alias.asname or alias.name] = f"{base}.{alias.name}"
+                    targets[alias.asname or alias.name] = base + alias.name
         return Imports(targets)
 
     def resolve(self, node: ast.expr) -> str:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 def facts_of(source: Source, settings: Settings) -> Facts:
     """The facts of the file's kernels; their launches are looked for in the file itself."""
-    from smemlint.evaluate.project import evaluate_project
+    from smemlint.evaluate.project import Project
+    from smemlint.frontend.python.unit import PythonUnit
 
-    return evaluate_project([source], settings)
+    project = Project([source], settings)
+    facts = project.facts()
+    unit = project.unit(source.path)
+    if isinstance(unit, PythonUnit):
+        source.read_along.update(dict.fromkeys(unit.siblings.looked_for, False))
+    return facts

@@ -40,8 +40,9 @@ class Calls(Expressions):
         found = self._python_builtin(resolved, arguments, node)
         if found is not None:
             return found
-        if isinstance(node.func, ast.Name):
-            definition = self.definition.lookup(node.func.id)
+        named = dotted(node.func)
+        definition = self.definition.lookup(named) if named is not None else None
+        if isinstance(node.func, ast.Name) or definition is not None:
             if definition is not None and definition.is_kernel and len(arguments) >= 2:
                 shared = keyword(node, "shared_mem")
                 parts = [node.func, *arguments[:2], *([shared] if shared is not None else [])]

@@ -52,10 +52,17 @@ class CannotLower(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LocalArray:
-    """A shared or local array that the function declares; extents are Python expressions."""
+    """A shared or local array that the function declares; extents are Python expressions.
+
+    Attributes:
+        extents: of each dimension.
+        is_dynamic: the launch decides its size.
+        may_have_rows: the one extent may stand for several.
+    """
 
     extents: tuple[ast.expr, ...]
     is_dynamic: bool
+    may_have_rows: bool = False
 
     def extent(self, depth: int) -> ast.expr | None:
         """What an index counts up to; None where that is not declared."""
@@ -210,7 +217,11 @@ class Expressions:
         head = node.value
         if isinstance(head, ast.Name) and node.attr in _SIZES:
             return self._of_shape(head.id, node)
-        if dotted(node) is not None:
+        named = dotted(node)
+        if named is not None:
+            found = self.definition.lookup(named)
+            if found is not None or self.definition.module_assigns(named):
+                return self.make.name(found.unique if found is not None else named, node)
             return self.opaque(node)
         return self.opaque(node, [node.value])
 

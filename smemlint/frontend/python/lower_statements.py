@@ -104,7 +104,8 @@ class _Function(LocalArrays):
 
     def _enclosing_value(self, name: str) -> tuple[ast.expr | None, Definition | None]:
         scope = self.definition.outer
-        while scope is not None and scope.outer is not None:
+        is_beside = self.definition.imports is not None  # the unit's constants are not its own
+        while scope is not None and (is_beside or scope.outer is not None):
             if name in scope.assigned:
                 values = scope.assigned[name]
                 return (values[0], scope) if len(values) == 1 else (None, None)

@@ -102,3 +102,15 @@ class PythonText:
         if text.isascii():
             return offset + 1
         return len(text.encode()[:offset].decode(errors="replace")) + 1
+
+
+def belong(text: PythonText, *nodes: ast.AST) -> None:
+    """Remembers for nodes, or all of a file, that they are of this text and not of the home's."""
+    for node in nodes or ast.walk(text.tree):
+        node.smemlint_text = text  # type: ignore[attr-defined]
+
+
+def text_of(node: ast.AST, home: PythonText) -> PythonText:
+    """The text that a node is of: the home's, unless `belong` said otherwise."""
+    found: PythonText = getattr(node, "smemlint_text", home)
+    return found

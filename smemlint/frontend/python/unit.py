@@ -16,8 +16,9 @@ from smemlint.frontend.cuda.unit import Dropped, ParsedFunction
 from smemlint.frontend.python.ctree import Builder, type_of
 from smemlint.frontend.python.definitions import Definition, Definitions
 from smemlint.frontend.python.imports import Imports
+from smemlint.frontend.python.jit_siblings import JitSiblings, Read
 from smemlint.frontend.python.lower_statements import lower_constant, lower_function
-from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.frontend.python.text import NotPython, PythonText, text_of
 from smemlint.source import Source
 
 if TYPE_CHECKING:
@@ -28,13 +29,19 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.unit import Record, TemplateParameter
 
 
-def load_python_unit(path: str, text: str) -> PythonUnit:
-    """Reads a Python module; what could not be read is in the unit's `notices`."""
+def load_python_unit(path: str, text: str, read: Read = lambda _: None) -> PythonUnit:
+    """Reads a Python module; what could not be read is in the unit's `notices`.
+
+    Args:
+        path: of the file.
+        text: its text.
+        read: gives the text of a file that it imports from, None where there is none.
+    """
     try:
-        return PythonUnit(PythonText.of(Source(path, text)))
+        return PythonUnit(PythonText.of(Source(path, text)), read)
     except NotPython as failed:
         empty = PythonText(path, "", ast.Module([], []))
-        return PythonUnit(empty, (Dropped(failed.span, str(failed)),))
+        return PythonUnit(empty, read, (Dropped(failed.span, str(failed)),))
 
 
 @dataclass(eq=False)
@@ -66,7 +73,8 @@ class PythonFunction:
     @cached_property
     def span(self) -> Span:
         """Of the name."""
-        node, text = self.definition.node, self._unit.source
+        node = self.definition.node
+        text = text_of(node, self._unit.source)
         return text.name_span(node) if isinstance(node, ast.FunctionDef) else text.span(node)
 
     @cached_property
@@ -96,7 +104,7 @@ class PythonFunction:
     def _parsed(self) -> ParsedFunction:
         unit, definition = self._unit, self.definition
         try:
-            return lower_function(definition, unit.imports, unit.builder)
+            return lower_function(definition, definition.imports or unit.imports, unit.builder)
         except RecursionError:
             lost = Dropped(self.span, "expressions that are nested too deeply")
             body = unit.builder.block([], definition.node)
@@ -124,7 +132,7 @@ class PythonConstant:
     @property
     def span(self) -> Span:
         """Of the value."""
-        return self._unit.source.span(self.value)
+        return text_of(self.value, self._unit.source).span(self.value)
 
     @cached_property
     def _parsed(self) -> c_ast.Decl:
@@ -145,14 +153,17 @@ class PythonUnit:
     not_found: tuple[str, ...] = ()
     assigned_once: frozenset[str] = frozenset()
 
-    def __init__(self, source: PythonText, notices: tuple[Dropped, ...] = ()) -> None:
+    def __init__(self, source: PythonText, read: Read, notices: tuple[Dropped, ...] = ()) -> None:
         self.source = source
         self.memory: dict[object, object] = {}
         self.notices = notices
         self.imports = Imports.of(source.tree)
         self.definitions = Definitions(source.tree, self.imports)
+        self.siblings = JitSiblings(read)
+        self.siblings.attach(source.path, self.imports, self.definitions)
         self.builder = Builder(source)
-        self.functions = [PythonFunction(self, d) for d in self.definitions.all]
+        known = (*self.definitions.all, *self.siblings.functions)
+        self.functions = [PythonFunction(self, d) for d in known]
         self._by_name: dict[str, list[PythonFunction]] = {}
         for function in self.functions:
             for name in {function.name, function.definition.unique}:
@@ -165,8 +176,8 @@ class PythonUnit:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file alone: what it imports is not followed."""
-        return (self.source.path,)
+        """The file, and those that it takes constants and functions from."""
+        return (self.source.path, *self.siblings.texts)
 
     @cached_property
     def declarations(self) -> Mapping[str, Sequence[PythonConstant]]:
@@ -203,7 +214,7 @@ class PythonUnit:
 
     def text(self, span: Span) -> str:
         """Source text of a range."""
-        return self.source.within(span)
+        return self.siblings.texts.get(span.path, self.source).within(span)
 
     def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
         """None: Python has no preprocessor."""
