@@ -22,6 +22,8 @@ from smemlint.source import Source
 _MOST_FILES = 8
 _MOST_TEXT = 1 << 18
 """Characters; longer files hold more than constants and helpers."""
+_LIBRARIES = frozenset(("numba", "numba_cuda", "cupy", "cupyx", "numpy", "math", "typing"))
+"""Packages whose members the dialects know, even inside their own source trees."""
 Read = Callable[[str], str | None]
 
 
@@ -57,6 +59,8 @@ class JitSiblings:
         """Gives a module's own scope the names that it imports, `module.name` among them."""
         host = definitions.host
         for local, target in imports.targets.items():
+            if target.partition(".")[0] in _LIBRARIES:
+                continue
             module, _, name = target.rpartition(".")
             found = self._file(path, f"{module}.{name}" if module.strip(".") else "")
             if found is not None:
