@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from smemlint import __version__
 from smemlint.commands import COMMANDS, FAILED
@@ -14,6 +15,7 @@ from smemlint.errors import SmemlintError, suggestion
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_INVALID = re.compile(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)")
 _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
 
 
@@ -58,7 +60,7 @@ def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> in
 
 def _parser(wanted: str) -> argparse.ArgumentParser:
     """The parser of all commands, and of what the wanted one takes."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="smemlint", description="What shared-memory accesses of GPU kernels cost, from source."
     )
     parser.add_argument("--version", action="version", version=f"smemlint {__version__}")
@@ -68,3 +70,20 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
         if name == wanted:
             import_module(f"smemlint.commands.{name}").add_arguments(command)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in the words of the other errors; options are never abbreviated."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(allow_abbrev=False, **given)
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the process."""
+        hint = f"{self.prog} --help"
+        found = _INVALID.fullmatch(message)
+        if found is not None:
+            where, word, choices = found.groups()
+            message = f"{where}: there is no `{word}`"
+            hint = suggestion(word, choices.replace("'", "").split(", "), "there are")
+        self.exit(FAILED, f"{self.prog}: error: {message}\n  hint: {hint}\n")

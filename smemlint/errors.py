@@ -37,6 +37,6 @@ def suggestion(word: str, known: Iterable[str], kind: str) -> str:
     """A hint for a word that is not known: the nearest one, or all there are."""
     import difflib
 
-    words = list(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.4)
-    return f"did you mean `{near[0]}`?" if near else f"{kind}: {', '.join(words)}"
+    words = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.4)
+    return f"did you mean `{words[near[0]]}`?" if near else f"{kind}: {', '.join(words.values())}"

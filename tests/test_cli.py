@@ -169,7 +169,8 @@ def test_a_flag_that_may_be_bare_takes_no_path_for_its_value(smemlint, tmp_path)
     code, _, err = smemlint("check", "--add-ignore", "k.cu")
     assert (code, err) == (0, "added 0 ignore pragmas\n")
     assert smemlint("check", "--add-ignore", "none.cu")[0] == 2
-    assert "invalid choice: 'kernels'" in smemlint("check", "--verify-gpu=kernels", "k.cu")[2]
+    said = smemlint("check", "--verify-gpu=kernels", "k.cu")[2]
+    assert said.splitlines()[1] == "  hint: did you mean `kernel`?"
     code, _, err = smemlint("check", "--verify-gpu", "none.cu")
     assert code == 2 and "none.cu: no such file or directory" in err
 
@@ -177,3 +178,36 @@ def test_a_flag_that_may_be_bare_takes_no_path_for_its_value(smemlint, tmp_path)
 def test_an_unknown_option_is_told_the_nearest(smemlint):
     said = "smemlint check: error: unknown argument `--selct`\n  hint: did you mean `--select`?\n"
     assert smemlint("check", "--selct", "SML1") == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("chekc",),
+            "smemlint: error: COMMAND: there is no `chekc`\n  hint: did you mean `check`?",
+        ),
+        (
+            ("check", "--output-format", "sarfi"),
+            "smemlint check: error: --output-format: there is no `sarfi`\n"
+            "  hint: did you mean `sarif`?",
+        ),
+        (
+            ("check", "--exit-z"),
+            "smemlint check: error: unknown argument `--exit-z`\n"
+            "  hint: did you mean `--exit-zero`?",
+        ),
+        (
+            ("check", "--select", "BANK", "."),
+            "smemlint: error: command line: select: unknown rule `BANK`\n"
+            "  hint: did you mean `bank-conflict`?",
+        ),
+        (
+            ("swizzle", "solve", "--dtype"),
+            "smemlint swizzle solve: error: argument --dtype: expected one argument\n"
+            "  hint: smemlint swizzle solve --help",
+        ),
+    ],
+)
+def test_errors_on_the_command_line_say_what_to_do(smemlint, arguments, said):
+    assert smemlint(*arguments) == (2, "", f"{said}\n")

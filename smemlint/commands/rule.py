@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.output_format == "markdown":
         write(markdown(shown), None)
     else:
-        rows = (f"{e.rule.code}  {e.rule.name:20} {e.rule.summary}" for e in shown)
+        width = max(len(e.rule.name) for e in shown)
+        rows = (f"{e.rule.code}  {e.rule.name:{width}}  {e.rule.summary}" for e in shown)
         write("\n".join(rows), None)
     return CLEAN
 
