@@ -68,7 +68,8 @@ _PREDEFINED = {
     "__CHAR_BIT__": "8",
 }
 
-# Other compilers, platforms and languages: nvcc on Linux defines none of these.
+# Other compilers, platforms and languages: nvcc on Linux defines none of these. Nor does a build
+# that is to be fast define what turns on debugging, logs or profiling.
 _UNDEFINED = re.compile(
     r"""USE_ROCM | __?HIP\w* | HIP_\w+ | HIPCC | TORCH_HIP_VERSION | __AMD\w* | __GFX\w* | __gfx\w*
       | _WIN32 | _WIN64 | WIN32 | WIN64 | _MSC_\w+ | _MSVC_LANG | __MINGW\w* | __CYGWIN__
@@ -76,6 +77,7 @@ _UNDEFINED = re.compile(
       | __clang\w* | __INTEL_\w+ | __ICC | __ICL | __PGI\w* | __NVCOMPILER\w* | _NVHPC_\w+ | __EDG__
       | __JETBRAINS\w* | __CUDACC_RTC__ | __CUDA_LIBDEVICE__ | __OPENCL\w* | SYCL_\w+ | __SYCL\w*
       | __METAL\w* | __arm\w* | __ARM_\w+ | __aarch64__ | __powerpc\w* | __PPC\w* | __riscv\w*
+      | _*DEBUG\w* | \w+_DEBUG | VERBOSE\w* | \w+_VERBOSE | TRACE | \w+_TRACE | \w*PROFIL(?:E|ER|ING)_?
       | _M_\w+ | DOXYGEN\w* | __DOXYGEN\w* | SWIG | __INTELLISENSE__ | __RESHARPER__ | __CLION\w*
       """,
     re.VERBOSE,
