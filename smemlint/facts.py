@@ -147,6 +147,23 @@ class Instance:
         return f"{self.kernel}<{', '.join(value for _, value in self.template)}>"
 
 
+@dataclass(frozen=True, slots=True)
+class CallLine:
+    """A call that the profiler shows some of an access's instructions at.
+
+    They are the first that an inlined function issues; see `evaluate.trace.Event.call`.
+
+    Attributes:
+        span: of the call.
+        instructions, wavefronts, ideal: of those instructions, as for an access.
+    """
+
+    span: Span
+    instructions: int
+    wavefronts: Stat
+    ideal: Stat
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """One shared access site of one kernel instance.
@@ -166,6 +183,7 @@ class Access:
         note: for atomics, which form was modelled, e.g. `atom.add.u32`.
         layout: the swizzle that the addresses went through; None without one.
         advice: what to write instead, evaluated by the front end; empty where nothing was found.
+        calls: where else the profiler shows some of the instructions.
     """
 
     span: Span
@@ -187,6 +205,7 @@ class Access:
     conditions: tuple[str, ...] = ()
     layout: LayoutUse | None = None
     advice: str = ""
+    calls: tuple[CallLine, ...] = ()
 
     @property
     def ways(self) -> float:

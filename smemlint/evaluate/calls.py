@@ -333,6 +333,7 @@ class Calls(CuteTypes):
         bound: list[tuple[str, Binding]] = []
         for i, param in enumerate(params):
             bound.append(self._bind_parameter(i, param, operands, frame, node))
+        frame.call, frame.opening = node, len(self.trace.items)
         self.frames = [*self.frames, frame]
         try:
             for name, binding in bound:
@@ -562,6 +563,7 @@ class Calls(CuteTypes):
         loops, self.loops = self.loops, []
         assumed = len(self.assumptions)
         bound = [self._bind_parameter(i, p, operands, frame, node) for i, p in enumerate(params)]
+        frame.call, frame.opening = node, len(self.trace.items)
         self.frames = [*self.frames, frame]
         try:
             for name, binding in bound:

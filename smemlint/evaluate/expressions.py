@@ -518,6 +518,7 @@ class Expressions(Types):
                 assumptions=assumptions,
                 values=tuple(self.loop_values),
                 hangs_on_data=not self.data_conditions.isdisjoint(self.assumptions),
+                call=self.opened_call(node, offset),
                 **{"layout": layout, **extra},  # type: ignore[arg-type]
             )
         )

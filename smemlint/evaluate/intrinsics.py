@@ -155,6 +155,8 @@ def _exprs(node: c_ast.FuncCall) -> list[c_ast.Node]:
 
 def _barrier(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     m.values(node)
+    for frame in m.frames:
+        frame.opens_with_barrier(m.trace)
     m.trace.fence("barrier")
     return number(0)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from smemlint.evaluate.algebra import Algebra
 from smemlint.evaluate.ctypes import CType, PointerType, RecordType
+from smemlint.evaluate.forms import form_of
 from smemlint.evaluate.memory import Object, Space, Store
 from smemlint.evaluate.values import Int, Pointer, Unknown, Value, offset_of
 
@@ -64,6 +65,9 @@ class Frame:
         scopes: innermost last; the first holds template arguments.
         this: the object that a method works on.
         returns: (mask, value, certain) of each return that was reached.
+        call: the expression that made it; None for what no call made.
+        opening: items of the trace when it was made.
+        first_line: of its first shared access, while nothing but that line followed; else 0.
         lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
     """
 
@@ -74,6 +78,22 @@ class Frame:
     returns: list[tuple[Mask, Value, bool]] = field(default_factory=list)
     returns_reference: bool = False
     uncertain: int = 0
+    call: c_ast.Node | None = None
+    opening: int = 0
+    first_line: int = 0
+
+    def opens_with(self, line: int, trace: Trace) -> bool:
+        """Whether an access on that line, about to be made, is the first thing that it does."""
+        if len(trace.items) == self.opening:
+            self.first_line = line
+        elif self.first_line != line or trace.ends_in_fence:
+            self.first_line = 0
+        return self.first_line > 0
+
+    def opens_with_barrier(self, trace: Trace) -> None:
+        """Notes a barrier that is about to be made."""
+        if len(trace.items) == self.opening:
+            self.opening = -1
 
 
 @dataclass(slots=True, eq=False)
@@ -184,6 +204,7 @@ class Machine:
         self.max_trips = MAX_TRIPS
         self.sequence = 0
         self._names: dict[int, frozenset[str]] = {}
+        self._firsts: dict[object, int] = {}  # what marks an access -> the first such event
         self._chain = ""  # names of the frames up to the chained one
         self._chained: Frame | None = None
         self.stored: c_ast.Node | None = None  # the value of the assignment under way
@@ -237,6 +258,29 @@ class Machine:
             if binding is not None:
                 return binding
         return None
+
+    def opened_call(self, node: c_ast.Node, offset: Int | Unknown) -> c_ast.Node | None:
+        """The outermost call that an access is the first thing of; see `Event.call`.
+
+        Of the copies that unrolling makes of a call, only the first and those that compute an
+        address of their own name it.
+        """
+        is_new = isinstance(offset, Int) and self._is_first(form_of(offset).terms)
+        line, found = node.coord.line if node.coord is not None else 0, None
+        for depth, frame in reversed(list(enumerate(self.frames))):
+            if frame.call is None or not frame.opens_with(line, self.trace):
+                break
+            chain = tuple(id(f.call) for f in self.frames[: depth + 1])
+            if self._is_first((line, *chain)) or is_new:
+                found = frame.call
+        return found
+
+    def _is_first(self, key: object) -> bool:
+        """Whether no access before this one had such a key."""
+        if self._firsts.setdefault(key, self.trace.events) < self.trace.events:
+            return False
+        self._firsts[key] = self.trace.events  # what was rolled back does not count
+        return True
 
     # ---- small helpers
 

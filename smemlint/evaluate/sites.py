@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,20 @@ import numpy as np
 from smemlint.evaluate.machine import WARP
 from smemlint.evaluate.trace import Event
 from smemlint.evaluate.values import Int, Unknown
-from smemlint.facts import Access, AccessKind, Certainty, SharedArray, Span, Stat, WarpPattern
+from smemlint.facts import (
+    Access,
+    AccessKind,
+    CallLine,
+    Certainty,
+    SharedArray,
+    Span,
+    Stat,
+    WarpPattern,
+)
 from smemlint.hardware import wavefronts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,6 +64,7 @@ class _Site:
     assumptions: dict[str, None] = field(default_factory=dict)
     issued: int = 0
     hangs_on_data: bool = False
+    calls: dict[Span, _Site] = field(default_factory=dict)
 
 
 class Sites:
@@ -110,6 +120,13 @@ class Sites:
 
     def _add_event(self, event: Event) -> None:
         site = self._site(event)
+        self._add_to(site, event)
+        if event.call is not None:
+            call = self._unit.span(event.call)
+            part = replace(site, span=call, groups={}, undecided=None, issued=0, calls={})
+            self._add_to(site.calls.setdefault(call, part), event)
+
+    def _add_to(self, site: _Site, event: Event) -> None:
         site.layout = site.layout or event.layout
         site.hangs_on_data |= event.hangs_on_data
         for text in event.assumptions:
@@ -181,7 +198,15 @@ class Sites:
             line=site.line,
             conditions=tuple(site.assumptions),
             layout=site.layout,
+            calls=tuple(self._calls(site)) if has_figure else (),
         )
+
+    def _calls(self, site: _Site) -> Iterator[CallLine]:
+        """The parts of a site that the profiler shows at calls."""
+        for call in site.calls.values():
+            part = self._access(call)
+            if part.wavefronts is not None and part.ideal is not None:
+                yield CallLine(part.span, part.instructions, part.wavefronts, part.ideal)
 
     def _patterns(self, site: _Site) -> list[WarpPattern] | Unknown:
         """The distinct warp patterns of a site, priced; by width, in one batch each."""

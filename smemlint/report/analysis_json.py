@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.facts import Access, Facts, NotAnalysed, Span, Stat
 
 VERSION = 1
@@ -13,7 +15,12 @@ VERSION = 1
 
 def analysis_json(facts: Facts, arch: str) -> str:
     """Every shared access site of every kernel instance, flagged or not."""
-    accesses = [access_record(a) for k in facts.kernels for a in k.accesses]
+    accesses = [
+        record
+        for kernel in facts.kernels
+        for access in kernel.accesses
+        for record in (access_record(access), *_call_records(access))
+    ]
     notes = [*facts.not_analysed, *(n for k in facts.kernels for n in k.not_analysed)]
     document = {
         "version": VERSION,
@@ -47,6 +54,18 @@ def access_record(access: Access) -> dict[str, Any]:
         "assumptions": list(access.assumptions),
         "reason": access.reason or None,
     }
+
+
+def _call_records(access: Access) -> Iterator[dict[str, Any]]:
+    """What the profiler shows of an access at the calls of the function that makes it."""
+    whole = access_record(access)
+    for call in access.calls:
+        figures = {
+            "instructions": call.instructions,
+            "wavefronts": _stat(call.wavefronts),
+            "ideal": _stat(call.ideal),
+        }
+        yield {**whole, **span_record(call.span), **figures}
 
 
 def span_record(span: Span) -> dict[str, Any]:

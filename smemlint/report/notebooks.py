@@ -105,6 +105,7 @@ class Notebooks:
             line=line,
             array=replace(array, span=self._span(array.span)) if array is not None else None,
             assumptions=tuple(map(self._said, access.assumptions)),
+            calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
         )
 
     def _instance(self, instance: Instance) -> Instance:

@@ -180,3 +180,93 @@ void f(int *a, half *o) { k<<<1, 32>>>(a, o); }
 """
     found = [a for a in facts_of(text).kernels[0].accesses if a.certainty.is_decided]
     assert [a.expression for a in found] == []
+
+
+SWAPS = """
+__device__ void swap(float *a, float *b) {
+  float x = *a;
+  float y = *b;
+  *a = y;
+  *b = x;
+}
+__global__ void k(float *g) {
+  __shared__ float s[1024];
+  int t = threadIdx.x;
+  swap(&s[2 * t], &s[2 * t + 512]);
+  for (int i = 0; i < 4; i++) {
+    __syncthreads();
+    swap(&s[t], &s[t + 32]);
+  }
+  for (int i = 1; i < 8; i *= 2) {
+    __syncthreads();
+    swap(&s[t * i], &s[t * i + 512]);
+  }
+}
+void f(float *g) { k<<<1, 64>>>(g); }
+"""
+
+
+def test_the_profiler_shows_the_first_access_of_an_inlined_function_at_its_call() -> None:
+    first = next(a for a in accesses_of(SWAPS) if a.span.line == 3)
+    assert (first.instructions, first.wavefronts.mean) == (16, 1.625)
+    calls = [(c.span.line, c.instructions, c.wavefronts.mean) for c in first.calls]
+    # of copies only the first and, at line 18, that of the one stride whose address is a new one
+    assert calls == [(11, 2, 2.0), (14, 2, 1.0), (18, 4, 2.5)]
+
+
+def test_what_a_function_does_behind_a_barrier_is_not_shown_at_its_call() -> None:
+    text = SWAPS.replace("float x = *a;", "__syncthreads(); float x = *a;")
+    assert [a.calls for a in accesses_of(text) if a.span.line == 3] == [()]
+
+
+def test_a_loop_of_a_bound_that_the_launch_gives_is_no_basic_block() -> None:
+    text = """
+__global__ void k(float *g, int n) {
+  __shared__ float s[4096];
+  int t = threadIdx.x;
+  for (int i = %s; i > 0; i >>= 1) g[t] += s[t * 64 + i - 1] + s[t * 64 + i];
+}
+void f(float *g) { k<<<1, 32>>>(g, 16); }
+"""
+    assert [a.width_bytes for a in accesses_of(text % "n")] == [4, 4]
+    assert [a.width_bytes for a in accesses_of(text % "16")] == [16, 16]
+
+
+def test_debugging_is_not_defined() -> None:
+    text = """
+__global__ void k(int *g) {
+  __shared__ int s[4096];
+#ifdef DEBUG
+  const int pitch = 2;
+#else
+  const int pitch = 4;
+#endif
+  s[threadIdx.x * pitch] = 1;
+}
+void f(int *g) { k<<<1, 32>>>(g); }
+"""
+    (access,) = accesses_of(text)
+    assert (access.wavefronts.mean, access.conditions) == (4, ())
+
+
+SPECIALIZED = """
+template <typename T, int N> struct V { void put(T *p) const; };
+template <> struct V<short, 1> { short d; __device__ void put(short *p) const; };
+__device__ inline void V<short, 1>::put(short *p) const { *p = d; }
+template <int N> struct V<short, N> {
+  int4 d;
+  __device__ void put(short *p) const { *((int4 *)p) = d; }
+};
+template <typename T> __global__ void k(T *g) {
+  __shared__ __align__(16) T s[1024];
+  V<%s, 8> v;
+  v.put(s + threadIdx.x * 8);
+}
+void f(short *g) { k<short><<<1, 32>>>(g); }
+"""
+
+
+def test_a_member_of_a_full_specialization_is_no_other_ones() -> None:
+    (access,) = accesses_of(SPECIALIZED % "T")
+    assert (access.span.line, access.width_bytes, access.wavefronts.mean) == (7, 16, 4)
+    assert accesses_of(SPECIALIZED % "Unread") == []

@@ -50,6 +50,7 @@ class FunctionHead:
     qualifiers: tuple[str, ...]
     qualifier_arguments: int
     launch_bounds: tuple[str, ...]
+    class_specialization: str | None = None  # `int, 3` of `void A<int, 3>::f()` without a head
 
 
 @dataclass(slots=True)
@@ -174,6 +175,7 @@ def function_head(tokens: Sequence[Token], concepts: frozenset[str]) -> Function
         qualifiers,
         arguments,
         bounds,
+        _class_arguments(tokens, name_at, start) if arguments and not any(heads) else None,
     )
 
 
@@ -293,6 +295,14 @@ def _qualification(
         names.append(tokens[i].text)
         begin = i
     return begin, tuple(reversed(names)), arguments
+
+
+def _class_arguments(tokens: Sequence[Token], name_at: int, start: int) -> str | None:
+    """The template arguments of the class in `A<int, 3>::` before a name."""
+    end = name_at - 2 - (tokens[name_at - 1].text == "~")
+    if end <= start or tokens[end].text != ">":
+        return None
+    return spelling_of(tokens[_angle_start(tokens, end, start) + 1 : end])
 
 
 def _without_attributes(tokens: Sequence[Token]) -> tuple[list[Token], tuple[str, ...]]:

@@ -77,7 +77,8 @@ _UNDEFINED = re.compile(
       | __clang\w* | __INTEL_\w+ | __ICC | __ICL | __PGI\w* | __NVCOMPILER\w* | _NVHPC_\w+ | __EDG__
       | __JETBRAINS\w* | __CUDACC_RTC__ | __CUDA_LIBDEVICE__ | __OPENCL\w* | SYCL_\w+ | __SYCL\w*
       | __METAL\w* | __arm\w* | __ARM_\w+ | __aarch64__ | __powerpc\w* | __PPC\w* | __riscv\w*
-      | _*DEBUG\w* | \w+_DEBUG | VERBOSE\w* | \w+_VERBOSE | TRACE | \w+_TRACE | \w*PROFIL(?:E|ER|ING)_?
+      | _*DEBUG\w* | \w+_DEBUG | VERBOSE\w* | \w+_VERBOSE | TRACE | \w+_TRACE
+      | \w*PROFIL(?:E|ER|ING)_?
       | _M_\w+ | DOXYGEN\w* | __DOXYGEN\w* | SWIG | __INTELLISENSE__ | __RESHARPER__ | __CLION\w*
       """,
     re.VERBOSE,

@@ -313,11 +313,18 @@ class _Scanner:
                 head.specialization,
                 frozenset(specifiers),
                 head.launch_bounds,
-                None if head.qualifiers else scope.record,
+                self._specialized(head) if head.qualifiers else scope.record,
             )
         )
         if head.heads:
             self.found.templates.add(head.name)
+
+    def _specialized(self, head: FunctionHead) -> FoundRecord | None:
+        """The full specialization of a class that a member is defined for outside of it."""
+        if head.class_specialization is None:
+            return None
+        named = (r for r in reversed(self.found.records) if r.name == head.qualifiers[-1])
+        return next((r for r in named if r.specialization == head.class_specialization), None)
 
     def _declaration(self, begin: int, end: int, scope: _Scope) -> None:
         """Takes the tokens before a `;` as a declaration of names."""

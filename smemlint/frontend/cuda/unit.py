@@ -74,7 +74,7 @@ class Function(Protocol):
 
     @property
     def owner(self) -> Span | None:
-        """Of the name of the record in whose body the definition stands: its `Record.span`."""
+        """`Record.span` of the record whose body it stands in, or that is specialized for it."""
         ...
 
     @property

@@ -155,6 +155,7 @@ class _Homecoming:
             instance=instance,
             array=self._array(access.array) if access.array is not None else None,
             assumptions=tuple(map(self._said, access.assumptions)),
+            calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
         )
 
     def _said(self, text: str) -> str:
