@@ -38,6 +38,7 @@ from smemlint.evaluate.values import (
     settled,
 )
 from smemlint.facts import AccessKind
+from smemlint.hardware.atomics import LOOPS
 
 if TYPE_CHECKING:
     Handler = Function[["Intrinsics", tuple[str, ...], c_ast.FuncCall], Value]
@@ -306,7 +307,7 @@ def _atomic(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> 
             operand = m.algebra.add(Int(0, operand.type), operand, -1)
         is_used = m.discarded is not node
         operation = atomics.compiled(operation, operand, is_used=is_used)
-        if operation in ("add.f32", "add.f64"):  # a compare-and-swap loop loads the old value first
+        if operation in LOOPS:  # a compare-and-swap loop loads the old value first
             old = Place(place.object, place.offset, place.type, volatile=True)
             m.record(AccessKind.LOAD, old, node)
         mask = m.mask

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from smemlint.hardware.arch import BANKS, LANES, WORD, require_bank_rules
-from smemlint.hardware.atomics import LOOPS, Serialization, attempts, serialization
+from smemlint.hardware.atomics import LOOPS, Serialization, attempt, attempts, serialization
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -87,8 +87,12 @@ def wavefronts(
         raise ValueError(
             f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
         )
-    _require_measured(kind, width, matrices, arch)
-    rule = serialization(operation) if kind == "atomic" else None
+    is_loop = kind == "atomic" and LOOPS.get(operation) == width
+    if is_loop:
+        require_bank_rules(arch, kind, width)
+    else:
+        _require_measured(kind, width, matrices, arch)
+    rule = serialization(operation) if kind == "atomic" and not is_loop else None
     if not lanes.size:
         return Cost(*(np.zeros(lanes.shape[:-1], np.int64) for _ in range(3)))
     shape = lanes.shape[:-1]
@@ -96,6 +100,10 @@ def wavefronts(
     mask = _participants(lanes.shape, kind, matrices, active)
     if width > 1 and (rows & (width - 1) != 0).any(where=True if mask is None else mask):
         raise ValueError(f"misaligned: an address is not a multiple of {width} bytes")
+    if is_loop:
+        turns = attempt(rows, np.ones_like(rows, bool) if mask is None else mask, operation)
+        spent, counted = (turn.reshape(shape) for turn in turns)
+        return Cost(spent, spent, counted)
     parts = [
         _cost(
             rows[i : i + _CHUNK], None if mask is None else mask[i : i + _CHUNK], kind, width, rule
@@ -106,8 +114,6 @@ def wavefronts(
         np.concatenate([part[k] for part in parts]) if len(parts) > 1 else parts[0][k]
         for k in (0, 1)
     )
-    if kind == "atomic" and operation in LOOPS and (spent > passes).any():
-        raise ValueError(f"atomic `{operation}` is a loop: lanes that meet in a bank try again")
     factor = attempts(operation) if kind == "atomic" else 1
     spent, passes = spent * factor, passes * factor
     counted = passes

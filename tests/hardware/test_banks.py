@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemlint.hardware import bank_words, wavefronts
+from smemlint.hardware.atomics import LOOPS
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "fixtures" / "banks" / "patterns.csv"
@@ -174,8 +176,29 @@ def test_the_bank_strip_counts_distinct_words() -> None:
     assert bank_words(np.zeros(32, dtype=int), 4).tolist() == [1] + [0] * 31
 
 
-def test_a_float_add_is_a_loop_of_compare_and_swap_known_where_no_lanes_meet() -> None:
-    cost = wavefronts(np.arange(32) * 4, kind="atomic", width=4, operation="add.f32")
-    assert (int(cost.wavefronts), int(cost.ideal)) == (2, 2)
-    with pytest.raises(ValueError, match="lanes that meet in a bank try again"):
-        wavefronts(np.arange(32) * 8, kind="atomic", width=4, operation="add.f32")
+def test_every_recorded_turn_of_a_loop_around_compare_and_swap() -> None:
+    recorded = json.loads((ROOT / "fixtures/gpu/atomics.json").read_text())
+    refused: dict[str, set[str]] = {}
+    for row in recorded["rows"]:
+        name = row["form"].partition("_")[2].replace("_", ".")
+        if name not in LOOPS:
+            continue
+        lanes = np.array(recorded["patterns"][row["pattern"]])
+        width = LOOPS[name]
+        asked = {"kind": "atomic", "width": width, "operation": name, "active": lanes >= 0}
+        (turns,) = (v for op, v in row["ops"].items() if op.startswith("ATOMS"))
+        try:
+            cost = wavefronts(np.where(lanes < 0, 0, lanes) * width, **asked)
+        except ValueError:
+            refused.setdefault(name, set()).add(row["pattern"])
+            continue
+        spent, ideal = int(cost.wavefronts), int(cost.profiler_ideal)
+        assert spent * turns["ideal"] == ideal * turns["wavefronts"], (name, row["pattern"])
+        if turns["inst"] == 1:
+            assert (spent, ideal) == (turns["wavefronts"], turns["ideal"])
+    taken = set(recorded["patterns"]) - refused["add.f32"]
+    assert {"distinct", "one word", "pairs", "quads", "first lane"} <= taken
+    assert refused["add.f64"] == refused["add.u64"]
+    taken = set(recorded["patterns"]) - refused["add.f64"]
+    assert {"distinct", "one word", "first lane", "eight lanes, one word"} <= taken
+    assert {"pairs", "stride2", "two words, one bank"} <= refused["add.f64"]
