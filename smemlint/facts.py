@@ -344,6 +344,7 @@ class DotUse:
         operands: a and b.
         precision: of 32-bit operands, e.g. `tf32` or `ieee`; empty when unknown.
         stages: of the software pipeline; None when unknown or outside of a loop.
+        warps: of the block; None when unknown.
         certainty, assumptions: as for an access.
     """
 
@@ -352,6 +353,7 @@ class DotUse:
     operands: tuple[DotOperand, DotOperand]
     precision: str = ""
     stages: int | None = None
+    warps: int | None = None
     certainty: Certainty = Certainty.ASSUMED
     assumptions: tuple[str, ...] = ()
 

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 _LEAST_ROWS = 64
 """Rows of a tile that make it one of `wgmma`."""
 _SEEN = {
-    (8, "sm_90"): "it leaves the asynchronous pipeline and is stored byte by byte, 8-way",
-    (32, "sm_90"): "it is copied 4 bytes a lane, 16-way",
-    (32, "sm_100"): "it is copied 4 bytes a lane, 16-way",
+    (8, "sm_90"): "it leaves the asynchronous pipeline and is stored byte by byte",
+    (32, "sm_90"): "it is copied 4 bytes a lane",
+    (32, "sm_100"): "it is copied 4 bytes a lane",
 }
-"""What triton 3.9.0 makes of such an operand in a tile of 128 x 128 x 64 (fixtures/triton)."""
+"""What triton 3.9.0 makes of such an operand (fixtures/triton: dots.json, attention.json)."""
+_EACH = {8: 16, 32: 4}
+"""Elements of a row that one lane copies; their lanes meet in a bank."""
+_LONGEST_ROW = 256
+"""Elements; of longer rows no kernel was compiled."""
 _SEEN_WITHOUT_CONFLICT = {
     8: "it is read byte by byte, 16 loads in place of each `ldmatrix`",
     32: "it is read 4 bytes a lane, 4 loads in place of each `ldmatrix`",
@@ -45,6 +49,9 @@ class DotOperandMajor(Rule):
         for operand in dot.operands:
             kind = _kind(operand, dot)
             seen = _SEEN.get((kind, settings.arch))
+            if seen is not None:
+                ways = _ways(operand, kind, dot.warps)
+                seen += f", {ways}-way" if ways else ", with bank conflicts"
             severity = self.severity
             if settings.arch in _READ_BY_LDMATRIX:
                 seen, severity = _SEEN_WITHOUT_CONFLICT.get(kind), Severity.NOTE
@@ -66,6 +73,18 @@ def _kind(operand: DotOperand, dot: DotUse) -> int:
     if operand.element_bits == 8:
         return 8
     return 32 if operand.element == "float32" and dot.precision == "tf32" else 0
+
+
+def _ways(operand: DotOperand, kind: int, warps: int | None) -> int | None:
+    """Wavefronts for each ideal one of what brings B to shared memory; None where not recorded."""
+    depth, row = operand.shape
+    if operand.name != "b" or depth is None or row is None or warps is None:
+        return None
+    each = _EACH[kind]
+    if row > _LONGEST_ROW or row * depth < each * 32 * warps:
+        return None
+    lanes = min(row // each, 32)
+    return lanes if kind == 8 else max(lanes // 2, 1)
 
 
 RULE = DotOperandMajor()

@@ -13,6 +13,8 @@ from smemlint.source import Source
 
 ROOT = Path(__file__).parents[2]
 RECORD = json.loads((ROOT / "fixtures" / "triton" / "dots.json").read_text())
+MORE = json.loads((ROOT / "fixtures" / "triton" / "attention.json").read_text())
+TILES = [row for row in MORE["tiles"] if row["type"] != "fp8e4nv"]
 TYPES = {"i8": "int8", "fp8e4nv": "float8_e4m3fn", "fp16": "float16", "fp32": "float32"}
 BAD = (ROOT / "rules" / "dot_operand_major" / "bad.py").read_text()
 
@@ -108,3 +110,62 @@ def test_an_unknown_type_or_stride_is_silent():
     ):
         assert old in BAD
         assert codes_of(BAD.replace(old, new)) == []
+
+
+@pytest.mark.parametrize("row", TILES, ids=lambda r: f"{r['arch']}-{r['type']}-{r['tile']}")
+def test_the_ways_of_a_tile_are_those_of_its_ptx(row):
+    m, n, depth = row["tile"]
+    text = BAD.replace("float8_e4m3fn", TYPES[row["type"]])
+    said = "M=128, N=128, BK=64,"
+    assert said in text
+    text = text.replace(said, f"M={m}, N={n}, BK={depth}, num_warps={row['warps']},")
+    finding = check([Source("k.py", text)], Settings(arch=row["arch"])).findings[0]
+    worst = max(worst for _, worst in row["shared"].values())
+    assert finding.notes[0].endswith((f", {worst}-way", ", with bank conflicts"))
+    assert ("-way" in finding.notes[0]) == (row["tile"] != [256, 64, 32] or row["type"] == "fp32")
+
+
+ATTENTION = """
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def attention(q_ptr, k_ptr, v_ptr, o_ptr, L, svk, svn, M: tl.constexpr, N: tl.constexpr,
+              D: tl.constexpr):
+    rows, keys, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + depth[None, :])
+    k_tile = k_ptr + keys[None, :] * D + depth[:, None]
+    v_tile = v_ptr + keys[:, None] * svk + depth[None, :] * svn
+    total = tl.zeros((M, D), dtype=tl.float32)
+    for _ in range(0, L, N):
+        k = tl.load(k_tile)
+        p = tl.exp2(tl.dot(q, k))
+        v = tl.load(v_tile)
+        total += tl.dot(p.to(v.dtype), v)
+        k_tile += N * D
+        v_tile += N * svk
+    tl.store(o_ptr + rows[:, None] * D + depth[None, :], total)
+
+def run():
+    q, k = (torch.empty((4096, DEPTH), device="cuda", dtype=TYPE) for _ in range(2))
+    v = torch.empty(SHAPE, device="cuda", dtype=TYPE)TURN
+    o = torch.empty((4096, DEPTH), device="cuda")
+    attention[(32,)](q, k, v, o, 4096, v.stride(0), v.stride(1), 128, 64, DEPTH, num_stages=2)
+"""
+
+
+@pytest.mark.parametrize(
+    "row", MORE["attention"], ids=lambda r: f"{r['arch']}-{r['type']}-{r['v']}-{r['D']}"
+)
+def test_the_second_product_of_an_attention_agrees_with_its_ptx(row):
+    """Its left operand is computed: only the right one, V, comes through shared memory."""
+    depth = row["D"]
+    shape, turn = (f"(4096, {depth})", "") if row["v"] == "n" else (f"({depth}, 4096)", ".T")
+    text = ATTENTION.replace("SHAPE", shape).replace("TURN", turn).replace("DEPTH", str(depth))
+    text = text.replace("TYPE", f"torch.{TYPES[row['type']]}")
+    found = check([Source("k.py", text)], Settings(arch=row["arch"])).findings
+    worst = max(worst for _, worst in row["shared"].values())
+    scalars = row["shared"].get("load 4", [0])[0] > 100
+    assert [f.span.line for f in found] == ([17] if worst > 1 or scalars else [])
+    if worst > 1:
+        assert found[0].notes[0].endswith(f", {worst}-way")

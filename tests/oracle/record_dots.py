@@ -76,11 +76,17 @@ def specialized(value: int, mark: Mark) -> tuple[str, str | int | None]:
 
 
 def compiled(
-    arch: int, kind: str, major: str, stages: int, marks: dict[str, Mark] | None = None
+    arch: int,
+    kind: str,
+    major: str,
+    stages: int,
+    marks: dict[str, Mark] | None = None,
+    tile: tuple[int, int, int] = (128, 128, 64),
+    warps: int = 4,
 ) -> Any:
     """The kernel as a launch compiles it whose strides are 1 and multiples of 16."""
     sums = tl.int32 if kind == "i8" else tl.float32
-    constants: dict[str, Any] = {"M": 128, "N": 128, "BK": 64, "SUM": sums}
+    constants: dict[str, Any] = dict(zip(("M", "N", "BK"), tile, strict=True)) | {"SUM": sums}
     strides = {"sa": 64, "sak": 1, "sbk": 64, "sbn": 1, "sc": 64, "K": 64}
     if major == "k":
         strides |= {"sbk": 1, "sbn": 64}
@@ -98,7 +104,7 @@ def compiled(
         if says == "D" and name not in constants:
             attributes[(i,)] = [["tt.divisibility", 16]]
     source = ASTSource(product, signature, constants, attributes)
-    options = {"num_warps": 4, "num_stages": stages}
+    options = {"num_warps": warps, "num_stages": stages}
     return triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
 
 
@@ -110,6 +116,13 @@ def shared_of(made: Any) -> dict[str, list[int]]:
         held[0] += 1
         held[1] = max(held[1], worst_pass(access))
     return said
+
+
+TILES = (
+    ((128, 32, 64), 4), ((128, 64, 64), 4), ((128, 128, 64), 4), ((128, 256, 64), 8),
+    ((128, 128, 64), 8), ((64, 128, 64), 4), ((128, 128, 32), 4), ((128, 128, 128), 8),
+    ((256, 64, 32), 8),
+)  # fmt: skip
 
 
 def main() -> None:

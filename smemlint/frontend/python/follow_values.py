@@ -260,21 +260,33 @@ class ValueFollower(ABC):
     def _comprehension(
         self, node: ast.ListComp | ast.GeneratorExp, scopes: tuple[dict[str, Value], ...]
     ) -> Value:
-        source = node.generators[0]
-        items = self.value(source.iter, scopes)
-        is_open = len(node.generators) > 1 or not isinstance(items, range | list | tuple)
-        if is_open or len(items) > LARGEST_SEQUENCE:
-            return UNKNOWN
+        found: list[Value] = []
         inner = (*scopes, dict[str, Value]())
-        found = []
+        return found if self._generated(node, list(node.generators), inner, found) else UNKNOWN
+
+    def _generated(
+        self,
+        node: ast.ListComp | ast.GeneratorExp,
+        sources: list[ast.comprehension],
+        scopes: tuple[dict[str, Value], ...],
+        found: list[Value],
+    ) -> bool:
+        """Appends what the sources make, the first of them outermost; False where one is open."""
+        if not sources:
+            found.append(self.value(node.elt, scopes))
+            return len(found) <= LARGEST_SEQUENCE
+        source, *others = sources
+        items = self.value(source.iter, scopes)
+        if not isinstance(items, range | list | tuple) or len(items) > LARGEST_SEQUENCE:
+            return False
         for item in items:
-            self.assign(source.target, item, inner)
-            tests = [self.truth(test, inner) for test in source.ifs]
+            self.assign(source.target, item, scopes)
+            tests = [self.truth(test, scopes) for test in source.ifs]
             if None in tests:
-                return UNKNOWN
-            if all(tests):
-                found.append(self.value(node.elt, inner))
-        return found
+                return False
+            if all(tests) and not self._generated(node, others, scopes, found):
+                return False
+        return True
 
     # ---- objects
 

@@ -15,9 +15,10 @@ from smemlint.frontend.python.abstract import Function, Launch, Value
 from smemlint.frontend.python.follow import Follower, OverBudget, functions_of
 from smemlint.frontend.python.gluon import parametrized
 from smemlint.frontend.python.text import NotPython, PythonText
+from smemlint.frontend.python.triton_launches import choices_of
 from smemlint.frontend.python.triton_library import TritonLibrary
 from smemlint.frontend.python.triton_parameters import hidden_parameters
-from smemlint.frontend.python.triton_tiles import HostTensor
+from smemlint.frontend.python.triton_tiles import Descriptor, HostTensor
 from smemlint.pragmas import MARK
 
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ class _File:
         telling = [la for la in follower.launches if _tells_tensors(la)][:_MOST_LAUNCHES]
         launched = {la.function.node for la in telling}
         for launch in [*telling, *self._bare(scope, launched)]:
-            for dot in self._of(launch):
-                found.setdefault((dot.span, dot.operands, dot.stages), dot)
+            scopes = launch.function.scopes
+            for chosen in choices_of(launch, partial(follower.value, scopes=scopes)):
+                for dot in self._of(chosen):
+                    found.setdefault((dot.span, dot.operands, dot.stages), dot)
         return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))
 
     def _of(self, launch: Launch) -> list[DotUse]:
@@ -87,6 +90,7 @@ class _File:
         stages = launch.options.get("num_stages", _DEFAULT_STAGES)
         library.dots = []
         library.kernel = launch.function.node.name
+        library.warps = warps
         library.stages = stages if isinstance(stages, int) else None
         library.assumptions = (f"launched in line {launch.line}",) if launch.line else ()
         follower = Follower(library, KERNEL_MARKS)
@@ -123,7 +127,7 @@ class _File:
 
 def _tells_tensors(launch: Launch) -> bool:
     """Whether the launch hands over a tensor whose type or strides are known."""
-    return any(isinstance(v, HostTensor) for v in launch.arguments.values())
+    return any(isinstance(v, HostTensor | Descriptor) for v in launch.arguments.values())
 
 
 def _read(follower: Follower, scope: dict[str, Value], node: ast.expr) -> Value:

@@ -21,13 +21,17 @@ from smemlint.frontend.python.abstract import (
     is_known,
 )
 from smemlint.frontend.python.gluon_values import DTYPES
+from smemlint.frontend.python.triton_launches import config
 from smemlint.frontend.python.triton_tiles import (
     Descriptor,
     Hidden,
     HostTensor,
     Tile,
+    as_operand,
     block_pointer,
+    computed,
     described,
+    described_tensor,
     expanded,
     host_tensor,
     loaded,
@@ -43,6 +47,11 @@ _TORCH_8_BIT = {
 }  # fmt: skip
 _MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
 _MAKES_LIKE = frozenset(f"{maker}_like" for maker in _MAKES_TENSORS)
+_DEFAULT_TYPE = DType("float32", 32)
+"""Of torch's tensors where nothing is said."""
+_ELEMENTWISE = frozenset(
+    ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sigmoid", "abs", "maximum", "minimum", "where")
+)
 _KEEPS = frozenset(("multiple_of", "max_contiguous", "advance", "assume", "constexpr"))
 
 
@@ -53,6 +62,7 @@ class TritonLibrary:
     span_of: Callable[[ast.AST], Span]
     kernel: str = ""
     stages: int | None = None
+    warps: int | None = None
     assumptions: tuple[str, ...] = ()
     dots: list[DotUse] = field(default_factory=list)
     is_in_loop: Callable[[], bool] = lambda: False
@@ -80,7 +90,7 @@ class TritonLibrary:
         if callee.path in _MAKES_LIKE and isinstance(first, HostTensor) and "dtype" not in named:
             return first  # its strides, too: what we follow is dense
         if callee.path in _MAKES_TENSORS:
-            return host_tensor(arguments, named)
+            return host_tensor(arguments, {"dtype": _DEFAULT_TYPE, **named})
         if callee.name == "multiple_of" and isinstance(first, Hidden):
             return replace(first, is_alignment_hidden=False)
         match callee.name:
@@ -93,14 +103,19 @@ class TritonLibrary:
             case "trans":
                 return transposed(first, arguments[1:])
             case "dot":
-                self._dot(arguments, named, node)
-                return UNKNOWN
+                return self._dot(arguments, named, node)
             case "make_block_ptr":
                 return block_pointer(arguments, named)
             case "make_tensor_descriptor":
                 return described(first, named, arguments)
             case "load_tensor_descriptor":
                 return loaded(first.tile) if isinstance(first, Descriptor) else UNKNOWN
+            case "TensorDescriptor.from_tensor" | "from_tensor":
+                return described_tensor(arguments, named)
+            case "TensorDescriptor":
+                return described(first, named, arguments)
+            case "Config":
+                return config(arguments, named)
             case "zeros" | "full" | "program_id":
                 return UNKNOWN
             case "cdiv":
@@ -108,6 +123,8 @@ class TritonLibrary:
                 return -(-arguments[0] // arguments[1]) if known else UNKNOWN
             case "expand_dims":
                 return expanded(first, arguments[1] if len(arguments) > 1 else UNKNOWN)
+        if callee.name in _ELEMENTWISE:
+            return computed(arguments)
         return first if callee.name in _KEEPS else UNKNOWN
 
     def _method(self, method: Method, arguments: list[Value]) -> Value:
@@ -126,14 +143,15 @@ class TritonLibrary:
             return owner if same else replace(owner, dtype=None, is_loaded=False)
         return UNKNOWN
 
-    def _dot(self, arguments: list[Value], named: dict[str, Value], node: ast.Call) -> None:
+    def _dot(self, arguments: list[Value], named: dict[str, Value], node: ast.Call) -> Value:
         given = dict(zip(("input", "other", "acc", "input_precision"), arguments, strict=False))
         given |= named
-        a, b = given.get("input"), given.get("other")
-        if self._is_paused or not isinstance(a, Tile) or not isinstance(b, Tile):
-            return
-        if len(a.shape) != 2 or len(b.shape) != 2:
-            return
+        a, b = as_operand(given.get("input")), as_operand(given.get("other"))
+        if a is None or b is None or not (a.is_loaded or b.is_loaded):
+            return UNKNOWN
+        result = Tile((a.shape[0], b.shape[1]), (None, None))
+        if self._is_paused:
+            return result
         precision = given.get("input_precision", "tf32")
         if "allow_tf32" in given:
             allowed = given["allow_tf32"]
@@ -145,9 +163,11 @@ class TritonLibrary:
                 (operand("a", a, "mk"), operand("b", b, "kn")),
                 precision if isinstance(precision, str) else "",
                 self.stages if self.is_in_loop() else None,
+                self.warps,
                 assumptions=self.assumptions,
             )
         )
+        return result
 
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
         """See `follow.Library.attribute`."""

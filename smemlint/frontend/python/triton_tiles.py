@@ -213,6 +213,32 @@ def described(base: Value, named: dict[str, Value], arguments: list[Value]) -> V
     return Descriptor(tile) if isinstance(tile, Tile) else UNKNOWN
 
 
+def described_tensor(arguments: list[Value], named: dict[str, Value]) -> Value:
+    """`TensorDescriptor.from_tensor(tensor, block_shape)` of host code."""
+    given = dict(zip(("tensor", "block_shape"), arguments, strict=False)) | named
+    tensor, shape = given.get("tensor"), integers(given.get("block_shape"))
+    if not isinstance(tensor, HostTensor) or shape is None or len(shape) != len(tensor.strides):
+        return UNKNOWN
+    return Descriptor(Tile(shape, tensor.strides, tensor.dtype, is_pointer=True))
+
+
+def computed(arguments: list[Value]) -> Value:
+    """What a function of numbers gives, one by one: of its tiles only the shape is left."""
+    tiles = [a for a in arguments if isinstance(a, Tile)]
+    shapes = {t.shape for t in tiles}
+    if len(shapes) != 1:
+        return UNKNOWN
+    (shape,) = shapes
+    return Tile(shape, (None,) * len(shape))
+
+
+def as_operand(value: Value) -> Tile | None:
+    """A tile of a matrix product; what was computed in ways not followed is of any shape."""
+    if isinstance(value, Tile):
+        return value if len(value.shape) == 2 else None
+    return Tile((None, None), (None, None))
+
+
 def operand(name: str, tile: Tile, dims: str) -> DotOperand:
     """An operand with the dimension of stride 1, where exactly one is known to have it."""
     ones = [dim for dim, step in zip(dims, tile.steps, strict=True) if step == 1]
