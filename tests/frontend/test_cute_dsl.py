@@ -314,3 +314,35 @@ class Kernel:
     findings = written(text, tmp_path, is_check=True)
     lines = [(f.code, f.span.line) for f in findings]
     assert lines == [("SML204", 14), ("SML901", 20)]
+
+
+def test_a_layout_is_bound_in_a_kernel_of_the_class_that_inherits_its_maker(tmp_path):
+    text = """
+import cutlass
+import cutlass.cute as cute
+import cutlass.utils as utils
+
+class Base:
+    rows = 8
+
+    def __init__(self, width=64):
+        self.width = width
+
+    def _atom(self, base):
+        outer = cute.make_layout((self.rows, self.width), stride=(self.width, 1))
+        return cute.make_composed_layout(cute.make_swizzle(3, base, 3), 0, outer)
+
+class Copy(Base):
+    @cute.jit
+    def __call__(self, g):
+        self.kernel(g, self._atom(BASE)).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+    @cute.kernel
+    def kernel(self, g, layout):
+        smem = utils.SmemAllocator()
+        smem.allocate_tensor(cutlass.Float16, layout, 1024)
+"""
+    for base, code in ((4, ["SML204"]), (3, [])):
+        held = text.replace("BASE", str(base))
+        assert bound(held, tmp_path) == [((3, base, 3), "elements", 2, (8, 64), (64, 1))]
+        assert [f.code for f in written(held, tmp_path, is_check=True)] == code

@@ -23,6 +23,7 @@ from smemlint.frontend.python.abstract import (
     Value,
     is_known,
 )
+from smemlint.frontend.python.cute_layouts import ComposedValue, SwizzleValue
 from smemlint.frontend.python.cute_library import DTYPES, CuteLibrary
 from smemlint.frontend.python.cute_memory import StructType
 from smemlint.frontend.python.cute_siblings import MAKER, Siblings, imports_maker
@@ -69,13 +70,16 @@ class _Follower(Follower):
     def call(
         self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
     ) -> Value:
-        """The value that a function returns; of an object's methods those count that make swizzles.
+        """The value that a function returns.
 
-        What others return is not known: most of a class has nothing to do with swizzles.
+        Of an object's methods those count that make swizzles or are given one: most of a class has
+        nothing to do with them.
         """
         is_other = function.owner is not None and function.node.name != "__init__"
         if is_other and self.is_busy and MAKER not in self._cute.text_of(function.node):
-            return UNKNOWN
+            given = (*arguments, *named.values())
+            if not any(isinstance(v, SwizzleValue | ComposedValue) for v in given):
+                return UNKNOWN
         return super().call(function, arguments, named)
 
     def entered(self, function: Function, owner: Instance | None) -> None:
