@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from importlib import import_module
@@ -21,6 +22,7 @@ _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-igno
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit code and never shows a traceback."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that none needs
     given = _with_implied(sys.argv[1:] if argv is None else argv)
     parser = _parser(next((a for a in given if not a.startswith("-")), ""))
     arguments, unknown = parser.parse_known_args(given)

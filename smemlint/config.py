@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -138,6 +139,7 @@ class Configuration:
         self._file: ConfigFile | None = _named_file(Path(files[0])) if files else None
         self._searches = not isolated and self._file is None
         self._folders: dict[Path, Settings] = {}
+        self._named: dict[str, Settings] = {}
         self._base: Settings | None = None
 
     def for_file(self, path: str) -> Settings:
@@ -146,7 +148,10 @@ class Configuration:
         Raises:
             ConfigError: its configuration file cannot be used.
         """
-        return self.for_folder(Path(path).parent)
+        folder = os.path.dirname(path)  # noqa: PTH120 - thousands of files in few folders
+        if folder not in self._named:
+            self._named[folder] = self.for_folder(Path(folder))
+        return self._named[folder]
 
     def for_folder(self, folder: Path) -> Settings:
         """The settings of the files in a folder."""

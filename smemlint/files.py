@@ -71,15 +71,13 @@ class _Excluded:
         self._configuration = configuration
         self._folders: dict[str, bool] = {}
 
-    def settings(self, folder: str) -> Settings | None:
-        if self._configuration is None:
-            return None
-        return self._configuration.for_folder(Path(folder))
+    def settings(self, path: str) -> Settings | None:
+        return self._configuration.for_file(path) if self._configuration is not None else None
 
     def covers(self, path: str) -> bool:
         """Whether a file that was met is passed over."""
         folder, _, name = path.rpartition("/")
-        settings = self.settings(folder)
+        settings = self.settings(path)
         if settings is None:
             return False
         patterns = (*settings.exclude, *settings.extend_exclude)
@@ -93,11 +91,11 @@ class _Excluded:
 
     def forces(self, path: str) -> bool:
         """Whether a file is passed over although it was named."""
-        settings = self.settings(os.path.dirname(path))
+        settings = self.settings(path)
         return bool(settings and settings.force_exclude) and self.covers(_slashes(path))
 
     def respects_gitignore(self, folder: Path) -> bool:
-        settings = self.settings(str(folder))
+        settings = self.settings(f"{folder}/")
         return settings is None or settings.respect_gitignore
 
 

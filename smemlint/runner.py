@@ -139,9 +139,6 @@ def _shares(
     keep_facts: bool,
 ) -> tuple[dict[str, Share], tuple[Finding, ...]]:
     """The share of every task, in order, and what only all of them together tell."""
-    import os
-
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take a second to start, and memory
     from smemlint.shares import Evaluator
 
     work = Evaluator(sources, configuration, keep_facts=keep_facts)
