@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.config import Settings
+from smemlint.evaluate.project import Project
+from smemlint.files import find_sources
+
 ROOT = Path(__file__).resolve().parent.parent
 FILES = 2_000
 WITH_KERNELS = 40
@@ -95,3 +99,30 @@ def test_an_unchanged_tree_is_not_evaluated_again(tree, tmp_path):
     assert warm.stdout == cold.stdout and warm.returncode == cold.returncode == 1
     assert warm.stderr == cold.stderr
     assert seconds < 5
+
+
+def test_units_of_earlier_tasks_are_forgotten_and_read_again(tmp_path, monkeypatch):
+    for i in range(6):
+        (tmp_path / f"k{i}.cu").write_text(f'#include "tile.cuh"\n{BAD.format(i)}')
+    (tmp_path / "tile.cuh").write_text(BAD.format("_shared"))
+    (tmp_path / "run.cu").write_text('#include "tile.cuh"\nvoid go() { k3<<<1, 32>>>(0); }\n')
+    sources = find_sources([str(tmp_path)])
+
+    def run(characters: int) -> tuple[list[int], list[object]]:
+        monkeypatch.setattr("smemlint.evaluate.project._KEPT_CHARACTERS", characters)
+        project = Project(sources, Settings())
+        kept, found = [], []
+        for task in project.tasks():
+            facts, _ = project.alone(task)
+            kept.append(len(project._units))
+            found += [
+                (k.instance.title, a.span, a.certainty, a.ways)
+                for k in facts.kernels
+                for a in k.accesses
+            ]
+        return kept, found
+
+    everything, nothing = run(1 << 30), run(0)
+    assert max(everything[0]) == 7 and max(nothing[0]) <= 3
+    assert everything[1] == nothing[1]
+    assert sum(ways == 32 for *_, ways in nothing[1]) >= 7
