@@ -166,11 +166,11 @@ def test_texts_without_it_are_not_mentioned(call: str) -> None:
     assert _notes(f"k = {call}\n") == []
 
 
-def test_preambles_with_it_are_said() -> None:
-    text = (
-        f"k = cp.ReductionKernel('T x', 'T y', 'x', 'a+b', 'y=a', '0', 'n', preamble={_SHARED})\n"
-    )
-    assert _notes(text) == [(1, 5, "the CUDA text of `ReductionKernel` is not read")]
+def test_preambles_with_it_are_said_where_a_piece_is_not_known() -> None:
+    for kind, pieces in (("ReductionKernel", "x, 'a+b', 'y=a', '0'"), ("ElementwiseKernel", "x")):
+        text = f"k = cp.{kind}('T x', 'T y', {pieces}, 'n', preamble={_SHARED})\n"
+        why = f"the pieces of `{kind}` are put together in a way that is not followed"
+        assert _notes(text) == [(1, 5, why)]
 
 
 @pytest.mark.parametrize(
@@ -274,15 +274,47 @@ def test_a_file_that_a_program_compiles_with_macros_is_not_judged_bare(smemlint,
     assert "8-way" in said[1]  # the program is read again when its kernels' file changed
 
 
-@pytest.mark.parametrize("kind", ["ElementwiseKernel", "ReductionKernel"])
-def test_pieces_of_kernels_count_where_they_use_shared_memory(kind: str) -> None:
-    head = "import cupy\nPREAMBLE = '__device__ float f() { __shared__ float s[9]; return *s; }'\n"
-    call = f"cupy.{kind}('T x', 'T y', 'y = f()', 'n', preamble=%s)\n"
-    said = f"the CUDA text of `{kind}` is not read"
-    assert _notes(head + call % "PREAMBLE") == [(3, 1, said)]
-    assert _notes(head + call % "'#define N\\n' + PREAMBLE") == [(3, 1, said)]
-    assert _notes(head + call % "''") == []
-    assert _notes(head + call % "unknown") == []
+_PIECES = """
+import cupy
+PREAMBLE = '''
+__device__ void put(int i, float v) {
+    __shared__ float s[1024];
+    s[i * STEP] = v;
+}
+'''
+k = cupy.KIND(IN, 'float32 y', BODY, 'n', preamble=PREAMBLE, options=('-DSTEP=4',))
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "ways"),
+    [
+        ("float32 x", "put(threadIdx.x, x)", 4.0),
+        ("raw float32 x, int32 n", "if (i < n) { put(threadIdx.x, x[i]); }", 4.0),
+        ("T x, raw T z", "put(threadIdx.x % 8, z[i] + x)", 1.0),
+        ("int32 x", "put(x, 1)", 0.0),  # data decides
+    ],
+)
+def test_an_elementwise_kernel_is_evaluated_with_its_preamble(parameters, body, ways) -> None:
+    text = _PIECES.replace("KIND", "ElementwiseKernel").replace("IN,", f"'{parameters}',")
+    assert _stores(text.replace("BODY", f"'{body}'")) == [(6, 5, ways, (128, 1, 1))]
+
+
+def test_shared_memory_of_the_operation_itself_is_evaluated() -> None:
+    text = (
+        "import cupy\nk = cupy.ElementwiseKernel('float32 x', 'float32 y', '''\n"
+        "    s[threadIdx.x * 2] = x; y = s[threadIdx.x];''', 'n',\n"
+        "    loop_prep='__shared__ float s[256];')\n"
+    )
+    assert _stores(text) == [(3, 5, 2.0, (128, 1, 1)), (3, 33, 1.0, (128, 1, 1))]
+
+
+def test_a_reduction_has_the_block_that_cupy_chooses() -> None:
+    text = _PIECES.replace("KIND", "ReductionKernel").replace("IN,", "'float32 x',")
+    body = "'put(threadIdx.x, x), x', 'a + b', 'y = a', '0'"
+    ((line, column, ways, block),) = _stores(text.replace("BODY", body))
+    assert (line, column, ways) == (6, 5, 4.0)
+    assert block != (128, 1, 1)
 
 
 def test_texts_that_others_import_are_judged_in_their_own_file_too(smemlint, tmp_path) -> None:

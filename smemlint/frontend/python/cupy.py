@@ -1,7 +1,7 @@
 """CuPy's `RawKernel` and `RawModule`: their CUDA text is evaluated as their launches have it.
 
-What makes a text that cannot be followed, and the preambles of element-wise and reduction kernels,
-are said to be not analysed where they may use shared memory.
+Element-wise and reduction kernels become whole texts first. What makes a text that cannot be
+followed is said to be not analysed where it may use shared memory.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.python.abstract import Value
 from smemlint.frontend.python.cupy_follow import CupyFollower, Files
 from smemlint.frontend.python.cupy_library import RawText
+from smemlint.frontend.python.cupy_snippets import NAMES
 from smemlint.frontend.python.embedded import Embedded
 from smemlint.frontend.python.follow import OverBudget, functions_of, switches
 from smemlint.frontend.python.text import NotPython, PythonText
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from smemlint.source import Source
 
 _WHOLE_TEXTS = frozenset(("RawKernel", "RawModule"))
-_SNIPPETS = frozenset(("ElementwiseKernel", "ReductionKernel"))
 _SHARED = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
 
 
@@ -148,8 +148,8 @@ def _reason(call: ast.Call) -> str:
     given = {k.arg for k in call.keywords}
     if "path" in given and "code" not in given:
         return f"the file that `{_name(call)}` loads is not known, or is no CUDA text"
-    if _name(call) in _SNIPPETS:
-        return f"the CUDA text of `{_name(call)}` is not read"
+    if _name(call) in NAMES:
+        return f"the pieces of `{_name(call)}` are put together in a way that is not followed"
     return f"the CUDA text of `{_name(call)}` is put together in a way that is not followed"
 
 
@@ -162,7 +162,7 @@ def _name(call: ast.Call) -> str:
 
 
 def _may_use_shared(call: ast.Call) -> bool:
-    if _name(call) not in _WHOLE_TEXTS | _SNIPPETS:
+    if _name(call) not in _WHOLE_TEXTS | NAMES:
         return False
     given = [*call.args, *(k.value for k in call.keywords)]
     if not given:

@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from smemlint.frontend.python import cupy_texts
+from smemlint.frontend.python import cupy_snippets, cupy_texts
 from smemlint.frontend.python.abstract import (
     UNKNOWN,
     Method,
@@ -140,9 +140,8 @@ class CupyLibrary:
         name = callee.name
         if name in ("RawKernel", "RawModule"):
             return self._made(name, arguments, named, node)
-        if name in ("ElementwiseKernel", "ReductionKernel"):
-            pieces = (v for v in (*arguments, *named.values()) if isinstance(v, str))
-            self._program.snippets.append((node, "\n".join(pieces)))
+        if name in cupy_snippets.NAMES:
+            self._assemble(cupy_snippets.made_of(name, arguments, named), named, node)
             return UNKNOWN
         if name in _CASTS or callee.path == "math.prod":
             return arguments[0] if len(arguments) == 1 else UNKNOWN
@@ -186,11 +185,8 @@ class CupyLibrary:
         path = named.get("path")
         if "code" not in named and isinstance(path, str):
             code = self._read(str(path)) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
-        given = named.get(
-            "options", arguments[2] if kind == "RawKernel" and len(arguments) > 2 else ()
-        )
-        options = (
-            tuple(map(str, given)) if isinstance(given, tuple | list) and is_known(given) else ()
+        options = _options(
+            named.get("options", arguments[2] if kind == "RawKernel" and len(arguments) > 2 else ())
         )
         listed = named.get("name_expressions", ())
         is_list = isinstance(listed, tuple | list) and is_known(listed)
@@ -199,14 +195,32 @@ class CupyLibrary:
         raws = []
         for each in texts:
             text = each if isinstance(each, Text) and len(each) <= MOST_TEXT else None
-            where = (self._text.path, node.lineno, node.col_offset)
-            key = (*where, f"{text if text is None else str(text)}{options}")
-            made = RawText(text, node, self._text, options, names)
-            raws.append(self._program.raws.setdefault(key, made))
+            raws.append(self._raw(text, options, names, node))
         if kind == "RawModule":
             return Module(tuple(raws))
         name = named.get("name", arguments[1] if len(arguments) > 1 else UNKNOWN)
         return Kernel.of(tuple(raws), name) if isinstance(name, str) else UNKNOWN
+
+    def _raw(
+        self, text: Text | None, options: tuple[str, ...], names: tuple[str, ...], node: ast.Call
+    ) -> RawText:
+        """The text of a call; the same one for each time that the call is followed."""
+        where = (self._text.path, node.lineno, node.col_offset)
+        key = (*where, f"{text if text is None else str(text)}{options}")
+        made = RawText(text, node, self._text, options, names)
+        return self._program.raws.setdefault(key, made)
+
+    def _assemble(
+        self, pieces: cupy_snippets.Snippets, named: dict[str, Value], node: ast.Call
+    ) -> None:
+        """A kernel of pieces; CuPy launches it over any number of elements."""
+        self._program.snippets.append((node, pieces.known))
+        if pieces.text is None or len(pieces.text) > MOST_TEXT:
+            return
+        raw = self._raw(pieces.text, _options(named.get("options", ())), (pieces.name,), node)
+        if pieces.block is not None:
+            span = self._text.span(node)
+            raw.calls.append(KernelCall(pieces.name, (None,), (pieces.block,), 0, (), span))
 
     def _launch(
         self, kernel: Kernel, arguments: list[Value], named: dict[str, Value], node: ast.Call
@@ -276,6 +290,11 @@ class CupyLibrary:
             case "string.Template" if isinstance(first, Text):
                 return Template(first)
         return self._program.called(self._text, callee, arguments, named)
+
+
+def _options(given: Value) -> tuple[str, ...]:
+    is_list = isinstance(given, tuple | list) and is_known(given)
+    return tuple(map(str, given)) if is_list else ()
 
 
 def _extents(value: Value) -> tuple[int | None, ...] | None:
