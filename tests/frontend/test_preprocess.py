@@ -80,13 +80,23 @@ def assumed(text: str, word: str, **options: object) -> tuple[str, ...]:
 
 
 def test_an_unknown_condition_is_assumed_and_named() -> None:
-    text = "#ifdef A\nx\n#if B > 2\ny\n#endif\n#else\nz\n#endif\nw"
+    text = "#ifdef A\nx\n#if B > 2\ny\n#endif\n#endif\nw"
     assert out(text) == "x y w"
     assert assumed(text, "x") == ("defined(A)",)
     assert assumed(text, "y") == ("defined(A)", "B > 2")
     assert assumed(text, "w") == ()
-    assert out(text, undefines=frozenset({"A"})) == "z w"
+    assert out(text, undefines=frozenset({"A"})) == "w"
     assert assumed(text, "x", defines={"A": "1"}) == ()
+
+
+def test_of_two_alternatives_the_one_of_a_build_without_macros_is_read() -> None:
+    text = "#ifdef A\nx\n#else\ny\n#endif\n#if defined(A)\n#else\nz\n#endif\nw"
+    assert out(text) == "y z w"
+    assert assumed(text, "y") == assumed(text, "z") == ("!(defined(A))",)
+    assert out(text, defines={"A": "1"}) == "x w"
+    for before in ("#ifdef A\nmore\n#endif\n", '#include "missing.h"\n', "#include <lib/a.h>\n"):
+        assert out(before + text).endswith("x w")
+    assert out("#include <cub/cub.cuh>\n" + text) == "y z w"
 
 
 def test_a_unit_is_read_in_one_way() -> None:

@@ -88,6 +88,8 @@ _KNOWN_QUESTIONS = frozenset(
     ("__has_include", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
 )
 
+_TOOLKIT_FOLDERS = frozenset(("cub", "cuda", "cooperative_groups", "nv", "sys", "thrust"))
+
 MAX_DEPTH = 64
 MAX_INCLUDES = 4_000
 MAX_INCLUDED_TOKENS = 3_000_000
@@ -183,6 +185,7 @@ class _Run:
         self._own_names: set[str] = set()
         self._feature_names: set[str] = set()
         self._once: set[str] = set()
+        self._headers_are_missing = False  # one that could define macros was not read
         self._includes = Includes(root, options.include_dirs, options.read)
         self._include_count = 0
         self._is_full = False
@@ -313,11 +316,16 @@ class _Run:
         if arguments[0].kind == "identifier":
             arguments = self.expander.expand(arguments)
         if not arguments or arguments[0].kind != "string":
-            return  # <..>: the toolkit's and other libraries' headers
+            # <..>: the toolkit's and other libraries' headers
+            self._headers_are_missing |= any(t.text == "/" for t in arguments) and not (
+                len(arguments) > 1 and arguments[1].text in _TOOLKIT_FOLDERS
+            )
+            return
         name = arguments[0].text.strip('"')
         found = self._includes.find(name, prepared.source.path)
         if found is None:
             self.not_found.append(name)
+            self._headers_are_missing = True
             return
         path, text = found
         if path in self._once:
@@ -352,7 +360,10 @@ class _Run:
             condition = self._condition(prepared, k)
             value, is_assumed = truth(condition, self._assumptions)
             text = self._text(prepared, k)
-            if value is None and not self._only_picks_a_value(prepared, k, end):
+            if value is None and self._default_build_reads_another(prepared, k, end):
+                self._assumptions.assume(condition, False)
+                against.append(f"!({text})")
+            elif value is None and not self._only_picks_a_value(prepared, k, end):
                 self._assumptions.assume(condition)
                 return k, (*against, text)
             if value:
@@ -413,6 +424,24 @@ class _Run:
             return False
         alternatives = prepared.defined_in(prepared.branch(other))
         return not set(alternatives).isdisjoint(prepared.defined_in(prepared.branch(k)))
+
+    def _default_build_reads_another(self, prepared: PreparedFile, k: int, end: int) -> bool:
+        """Whether a chain has an alternative for builds without a macro that nothing defines.
+
+        `#ifdef FAST / a = b; / #else / a = c; / #endif`: nobody who builds without -DFAST gets the
+        first branch. Where a header that was not read may define the macro, and where the macro
+        elsewhere adds code that no other branch replaces, it stays assumed.
+        """
+        condition = self._condition(prepared, k)
+        if condition[0] != "name" or not str(condition[1]).startswith("defined "):
+            return False
+        if self._headers_are_missing or str(condition[1])[8:] in prepared.added_by:
+            return False
+        other = self._default_of(prepared, k, end)
+        if other is None:
+            return False
+        has_code = prepared.has_code(other, prepared.directives[other].next)
+        return has_code or any(prepared.defined_in(prepared.branch(other)))
 
     def _default_of(self, prepared: PreparedFile, k: int, end: int) -> int | None:
         """The branch that is read when all unknown conditions from `k` on are false."""

@@ -108,6 +108,21 @@ class PreparedFile:
                 names.update(t.text for t in self.arguments(k) if t.kind == "identifier")
         return frozenset(names - {"defined"})
 
+    @cached_property
+    def added_by(self) -> frozenset[str]:
+        """Names in conditions of chains without `#else`: they add code, where defined."""
+        names: set[str] = set()
+        for k, directive in enumerate(self.directives):
+            if directive.name in _CONDITIONALS and directive.end >= 0:
+                last, chain = k, [k]
+                while self.directives[last].next < directive.end:
+                    last = self.directives[last].next
+                    chain.append(last)
+                if self.directives[last].name != "else" and self.has_code(k, directive.end):
+                    for member in chain:
+                        names.update(t.text for t in self.arguments(member))
+        return frozenset(names)
+
     def branch(self, k: int) -> range:
         """The directives inside the branch that directive `k` opens, at most a few hundred."""
         return range(k + 1, min(self.directives[k].next, k + 1 + _MAX_BRANCH))
