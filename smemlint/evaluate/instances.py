@@ -6,6 +6,7 @@ mention its launching functions; `__launch_bounds__`; the shape of the code.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -277,13 +278,17 @@ def _ancestors(
     starters: Sequence[Function], hosts: Sequence[Function]
 ) -> tuple[list[Function], frozenset[str]]:
     """Host functions that reach a launch and that no other calls; names of all that reach one."""
+    callers_of: dict[str, list[Function]] = defaultdict(list)
+    for host in hosts:
+        for word in host.words:
+            callers_of[word].append(host)
     level = list(starters)
     reached = {id(f): f for f in starters}
     tops: dict[int, Function] = {}
     for _ in range(_MAX_ANCESTRY):
         following: list[Function] = []
         for function in level:
-            callers = [h for h in hosts if function.name in h.words and h is not function]
+            callers = [h for h in callers_of.get(function.name, ()) if h is not function]
             if not callers:
                 tops[id(function)] = function
             for caller in callers:

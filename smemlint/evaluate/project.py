@@ -47,8 +47,8 @@ _MOST_ELSEWHERE = 4
 _KEPT_CHARACTERS = 20_000_000
 """Of the units of earlier tasks, which the next may ask for: each takes some 30 bytes of memory."""
 _MAX_RECURSION = 6000
-_MOST_UNITS = 32
-"""Units that are kept at a time: one with all of CUTLASS has 50 MB."""
+_MOST_UNITS = 16
+"""Units that are kept at a time: one with all of CUTLASS has 60 MB."""
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
 
