@@ -47,8 +47,6 @@ _MOST_ELSEWHERE = 4
 _KEPT_CHARACTERS = 20_000_000
 """Of the units of earlier tasks, which the next may ask for: each takes some 30 bytes of memory."""
 _MAX_RECURSION = 6000
-_MOST_UNITS = 16
-"""Units that are kept at a time: one with all of CUTLASS has 60 MB."""
 _MAX_ROOTS = 3
 """Translation units that one file is evaluated in at the most."""
 
@@ -160,14 +158,11 @@ class Project:
                 unit = self._load(path, folders) if folders else unit
                 self._journals[path] = self.journal
                 self._units[path] = unit
-                if len(self._units) > _MOST_UNITS:
-                    del self._units[next(iter(self._units))]
             finally:
                 self.journal = outer
         else:
             self._units[path] = self._units.pop(path)  # the latest stands last
         self.journal.add(self._journals[path])
-        self._units[path] = self._units.pop(path)  # the latest are kept
         return self._units[path]
 
     def _forget_units(self) -> None:

@@ -160,7 +160,8 @@ class PythonUnit:
         self.imports = Imports.of(source.tree)
         self.definitions = Definitions(source.tree, self.imports)
         self.siblings = JitSiblings(read)
-        self.siblings.attach(source.path, self.imports, self.definitions)
+        if any(d.is_kernel for d in self.definitions.all):  # else nothing here asks for them
+            self.siblings.attach(source.path, self.imports, self.definitions)
         self.builder = Builder(source)
         known = (*self.definitions.all, *self.siblings.functions)
         self.functions = [PythonFunction(self, d) for d in known]
