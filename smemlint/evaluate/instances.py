@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
@@ -33,6 +34,8 @@ _MAX_ANCESTRY = 6
 _LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
+
+_MOST_THREADS = 1024
 
 Block = tuple[int, int, int]
 
@@ -69,7 +72,8 @@ class Instances:
             scope, said = self._completed(function, launch.scope)
             said = (*said, *launch.assumed)
             if block is None:
-                tasks = self._guessed(function, scope, said)
+                tasks = self._partly_told(function, scope, said, launch)
+                tasks = tasks or self._guessed(function, scope, said)
             else:
                 origin = f"launch at {_place(launch)}"
                 tasks = [self._task(function, scope, block, origin, said, launch)]
@@ -192,6 +196,23 @@ class Instances:
         shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
         said = (*said, "no launch was found: the figure is the same for several block shapes")
         return [self._task(function, scope, s, "", said) for s in shapes]
+
+    def _partly_told(
+        self, function: Function, scope: Scope, said: tuple[str, ...], launch: Launch
+    ) -> list[Task]:
+        """Guesses at a block whose rows are as long as the launch says; none where it does not."""
+        x, y, z = launch.extents
+        if x is None or x < 1 or (y is not None and z is not None):
+            return []
+        guesses = {
+            (x, given_y or y or 1, given_z or z or 1)
+            for given_y, given_z in ((y, z), (y or 2, z), (y or 4, z or 2), (y or 8, z))
+        }
+        shapes = sorted((s for s in guesses if prod(s) <= _MOST_THREADS), reverse=True)
+        shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
+        where = f"block ({shape}) (launch at {_place(launch)})"
+        said = (*said, f"{where}: the figure is the same for several block shapes")
+        return [self._task(function, scope, s, "", said, launch) for s in shapes]
 
     def _uses_plane(self, function: Function) -> bool:
         if id(function) not in self._planes:

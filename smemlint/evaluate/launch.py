@@ -37,6 +37,7 @@ _LAUNCHERS = {
 """Function -> positions of kernel, block and dynamic shared memory."""
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MAX_STEPS = 12_000
+_MOST_THREADS = 1024
 _MAX_WORDS = 40
 """Different words of a function that is still taken for a small helper."""
 _MAX_CALL_STEPS = 150
@@ -47,6 +48,9 @@ class _CallTooLong(Exception):
     """A called function does more than compute a launch configuration."""
 
 
+Extents = tuple[int | None, int | None, int | None]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Launch:
     """A launch of a kernel, as far as it is known.
@@ -55,6 +59,7 @@ class Launch:
         kernel: name without template arguments, last component.
         scope: template parameters bound by it.
         block: None where it depends on what is not known.
+        extents: those of the block that are known, of one that is not known whole.
         shared: dynamic shared memory in bytes; None when not known.
         arguments: values of the kernel's parameters, by name, where they are known numbers.
         assumed: the default path was taken somewhere before it.
@@ -68,6 +73,7 @@ class Launch:
     span: Span
     arguments: dict[str, Value]
     assumed: tuple[str, ...] = ()
+    extents: Extents = (None, None, None)
 
 
 class Host(Interpreter):
@@ -304,7 +310,8 @@ class Host(Interpreter):
         operands: list[c_ast.Node],
         node: c_ast.Node,
     ) -> None:
-        shape = self._shape(self.evaluate(block))
+        extents = self._extents(self.evaluate(block))
+        shape = _whole(extents)
         size = self._number(self.evaluate(shared)) if shared is not None else 0
         values = [self._operand(o) for o in operands]
         for spelling in self._kernels(kernel):
@@ -329,6 +336,7 @@ class Host(Interpreter):
                         self.unit.span(node),
                         passed,
                         tuple(self.defaults),
+                        extents,
                     )
                 )
                 break
@@ -366,16 +374,22 @@ class Host(Interpreter):
                 return (value.name,)
         return tuple(self._assigned.get(node.name, (node.name,)))
 
-    def _shape(self, value: Value) -> tuple[int, int, int] | None:
+    def _extents(self, value: Value) -> Extents:
         if isinstance(value, Int):
-            x = self._number(value)
-            return (x, 1, 1) if x is not None and 0 < x <= 1024 else None
+            return self._number(value), 1, 1
         if isinstance(value, Aggregate):
-            dims = [self._number(value.cells[o]) if o in value.cells else 1 for o in (0, 4, 8)]
-            if all(d is not None and d > 0 for d in dims):
-                x, y, z = (d or 1 for d in dims)
-                return (x, y, z) if x * y * z <= 1024 else None
+            cells = value.cells
+            x, y, z = (self._number(cells[o]) if o in cells else 1 for o in (0, 4, 8))
+            return x, y, z
+        return None, None, None
+
+
+def _whole(extents: Extents) -> tuple[int, int, int] | None:
+    """The shape of a block; None for one that is not known, or is none."""
+    x, y, z = extents
+    if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > _MOST_THREADS:
         return None
+    return x, y, z
 
 
 def launches_of(

@@ -227,7 +227,7 @@ class CupyLibrary:
     ) -> None:
         given = dict(zip(("grid", "block", "args"), arguments, strict=False)) | named
         block, grid = _extents(given.get("block")), _extents(given.get("grid"))
-        if block is None or None in block:
+        if block is None or not any(block):
             return
         passed = given.get("args", ())
         numbers = passed if isinstance(passed, tuple | list) else ()
@@ -237,7 +237,7 @@ class CupyLibrary:
                 KernelCall(
                     name,
                     grid or (None,),
-                    tuple(b for b in block if b is not None),
+                    block,
                     shared if isinstance(shared, int) else None,
                     tuple(n if type(n) is int else None for n in numbers),
                     self._text.span(node),

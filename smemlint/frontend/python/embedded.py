@@ -36,7 +36,7 @@ class KernelCall:
 
     kernel: str
     grid: tuple[int | None, ...]
-    block: tuple[int, ...]
+    block: tuple[int | None, ...]
     shared: int | None
     arguments: tuple[int | None, ...]
     span: Span
@@ -97,7 +97,7 @@ class Embedded:
 
 def _launch(call: KernelCall) -> str:
     grid = ", ".join(_known(g) for g in call.grid) or "1"
-    block = ", ".join(map(str, call.block))
+    block = ", ".join(map(_known, call.block))
     shared = _known(call.shared)
     arguments = ", ".join(map(_known, call.arguments))
     return f"{call.kernel}<<<dim3({grid}), dim3({block}), {shared}>>>({arguments});"
