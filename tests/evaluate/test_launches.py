@@ -306,3 +306,30 @@ int main() {{ float a[1000]; int n = 64; fill(a, n GIVEN); k<<<1, n>>>(0); }}
     for how, given in ((", int *m", ", &n"), (", int &m", ", n")):
         (access,) = accesses_of(text.replace("HOW", how).replace("GIVEN", given))
         assert access.instance.origin == ""
+
+
+@pytest.mark.parametrize(
+    ("block", "write", "read"),
+    [
+        ("dim3(32, n)", 32, 1),
+        ("dim3(32, n, n)", 32, 1),
+        ("dim3(8, n)", 8, None),  # each row of 8 lanes in a bank of its own
+        ("dim3(n, 8)", None, None),
+        ("n", None, None),
+    ],
+)
+def test_the_known_row_of_a_block_decides_what_it_can(block, write, read):
+    text = """
+    __global__ void k(float *o) {
+        __shared__ float s[32][32];
+        s[threadIdx.x][threadIdx.y] = 1;
+        __syncthreads();
+        o[threadIdx.x] = s[threadIdx.y * 2][threadIdx.x];
+    }
+    void run(float *o, int n) { k<<<1, BLOCK>>>(o); }
+    """.replace("BLOCK", block)
+    found = accesses_of(text)
+    decided = [a.ways if a.certainty is Certainty.ASSUMED else None for a in found]
+    assert decided == [write, read]
+    if write is not None:
+        assert found[0].assumptions[1].startswith(f"block {block[4:].replace('n', '?')[:-1]}")
