@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.evaluate.ctypes import BOOL, I32, U64, IntType, common, promoted
+from smemlint.evaluate.ctypes import BOOL, I32, I64, U64, IntType, common, promoted
 from smemlint.evaluate.forms import Form, combined, form_of, scaled, sum_of
 from smemlint.evaluate.values import Int, Symbol, Unknown, is_zero, settled, varies_in_a_warp
 
@@ -40,6 +40,14 @@ class Algebra:
 
     def __init__(self, splits: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.splits = dict(splits or {})
+        self._by_constant: dict[str, Callable[[Int, Int], Int | Unknown]] = {
+            "/": self.divide,
+            "%": self.modulo,
+            ">>": self.shift_right,
+            "&": lambda a, b: self.bitwise("&", a, b),
+            "|": lambda a, b: self.bitwise("|", a, b),
+            "^": lambda a, b: self.bitwise("^", a, b),
+        }
 
     def symbol(
         self,
@@ -241,9 +249,28 @@ class Algebra:
         if a.is_uniform and b.is_uniform:
             key = f"({op} {a.identity()} {b.identity()})"
             return self.symbol(key, f"({a!r}) {op} ({b!r})", type, nonnegative=nonnegative)
+        if modulus is not None and len(a.terms) > 1 and not b.terms:
+            one = self._as_one(a)
+            if one is not None:
+                return self._by_constant[op](one, b)
         names = sorted({s.name for v in (a, b) for s, _ in v.terms})
         reason = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
         return Unknown(reason, split=_split(a, modulus) if modulus else None)
+
+    def _as_one(self, a: Int) -> Int | None:
+        """The value with its unknowns in one: residues of a sum are fewer than of its parts."""
+        steps = [c * s.multiple for s, c in a.terms if isinstance(c, int)]
+        if len(steps) < len(a.terms):
+            return None
+        unit = gcd(*steps)
+        total = Int(0, a.type, a.terms)
+        name = " + ".join(s.name for s, _ in a.terms)
+        key = f"sum {total.identity()}"
+        part = self.symbol(key, name, a.type, nonnegative=_lower(total) >= 0)
+        more = self.multiply(Int(part.base, I64, part.terms), Int(unit, I64))
+        if isinstance(more, Unknown):
+            return None
+        return Int(a.base + more.base, a.type, more.terms)
 
 
 # ---- pure helpers on lanes

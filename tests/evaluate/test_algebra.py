@@ -180,3 +180,23 @@ def test_lanes_of_both_signs_masked_by_an_unknown_end():
     masked = Algebra().bitwise("&", lanes, n)
     assert isinstance(masked, Unknown)
     assert masked.reason == "depends on the value of `n`"
+
+
+@pytest.mark.parametrize("op", ["%", "/", "&", ">>"])
+def test_residues_of_a_sum_of_unknowns_are_split_once(op):
+    lanes = np.arange(32)
+    terms = ((Symbol("m", "m", 1, True), 6), (Symbol("n", "n", 1, True), 10))
+    total = Int(lanes, U32, terms)
+    run = {
+        "%": lambda a: a.modulo(total, number(8)),
+        "/": lambda a: a.divide(total, number(8)),
+        "&": lambda a: a.bitwise("&", total, number(7)),
+        ">>": lambda a: a.shift_right(total, number(3)),
+    }[op]
+    split = run(Algebra()).split
+    assert split is not None and split[1] == 4  # 6 m + 10 n is any even number: 0, 2, 4, 6 mod 8
+    for residue in range(4):
+        result = run(Algebra({split[0].key: (4, residue)}))
+        known = lanes + 2 * residue
+        expected = known % 8 if op in "%&" else known // 8
+        assert np.array_equal(result.base, expected)
