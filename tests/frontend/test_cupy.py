@@ -434,3 +434,30 @@ def test_callers_may_choose_what_a_default_does_not(default: str) -> None:
         "    kernel((1,), (32, 8), (o,))\n"
     )
     assert {ways for _, _, ways, _ in _stores(text)} == {32.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("f'k<{kind}, 8>'", {("float", "8"), ("int", "8")}),
+        ("f'k<{kind}, {n}>'", {("float", "8"), ("int", "8"), ("float", "16"), ("int", "16")}),
+        ("f'k<float, {n!s:>2}>'", {("float", "8"), ("float", "16")}),
+        ("f'k<double, {n}>'", set()),
+    ],
+)
+def test_a_name_known_in_part_is_that_of_the_kernels_it_fits(name, expected):
+    text = (
+        "import cupy as cp\n"
+        "CODE = 'template<typename T, int N> __global__ void k(T *o) "
+        "{ __shared__ T s[N * 32]; s[threadIdx.x * N] = o[0]; }'\n"
+        "NAMES = [f'k<{t}, {n}>' for t in ('float', 'int') for n in (8, 16)]\n"
+        "module = cp.RawModule(code=CODE, name_expressions=NAMES)\n"
+        "def run(kind, n, o):\n"
+        f"    module.get_function({name})((1,), (32,), (o,))\n"
+    )
+    launched = {
+        tuple(value for _, value in k.instance.template)
+        for k in _facts(text).kernels
+        if "k.py:6" in k.instance.origin
+    }
+    assert launched == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from smemlint.frontend.python.cupy_library import (
     Kernel,
     Module,
     OpenFile,
+    Partly,
     RawText,
 )
 from smemlint.frontend.python.cupy_texts import percent
@@ -61,7 +62,7 @@ class CupyFollower(PathFollower):
                     return self._literal(
                         node, None, [str(v) if isinstance(v, int) else v for v in values]
                     )
-                return UNKNOWN
+                return _partly(node, iter(values))
             case ast.Call(func=ast.Name(id="open"), args=[path, *_]):
                 held = self.value(path, scopes)
                 return OpenFile(str(held)) if isinstance(held, str) else UNKNOWN
@@ -109,6 +110,23 @@ class CupyFollower(PathFollower):
                 if item.optional_vars is not None:
                     self.assign(item.optional_vars, value, scopes)
         return super()._statement(node, scopes)
+
+
+def _partly(node: ast.JoinedStr, values: Iterator[Value]) -> Partly:
+    """An f-string of which some values are not known."""
+    pieces = [""]
+    for part in node.values:
+        value: Value = part.value if isinstance(part, ast.Constant) else next(values)
+        is_as_it_is = isinstance(part, ast.Constant) or (
+            isinstance(part, ast.FormattedValue)
+            and part.format_spec is None
+            and part.conversion == -1
+        )
+        if is_as_it_is and isinstance(value, str | int):
+            pieces[-1] += str(value)
+        else:
+            pieces.append("")
+    return Partly(pieces=tuple(pieces))
 
 
 @dataclass(eq=False)

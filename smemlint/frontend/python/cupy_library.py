@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -72,8 +73,21 @@ class Kernel:
     @staticmethod
     def of(raws: tuple[RawText, ...], name: Value) -> Kernel:
         """The kernel of this name in each text."""
+        if isinstance(name, Partly):
+            return Kernel(tuple((raw, n) for raw in raws for n in raw.names if name.fits(n)))
         known = str(name) if isinstance(name, str) else None
         return Kernel(tuple((raw, known) for raw in raws))
+
+
+@dataclass(frozen=True, slots=True)
+class Partly(Unknown):
+    """A string of which only pieces are known, in order, with something between any two."""
+
+    pieces: tuple[str, ...] = ()
+
+    def fits(self, text: str) -> bool:
+        """Whether it can be this text."""
+        return re.fullmatch(".*".join(map(re.escape, self.pieces)), text, re.S) is not None
 
 
 @dataclass(frozen=True, slots=True)
