@@ -12,7 +12,9 @@ warp, 32-bit integers are combined in registers and one lane issues the atomic:
 
 Adds of the constant 1 whose result is not used become ATOMS.POPC.INC instead, which every lane
 issues. Exchanges, compare-and-swap, bounded inc and dec and floating-point numbers are never
-combined; of 64-bit integers only add of a uniform operand is.
+combined; of 64-bit integers only add of a uniform operand is. Counters of an H200 agree in
+fixtures/kernels/uniform_atomics.cu but for one line: under `tid % 3 == 0`, of 23 conditions tried
+the only kind, nothing is combined on a constant address.
 """
 
 from __future__ import annotations
