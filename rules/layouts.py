@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COPIES = "cute-dsl-copy"
 """Family of copies whose vectors the compiler splits where they do not fit."""
 MAX_OFFSETS = 1 << 20
-_MOST_BYTES = 1 << 40
+MOST_BYTES = 1 << 40
 """Offsets and strides beyond are no layout's, and would overflow."""
 BANK_BITS = 0b1111100
 """Bits of a byte address that choose the bank: 32 banks of 4 bytes."""
@@ -55,7 +55,7 @@ def offsets(use: LayoutUse) -> NDArray[np.int64] | None:
         size *= extent
     if not use.shape or len(use.shape) != len(use.stride) or not 0 < size <= MAX_OFFSETS:
         return None
-    if max(map(abs, (use.offset, *use.stride))) > _MOST_BYTES:
+    if max(map(abs, (use.offset, *use.stride))) > MOST_BYTES:
         return None
     import numpy as np
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.layout.swizzle import Swizzle
 from smemlint.rule import Rule
 
-from ..layouts import byte_swizzle, is_conflict_free, swizzle_of
+from ..layouts import MOST_BYTES, byte_swizzle, is_conflict_free, swizzle_of
 
 if TYPE_CHECKING:
     from smemlint.config import Settings
@@ -99,9 +99,11 @@ def _row_wavefronts(use: LayoutUse, swizzle: Swizzle) -> int:
     rows = sorted((d, s) for s, d in modes if d >= _ROW)
     if not any(d == size for _, d in inner) and not any(d == size for d, _ in rows):
         return 0
+    if max(abs(use.offset * unit), *(stride for stride, _ in rows), 0) > MOST_BYTES:
+        return 0
     found = np.full(1, use.offset * unit, dtype=np.int64)
     for stride, extent in _outer(rows):
-        found = (np.arange(extent, dtype=np.int64)[:, None] * stride + found).ravel()
+        found = (np.arange(min(extent, 8), dtype=np.int64)[:, None] * stride + found).ravel()
     if len(found) < 8:
         return 0
     lanes = np.zeros(32, dtype=np.int64)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,11 @@ REAL = ROOT.parent.parent / "corpus"
 """Checked-out public repositories, beside the worktrees; without them the fixtures have to do."""
 _MOST_PIECES = 4_000
 _LONGEST_PIECE = 900
+_LONGEST_PROGRAM = 4_000
+_MOST_PROGRAMS = 500
+"""Real Python files that pieces are taken from."""
+_STATEMENTS = 3
+"""Of a file in one piece, besides its imports."""
 
 PRAGMAS = (
     "// smemlint: ignore[bank-conflict] a reason",
@@ -69,7 +76,8 @@ def seeds(is_real: bool) -> Seeds:
     for path in own:
         text = path.read_text(encoding="utf-8")
         whole[path.suffix].append(text)
-        short[path.suffix] += [text] if len(text) <= _LONGEST_PIECE else _pieces(text, path.suffix)
+        longest = _LONGEST_PIECE if path.suffix == ".cu" else _LONGEST_PROGRAM
+        short[path.suffix] += [text] if len(text) <= longest else _PIECES[path.suffix](text)
     return Seeds(
         {suffix: tuple(texts) for suffix, texts in short.items()},
         {suffix: (*texts, *(_real(suffix) if is_real else ())) for suffix, texts in short.items()},
@@ -80,29 +88,49 @@ def seeds(is_real: bool) -> Seeds:
 def _real(suffix: str) -> list[str]:
     """Pieces of real files, spread evenly over all of them."""
     endings = (".cu", ".cuh", ".h", ".hpp") if suffix == ".cu" else (".py",)
-    pieces = [
-        piece
+    marks = _SHARED if suffix == ".cu" else _KERNEL_WORDS
+    texts = [
+        text
         for path in sorted(REAL.rglob("*"))
         if path.suffix in endings and path.is_file() and path.stat().st_size < 200_000
-        for piece in _pieces(path.read_text(encoding="utf-8", errors="replace"), suffix)
+        if any(mark in (text := path.read_text("utf-8", errors="replace")) for mark in marks)
     ]
-    step = max(1, len(pieces) // _MOST_PIECES)
-    return pieces[::step]
+    if suffix == ".py":
+        texts = texts[:: max(1, len(texts) // _MOST_PROGRAMS)]
+    pieces = [piece for text in texts for piece in _PIECES[suffix](text)]
+    return pieces[:: max(1, len(pieces) // _MOST_PIECES)]
 
 
-def _pieces(text: str, suffix: str) -> Iterator[str]:
-    """Top-level parts of a file that touch shared memory; of Python, with its imports."""
-    if suffix == ".cu":
-        parts, head, marks = re.split(r"(?<=\n\})\s*\n", text), "", _SHARED
-    else:
-        if not any(word in text for word in _KERNEL_WORDS):
-            return
-        head = "".join(re.findall(r"^(?:import|from) .*\n", text, re.M)[:8])
-        parts, marks = re.split(r"\n(?=@|def |class )(?<!\n@\n)", text), _KERNEL_WORDS
-    for part in parts:
-        if len(part) <= _LONGEST_PIECE and any(mark in part for mark in marks):
-            yield head + part
+def _cuda_pieces(text: str) -> Iterator[str]:
+    """Top-level parts of a file that touch shared memory."""
+    for part in re.split(r"(?<=\n\})\s*\n", text):
+        if len(part) <= _LONGEST_PIECE and any(mark in part for mark in _SHARED):
+            yield part
+
+
+def _python_pieces(text: str) -> Iterator[str]:
+    """Runs of top-level statements that speak of kernels, with the file's imports."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    lines = text.split("\n")
+    imports = [n for n in body if isinstance(n, ast.Import | ast.ImportFrom)]
+    head = "".join(ast.unparse(n) + "\n" for n in imports[:12])
+    others = [n for n in body if n not in imports]
+    for first in range(len(others)):
+        run = others[first : first + _STATEMENTS]
+        start = min([run[0].lineno, *(d.lineno for d in getattr(run[0], "decorator_list", ()))])
+        part = "\n".join(lines[start - 1 : run[-1].end_lineno])
+        if len(part) <= _LONGEST_PROGRAM and any(mark in part for mark in _KERNEL_WORDS):
+            yield f"{head}{part}\n"
 
 
 _SHARED = ("__shared__", "ldmatrix", "Swizzle<")
 _KERNEL_WORDS = ("RawKernel", "RawModule", "jit", "gluon", "cute", "triton", "__shared__")
+_PIECES: Mapping[str, Callable[[str], Iterator[str]]] = {
+    ".cu": _cuda_pieces,
+    ".py": _python_pieces,
+}

@@ -10,6 +10,7 @@ from random import Random
 from tempfile import gettempdir
 
 from mutations import mutated
+from python_mutations import mutated_program
 from seeds import BASELINES, CONFIGURATIONS, PRAGMAS, Seeds, seeds
 
 from smemlint.config import Configuration, Settings, from_file
@@ -87,6 +88,8 @@ def _program(suffix: str) -> Callable[[Random, Seeds], tuple[str, str]]:
         seed = min(random.choices(pool, k=2), key=len)  # short ones cost less and break as well
         if random.random() < 0.005:
             seed = random.choice(known.whole[suffix])
+        if suffix == ".py" and random.random() < 0.8:
+            return suffix, mutated_program(random, seed, short, known.short[".cu"])
         return suffix, mutated(random, seed, short)
 
     return made

@@ -176,7 +176,7 @@ class CuteLibrary:
                 return MemRange(held, size, max(held.bits // 8, 1))
         if owner.path.endswith("struct.Align"):
             found = as_range(held)
-            if found is not None and isinstance(number, int):
+            if found is not None and isinstance(number, int) and number > 0:
                 return replace(found, alignment=number)
         return UNKNOWN
 
