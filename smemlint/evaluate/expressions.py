@@ -49,6 +49,8 @@ from smemlint.evaluate.values import (
     Symbol,
     Unknown,
     Value,
+    assumed_by,
+    assuming,
     bounds_of_truth,
     is_truth,
     number,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 _SUFFIX = re.compile(r"[uUlLzZ]+$")
 _NUMBERS = frozenset((IntType, FloatType))
 """Types of which a local variable holds one value, which a name reads."""
+_ORDERS = frozenset(("<", "<=", ">", ">="))
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
 
@@ -507,6 +510,8 @@ class Expressions(Types):
         elif offset.split is not None:
             symbol, modulus = offset.split
             self.split_requests[symbol.key] = max(modulus, self.split_requests.get(symbol.key, 1))
+        if isinstance(offset, Int) and offset.terms:
+            assumptions = (*assumptions, *assumed_by(offset))
         self.trace.add(
             Event(
                 node,
@@ -804,7 +809,8 @@ class Expressions(Types):
                     return either
             if is_truth(a) and is_truth(b):
                 return _truth_after(condition, a, b)
-            return Unknown(condition.reason, condition.is_data)
+            inside = self._within_bounds(a, b, node)
+            return inside or Unknown(condition.reason, condition.is_data)
         if isinstance(a, FloatValue) or isinstance(b, FloatValue):
             return a if isinstance(a, FloatValue) else b
         if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
@@ -823,6 +829,24 @@ class Expressions(Types):
             if isinstance(value, Unknown):
                 return seen_by(None, value)
         return Unknown(condition.reason, condition.is_data)
+
+    def _within_bounds(self, a: Int, b: Int, node: c_ast.Node) -> Int | None:
+        """The one of two that varies by thread, where the other is the bound it is held to.
+
+        `x < low ? low : x` and `if (x > high) x = high;` leave most threads as they are: the figure
+        is that of blocks that the bound does not touch, and says so.
+        """
+        cond = getattr(node, "cond", None)
+        if not (isinstance(cond, c_ast.BinaryOp) and cond.op in _ORDERS and _is_pure(cond)):
+            return None
+        self.trace.mute()
+        sides = self.evaluate(cond.left), self.evaluate(cond.right)
+        self.trace.unmute()
+        for inside, bound, holds in ((a, b, "holds"), (b, a, "does not hold")):
+            is_held = bound.is_uniform and not inside.is_uniform
+            if is_held and any(same(x, inside) and same(y, bound) for x, y in (sides, sides[::-1])):
+                return assuming(inside, f"`{self.source(cond)}` {holds}")
+        return None
 
     def _eval_Assignment(self, node: c_ast.Assignment) -> Value:
         if node.op == "=":
@@ -992,6 +1016,15 @@ def _singles_out(cond: c_ast.Node) -> bool:
     """Whether it tests for one value or bit: what an order parts, both halves are warps full of."""
     operators = _operators(cond)
     return bool(operators & {"==", "&"}) and not operators & {"<", ">", "<=", ">="}
+
+
+def _is_pure(node: c_ast.Node) -> bool:
+    """Whether an expression only computes with variables and constants."""
+    if isinstance(node, c_ast.UnaryOp):
+        return node.op in ("-", "+", "~") and _is_pure(node.expr)
+    if isinstance(node, c_ast.BinaryOp):
+        return _is_pure(node.left) and _is_pure(node.right)
+    return isinstance(node, c_ast.ID | c_ast.Constant)
 
 
 def _operators(node: c_ast.Node) -> set[str]:

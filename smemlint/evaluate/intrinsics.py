@@ -34,6 +34,7 @@ from smemlint.evaluate.values import (
     Pointer,
     Unknown,
     Value,
+    assuming,
     number,
     settled,
 )
@@ -167,13 +168,24 @@ def _nothing(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) ->
     return number(0)
 
 
+def _held(
+    m: Intrinsics, node: c_ast.FuncCall, a: Int, b: Int, made: Int | Unknown
+) -> Int | Unknown:
+    """Of a value that varies by thread and a bound that is not known: the value, and that said."""
+    if isinstance(made, Int) or a.is_uniform == b.is_uniform:
+        return made
+    first, second = _exprs(node)
+    inside, spelled = (b, second) if a.is_uniform else (a, first)
+    return assuming(inside, f"`{m.source(node)}` is `{m.source(spelled)}`")
+
+
 def _extreme(largest: bool) -> Handler:
     def handle(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
         values = m.values(node)
         if len(values) == 2:
             a, b = values
             if isinstance(a, Int) and isinstance(b, Int):
-                return m.algebra.extreme(largest, a, b)
+                return _held(m, node, a, b, m.algebra.extreme(largest, a, b))
             if isinstance(a, FloatValue) or isinstance(b, FloatValue):
                 return a if isinstance(a, FloatValue) else b
             for value in values:

@@ -212,6 +212,23 @@ class Cute:
 Value: TypeAlias = Int | Unknown | FloatValue | Pointer | Aggregate | Callable | Cute
 
 
+def assuming(value: Int, text: str) -> Int:
+    """A number that is known where something holds; it tells that to the accesses made with it."""
+    symbol = Symbol(f"{_ASSUMED}{text}", text, _FAR)
+    return Int(value.base, value.type, (*value.terms, (symbol, 1)), value.form)
+
+
+def assumed_by(value: Int) -> tuple[str, ...]:
+    """What a number takes for granted, in words."""
+    keys = (s.key for s, _ in value.terms if s.key.startswith(_ASSUMED))
+    return tuple(key.removeprefix(_ASSUMED).split(f"/{_FAR}")[0] for key in keys)
+
+
+_ASSUMED = "assumed:"
+_FAR = 1 << 32
+"""What is assumed stands in a number as a move of all threads that no bank, row or unit sees."""
+
+
 def number(value: int, type: IntType = I32) -> Int:
     """A known number that all threads share."""
     return Int(value, type)

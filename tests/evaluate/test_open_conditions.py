@@ -123,3 +123,32 @@ void f(float *x, float *o, int n) { k<<<1, 256>>>(x, o, n); }
 """
     found = [(str(a.kind), a.certainty, a.wavefronts.mean) for a in accesses_of(text)]
     assert found == [("store", "assumed", 1)] * 2 + [("load", "assumed", 1)] * 2
+
+
+@pytest.mark.parametrize(
+    ("body", "wavefronts", "said"),
+    [
+        ("int i = t - 1; i = i < m ? m : i;", 1, "`i < m` does not hold"),
+        ("int i = 2 * t; if (i > m) i = m;", 2, "`i > m` does not hold"),
+        ("int i = t; i = i <= m ? i : m;", 1, "`i <= m` holds"),
+        ("int i = min(t + 1, m - 1);", 1, "`min(t + 1, m - 1)` is `t + 1`"),
+        ("int i = t; i = i < m ? i + 1 : m;", None, ""),
+        ("int i = t; i = i == m ? i : m;", None, ""),
+        ("int i = t; if (m > 3) i = 2 * t;", None, ""),
+    ],
+)
+def test_a_value_that_is_held_to_a_bound_is_priced_inside_of_it(
+    body: str, wavefronts: int | None, said: str
+) -> None:
+    text = f"""
+__global__ void k(float *g, int m) {{
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  {body}
+  g[t] = s[i];
+}}
+void f(float *g, int m) {{ k<<<1, 32>>>(g, m); }}
+"""
+    (access,) = accesses_of(text)
+    assert (access.wavefronts.mean if access.wavefronts else None) == wavefronts
+    assert access.conditions == ((said,) if said else ())
