@@ -108,6 +108,7 @@ class WarpPattern:
         width: bytes that one lane moves, after merging.
         values: values of enclosing loop variables at the first occurrence, for messages.
         exact: the addresses hold as they are; else only up to a common multiple of the width.
+        spare: bytes at the end of each lane's that the source does not read.
     """
 
     addresses: NDArray[np.int64]
@@ -120,6 +121,7 @@ class WarpPattern:
     width: int
     values: tuple[tuple[str, int], ...] = ()
     exact: bool = True
+    spare: int = 0
 
     @property
     def ways(self) -> float:

@@ -35,10 +35,11 @@ class OutOfBounds(Rule):
             if not pattern.exact:
                 continue
             offsets = pattern.addresses - array.base
-            if offsets.min() >= 0 and offsets.max() + pattern.width <= array.bytes:
+            last = array.bytes - (pattern.width - pattern.spare)
+            if offsets.min() >= 0 and offsets.max() <= last:
                 continue
             lanes = access.addressing(pattern)
-            outside = lanes & ((offsets < 0) | (offsets + pattern.width > array.bytes))
+            outside = lanes & ((offsets < 0) | (offsets > last))
             if not outside.any():
                 continue
             lane = int(outside.argmax())

@@ -162,17 +162,20 @@ def _instruction(
     parts.sort(key=lambda e: e.sequence)
     counted = parts[0] if parts[0].kind is AccessKind.LOAD else parts[-1]
     element = next(k for k, events in present.items() if any(e is counted for e in events))
-    yield from _counted(parts, counted, wide, (start - element) * width)
+    spare = wide - (max(present) + 1 - start) * width
+    yield from _counted(parts, counted, wide, (start - element) * width, spare)
 
 
-def _counted(parts: Sequence[Event], counted: Event, wide: int, shift: int) -> Iterator[Event]:
+def _counted(
+    parts: Sequence[Event], counted: Event, wide: int, shift: int, spare: int = 0
+) -> Iterator[Event]:
     """The instruction at every site it serves; issued once, at the site that it is counted at."""
     offset = counted.offset
     assert isinstance(offset, Int)
     whole = Int(offset.base + shift, offset.type, offset.terms, offset.form) if shift else offset
     seen = {id(counted.node)}
-    yield replace(counted, width=wide, offset=whole)
+    yield replace(counted, width=wide, offset=whole, spare=spare)
     for part in parts:
         if id(part.node) not in seen:
             seen.add(id(part.node))
-            yield replace(part, width=wide, offset=whole, issued=0)
+            yield replace(part, width=wide, offset=whole, issued=0, spare=spare)

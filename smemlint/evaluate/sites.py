@@ -44,6 +44,7 @@ class _Group:
     width: int
     values: tuple[tuple[str, int], ...]
     exact: bool
+    spare: int
     count: int = 0
 
 
@@ -152,8 +153,9 @@ class Sites:
         group = site.groups.get(key)
         if group is None:
             exact = isinstance(event.offset, Int) and not event.offset.terms
-            group = _Group(addresses, event.mask, event.width, event.values, exact)
+            group = _Group(addresses, event.mask, event.width, event.values, exact, event.spare)
             site.groups[key] = group
+        group.spare = min(group.spare, event.spare)
         group.count += event.issued
 
     # ---- facts
@@ -246,6 +248,7 @@ class Sites:
                         width,
                         groups[owners[row]].values,
                         groups[owners[row]].exact,
+                        groups[owners[row]].spare,
                     )
                 )
         return found

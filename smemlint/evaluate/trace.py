@@ -35,6 +35,7 @@ class Event:
         layout: the swizzle that the offset went through.
         hangs_on_data: which threads are active is a matter of data.
         issued: how many times; 0 where a fused instruction is counted at another access.
+        spare: bytes at the end of a fused load that the source does not read.
         call: the call whose inlined function begins with it. The compiler's line table has the
             call and the access at the first instruction of an inlined function, in this order,
             and the profiler shows the call (1811 of 1811 instructions of five programs).
@@ -56,6 +57,7 @@ class Event:
     issued: int = 1
     hangs_on_data: bool = False
     layout: LayoutUse | None = None
+    spare: int = 0
     call: c_ast.Node | None = None
 
 

@@ -270,3 +270,17 @@ def test_a_member_of_a_full_specialization_is_no_other_ones() -> None:
     (access,) = accesses_of(SPECIALIZED % "T")
     assert (access.span.line, access.width_bytes, access.wavefronts.mean) == (7, 16, 4)
     assert accesses_of(SPECIALIZED % "Unread") == []
+
+
+def test_what_a_fused_load_reads_beyond_a_float3_is_not_outside(smemlint, tmp_path) -> None:
+    (tmp_path / "k.cu").write_text("""
+__global__ void k(float *o) {
+  __shared__ float3 sum;
+  float3 all = sum;
+  o[threadIdx.x] = all.x + all.y + all.z;
+}
+void f(float *o) { k<<<1, 32>>>(o); }
+""")
+    assert smemlint("check", "k.cu", "--output-format", "concise")[1] == ""
+    (access,) = accesses_of((tmp_path / "k.cu").read_text())
+    assert (access.width_bytes, access.patterns[0].spare) == (16, 4)
