@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MATRIX_ROW = 16
 """Bytes of a row of a matrix."""
 _SEEN_TERMS = 4
-_SEEN_VECTORS = 64
+_SEEN_VECTORS = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +125,7 @@ def _is_surely_merged(reach: _Reach, vectors: int) -> bool:
     """Whether LLVM's look at an address, a few operations deep, reaches what proves it aligned.
 
     The address is an exclusive-or of one term for every distance that bits of the thread number
-    are shifted by; beyond four terms, or 64 vectors, merging was seen to stop.
+    are shifted by; beyond four terms, or 32 vectors, merging was seen to stop.
     """
     moved = (*reach.lanes, *reach.warps)
     shifts = {at - bit for bit, offset in enumerate(moved) for at in range(32) if offset >> at & 1}

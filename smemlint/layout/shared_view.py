@@ -85,7 +85,8 @@ class SharedView:
         Raises:
             ValueError: it does not lie in the dimension, or is no slice that Triton takes.
         """
-        if start % length or start + length > self.shape[dim]:
+        is_inside = length > 0 and start >= 0 and start + length <= self.shape[dim]
+        if not is_inside or start % length:
             raise ValueError(f"a slice [{start}, {start + length}) of {self.shape[dim]}")
         at = self.linear(tuple(start if d == dim else 0 for d in range(len(self.steps))))
         cut = self.steps[dim][: bits_of(length)]

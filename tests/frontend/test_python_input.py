@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smemlint.config import Settings
-from smemlint.engine import analyze
+from smemlint.engine import analyze, check
 from smemlint.source import Source
 
 KERNEL = '''import cupy as cp
@@ -154,3 +154,41 @@ def test_an_edit_keeps_the_encoding(smemlint, tmp_path):
     code, _, err = smemlint("check", "k.py", "--fix", "--unsafe-fixes")
     assert code == 0, err
     assert (tmp_path / "k.py").read_bytes() == text.replace(b"[32][32];", b"[32][33];")
+
+
+_GLUON = """
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+@gluon.jit
+def k():
+    rows: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], WARPS, [1, 0])
+    tile = gl.allocate_shared_memory(gl.float32, [32, 32], LAYOUT)
+    tile.slice(0, LENGTH).load(rows)
+"""
+_SWIZZLED = "gl.SwizzledSharedLayout(1, 1, 1, [1, 0])"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _GLUON.replace("WARPS", "[1 << 27, 1]").replace("LAYOUT", _SWIZZLED),
+        _GLUON.replace("WARPS", "[4, 1]").replace("LAYOUT", _SWIZZLED).replace("LENGTH", "0"),
+        _GLUON.replace("LAYOUT", "gl.SwizzledSharedLayout(1, 1, 1, [])"),
+        _GLUON.replace("WARPS", "[4, 1]").replace(
+            "LAYOUT", "gl.PaddedSharedLayout.with_identity_for([[1 << 70, 1]], [32, 32], [1, 0])"
+        ),
+        "import triton\nimport triton.language as tl\nfor i in range(1 << 70):\n    tl.dot(i, i)\n",
+        "import cutlass.cute as cute\n@cute.struct\nclass S:\n"
+        "    a: cute.struct.Align[cute.struct.MemRange[cutlass.Float32, 4], 0]\n"
+        "def f():\n    cute.make_swizzle(3, 3, 3)\n",
+        "import cutlass\nimport cutlass.cute as cute\n@cute.jit\ndef f():\n"
+        "    a = cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 1 << 70,\n"
+        "        cute.make_layout((8, 1 << 80), stride=(1 << 70, 1)))\n"
+        "    cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, a, 16)\n",
+        "from numba import cuda\n@cuda.jit\ndef k(o):\n    s = cuda.shared.array(32, 'f4')\n"
+        "    s[len()] = len(*o)\n",
+    ],
+)
+def test_numbers_that_no_layout_takes_are_no_error(text):
+    text = text.replace("LENGTH", "16").replace("WARPS", "[4, 1]")
+    assert not check([Source("k.py", text)], Settings()).crashed

@@ -1,6 +1,9 @@
 """Records which shared addresses Gluon's loads and stores get (needs the triton wheel, no GPU).
 
-    PYTHONPATH=. python tests/oracle/record_gluon.py 450 > fixtures/triton/accesses.json
+    PYTHONPATH=. python tests/oracle/record_gluon.py 450 2026 > one.json
+    PYTHONPATH=. python tests/oracle/record_gluon.py 420 771121 > two.json
+
+The accesses of both runs stand in fixtures/triton/accesses.json.
 
 Compiles kernels that store and load one shared tensor with random layouts to PTX for sm_90 and
 evaluates every shared address of all lanes of four warps. Each entry is the access, what was done
@@ -212,7 +215,7 @@ class Counter:
 
 
 def main() -> None:
-    rng = random.Random(2026)
+    rng = random.Random(int(sys.argv[2]))
     counter = Counter()
     found: list[Any] = []
     refused = 0

@@ -10,6 +10,8 @@ from typing import Any
 from smemlint.frontend.python.abstract import UNKNOWN, Value, is_known
 
 _MAX_NUMBER = 1 << 64
+_MAX_END = 1 << 40
+"""Of a range: its length stays one that `len` can tell."""
 LARGEST_SEQUENCE = 4096
 """Items of a sequence that is worked out."""
 
@@ -73,6 +75,8 @@ def builtin(name: str, arguments: list[Value]) -> Value:
         is_sure = isinstance(held, tuple) or (isinstance(held, list) and UNKNOWN not in held)
         return len(held) if is_sure else UNKNOWN
     if not all(is_known(a) for a in arguments):
+        return UNKNOWN
+    if name == "range" and any(isinstance(a, int) and abs(a) > _MAX_END for a in arguments):
         return UNKNOWN
     if name == "str" and not isinstance(arguments[0] if arguments else "", str | int):
         return UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from smemlint.facts import Span
 from smemlint.frontend.python.abstract import UNKNOWN, Value, is_known
@@ -61,10 +62,14 @@ class Given:
         return index < len(self.arguments) or name in self.named
 
 
+_LARGEST = (1 << 31) - 1
+"""Elements: more are not in shared memory."""
+
+
 def _flat(value: Value) -> Modes | None:
     """The modes of a shape or stride of known numbers, nesting dissolved."""
     if type(value) is int:
-        return (value,)
+        return (value,) if abs(value) <= _LARGEST else None
     if not isinstance(value, tuple | list) or not is_known(value):
         return None
     parts = [_flat(v) for v in value]
@@ -77,7 +82,7 @@ def layout_of(given: Given) -> Value:
     if shape is None:
         return UNKNOWN
     if "stride" not in given.named:
-        return LayoutValue(shape, _compact(shape, range(len(shape))))
+        return _packed(shape, range(len(shape)))
     stride = _flat(given.named["stride"])
     if stride is None or len(stride) != len(shape):
         return UNKNOWN
@@ -88,6 +93,12 @@ def ordered(given: Given) -> Value:
     """`make_ordered_layout(shape, order=)`: compact, the smallest order is the fastest."""
     shape, order = _flat(given.get(0, "shape")), _flat(given.get(1, "order"))
     if shape is None or order is None or len(order) != len(shape):
+        return UNKNOWN
+    return _packed(shape, order)
+
+
+def _packed(shape: Modes, order: Modes | range) -> Value:
+    if abs(prod(shape)) > _LARGEST:
         return UNKNOWN
     return LayoutValue(shape, _compact(shape, order))
 
@@ -105,6 +116,8 @@ def composed(given: Given) -> Value:
     """`make_composed_layout(swizzle, offset, layout)`."""
     inner, offset, outer = given.get(0, "inner"), given.get(1, "offset"), given.get(2, "outer")
     if not isinstance(inner, SwizzleValue) or type(offset) is not int:
+        return UNKNOWN
+    if abs(offset) > _LARGEST:
         return UNKNOWN
     return ComposedValue(inner, offset, outer if isinstance(outer, LayoutValue) else None)
 

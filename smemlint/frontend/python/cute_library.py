@@ -56,6 +56,8 @@ DTYPES = {
 }  # fmt: skip
 """Types of `cutlass` -> bits."""
 _METHODS = frozenset(("allocate_tensor", "get_tensor"))
+_MOST_ALIGNMENT = 1 << 16
+"""Bytes; the DSL takes no larger one."""
 _THREAD_NUMBERS = frozenset(("thread_idx", "lane_idx", "warp_idx"))
 _REGISTERS = frozenset(
     ("make_rmem_tensor", "make_rmem_tensor_like", "make_fragment", "make_fragment_like")
@@ -176,7 +178,7 @@ class CuteLibrary:
                 return MemRange(held, size, max(held.bits // 8, 1))
         if owner.path.endswith("struct.Align"):
             found = as_range(held)
-            if found is not None and isinstance(number, int) and number > 0:
+            if found is not None and type(number) is int and 0 < number <= _MOST_ALIGNMENT:
                 return replace(found, alignment=number)
         return UNKNOWN
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LOWERING = "lowered as triton 3.9 does"
 _MOST_PATTERNS = 64
 _MOST_ELEMENTS = 1 << 17
+_MOST_WARPS = 32
+_MOST_REGISTER_BITS = 17
 
 
 class Undecided(Exception):
@@ -82,7 +84,10 @@ def _instructions(seen: Seen, arch: str) -> tuple[Instructions, ...]:
         raise Undecided(seen.reason or "its register layout is not known")
     if prod(view.shape) > _MOST_ELEMENTS:
         raise Undecided(f"more than {_MOST_ELEMENTS} elements")
-    found = lowered(layout.on(view.shape), view, is_store=seen.is_store, arch=arch)
+    spread = layout.on(view.shape)
+    if spread.warp_count > _MOST_WARPS or len(spread.registers) > _MOST_REGISTER_BITS:
+        raise Undecided("its register layout spreads over more than a block")
+    found = lowered(spread, view, is_store=seen.is_store, arch=arch)
     if found.doubt:
         raise Undecided(found.doubt)
     return found.instructions

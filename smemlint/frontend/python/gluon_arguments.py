@@ -39,6 +39,8 @@ class Given:
         return any(not is_one_cta(v) for v in spread)
 
 
+LARGEST = (1 << 31) - 1
+"""What Triton holds parameters of layouts in."""
 _CLUSTER_NAMES = ("cga_layout", "ctas_per_cga", "block_bases")
 
 
@@ -50,8 +52,10 @@ def is_one_cta(value: Value) -> bool:
 
 
 def integers(value: Value) -> tuple[int, ...] | None:
-    """A sequence of integers; None where it is none or not known."""
-    if isinstance(value, list | tuple) and all(isinstance(v, int) for v in value):
+    """A sequence of 32-bit integers; None where it is none or not known."""
+    if isinstance(value, list | tuple) and all(
+        isinstance(v, int) and abs(v) <= LARGEST for v in value
+    ):
         return tuple(value)
     return None
 

@@ -191,7 +191,7 @@ class GluonLibrary:
         parameters: list[tuple[str, int]] = []
         if isinstance(layout, Swizzled):
             parameters = [(n, getattr(layout, n)) for n in ("vec", "per_phase", "max_phase")]
-            if layout.rank <= len(shape) and sorted(layout.order) == list(range(layout.rank)):
+            if 0 < layout.rank <= len(shape) and sorted(layout.order) == list(range(layout.rank)):
                 parameters.append(("row", layout.row(shape)))
         elif isinstance(layout, Nvmma):
             parameters = [

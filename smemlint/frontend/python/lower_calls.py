@@ -135,7 +135,7 @@ class Calls(Expressions):
                 return self.make.cast("int64_t" if self.wide else "int", lowered[0], node)
             case "float" if len(lowered) == 1:
                 return self.make.cast("double", lowered[0], node)
-            case "len" if isinstance(arguments[0], ast.Name):
+            case "len" if len(arguments) == 1 and isinstance(arguments[0], ast.Name):
                 name = arguments[0].id
                 array = self.arrays.get(name)
                 if array is not None and array.extents:
