@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from pycparser import c_ast
 
@@ -37,6 +38,8 @@ _LAUNCHERS = {
 """Function -> positions of kernel, block and dynamic shared memory."""
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MAX_STEPS = 12_000
+_MOST_TEXT = 80
+"""Characters of a type's text."""
 _MOST_THREADS = 1024
 _MAX_WORDS = 40
 """Different words of a function that is still taken for a small helper."""
@@ -453,7 +456,21 @@ def type_text(kind: CType) -> str:
         return words if kind.signed else f"unsigned {words}"
     if isinstance(kind, PointerType):
         return f"{type_text(kind.target)}{'&' if kind.is_reference else '*'}"
+    if isinstance(kind, RecordType):
+        return _record_text(kind)
     return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
+
+
+def _record_text(kind: RecordType) -> str:
+    """A class with the values of its template parameters; a long one is cut, and told by a sum."""
+    template = getattr(kind.record, "template", ())
+    values = [_shown(kind.statics.get(p.name)) if p.name else "?" for p in template]
+    if not values or len(values) != len(kind.arguments or values):
+        values = list(kind.arguments)  # a specialization has parameters of its own
+    text = f"{kind.name}<{', '.join(values)}>" if values else kind.name
+    if len(text) <= _MOST_TEXT:
+        return text
+    return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"
 
 
 def is_known(scope: Scope, function: Function) -> bool:
