@@ -62,7 +62,9 @@ def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
     for pattern in access.patterns:
         spent, ideal = pattern.wavefronts, max(pattern.ideal, pattern.profiler_ideal)
         if access.kind is AccessKind.ATOMIC:
-            cost = wavefronts(pattern.addresses, kind="store", width=4, active=pattern.active)
+            cost = wavefronts(
+                pattern.addresses, kind="store", width=pattern.width, active=pattern.active
+            )
             spent, ideal = int(cost.wavefronts), int(cost.ideal)
         if ideal and (best is None or spent / ideal > best[0]):
             best = spent / ideal, pattern, spent, ideal

@@ -284,3 +284,19 @@ void f(float *o) { k<<<1, 32>>>(o); }
     assert smemlint("check", "k.cu", "--output-format", "concise")[1] == ""
     (access,) = accesses_of((tmp_path / "k.cu").read_text())
     assert (access.width_bytes, access.patterns[0].spare) == (16, 4)
+
+
+def test_atomics_of_64_bits_on_neighbouring_words_are_no_conflict(smemlint, tmp_path) -> None:
+    text = """
+__global__ void k(double *o) {
+  __shared__ double s[2048];
+  atomicAdd(s + threadIdx.x * %d, 1.0);
+}
+void f(double *o) { k<<<1, 32>>>(o); }
+"""
+    (tmp_path / "k.cu").write_text(text % 1)
+    assert smemlint("check", "k.cu", "--output-format", "concise")[1] == ""
+    (tmp_path / "k.cu").write_text(text % 4)  # lanes that meet try again, nobody knows how often
+    said = smemlint("check", "k.cu", "--output-format", "concise")[1]
+    assert "4-way bank conflict reading `s`" in said
+    assert "updating" not in said
