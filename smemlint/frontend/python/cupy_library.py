@@ -293,7 +293,7 @@ class CupyLibrary:
         match callee.path:
             case "pathlib.Path" if isinstance(first, str):
                 return OpenFile(str(first))
-            case "os.path.join" if all(isinstance(a, str) for a in arguments):
+            case "os.path.join" if arguments and all(isinstance(a, str) for a in arguments):
                 return posixpath.join(*map(str, arguments))
             case "os.path.dirname" if isinstance(first, str):
                 return posixpath.dirname(str(first))

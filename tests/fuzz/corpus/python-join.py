@@ -1,0 +1,5 @@
+import os
+
+import cupy
+
+kernel = cupy.RawKernel(open(os.path.join()).read(), "k")
