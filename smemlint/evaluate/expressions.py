@@ -392,6 +392,9 @@ class Expressions(Types):
         return self._read_elsewhere(place, node)
 
     def _read_shared(self, place: Place, node: c_ast.Node) -> Value:
+        if _is_unread_class(place.type) and place.object.type == place.type:
+            said = f"what `{self.source(node)}` is used for: its class was not read"
+            return self.not_followed(node, said)  # a reference to it loads nothing
         self.record(AccessKind.LOAD, place, node)
         return self._loaded(place, node, "shared memory")
 
@@ -995,6 +998,11 @@ def _is_lost(offset: Int) -> bool:
 def _why_lost(obj: Object) -> Unknown:
     why = obj.default
     return why if isinstance(why, Unknown) else Unknown("the index is not known")
+
+
+def _is_unread_class(kind: CType) -> bool:
+    """Whether it is a class of a library, as `cub::BlockScan<..>::TempStorage`, and no `T`."""
+    return isinstance(kind, OpaqueType) and not kind.size and "::" in kind.spelling
 
 
 def _may_have_form(result: Int, a: Int, b: Int) -> bool:

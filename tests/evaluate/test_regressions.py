@@ -300,3 +300,23 @@ void f(double *o) { k<<<1, 32>>>(o); }
     said = smemlint("check", "k.cu", "--output-format", "concise")[1]
     assert "4-way bank conflict reading `s`" in said
     assert "updating" not in said
+
+
+def test_an_object_of_an_unread_class_is_not_loaded_where_it_is_given_away() -> None:
+    text = """
+#include <cub/cub.cuh>
+template <typename T>
+__global__ void k(T *g) {
+  typedef cub::BlockReduce<T, 64> Reduce;
+  __shared__ typename Reduce::TempStorage storage;
+  __shared__ T total[64];
+  T sum = Reduce(storage).Sum(g[threadIdx.x]);
+  total[threadIdx.x] = sum;
+}
+void f(float *g) { k<float><<<1, 64>>>(g); }
+"""
+    facts = facts_of(text)
+    (kernel,) = facts.kernels
+    assert [(a.array.name, a.wavefronts.mean) for a in kernel.accesses] == [("total", 1)]
+    (note,) = kernel.not_analysed
+    assert (note.span.line, "`storage`" in note.reason) == (8, True)
