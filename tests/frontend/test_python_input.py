@@ -178,6 +178,9 @@ _SWIZZLED = "gl.SwizzledSharedLayout(1, 1, 1, [1, 0])"
             "LAYOUT", "gl.PaddedSharedLayout.with_identity_for([[1 << 70, 1]], [32, 32], [1, 0])"
         ),
         "import triton\nimport triton.language as tl\nfor i in range(1 << 70):\n    tl.dot(i, i)\n",
+        "import torch, triton\nimport triton.language as tl\n@triton.jit\ndef k(a):\n"
+        "    p = tl.load(tl.make_block_ptr(a, (4, 4), (1, 2, 3), (0, 0), (32, 32), (1, 0)))\n"
+        "    tl.dot(p, p)\ndef f():\n    k[(1,)](torch.empty((4, 4)))\n",
         "import cutlass.cute as cute\n@cute.struct\nclass S:\n"
         "    a: cute.struct.Align[cute.struct.MemRange[cutlass.Float32, 4], 0]\n"
         "def f():\n    cute.make_swizzle(3, 3, 3)\n",

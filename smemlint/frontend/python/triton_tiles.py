@@ -197,6 +197,8 @@ def block_pointer(arguments: list[Value], named: dict[str, Value]) -> Value:
     base, strides, shape = given.get("base"), given.get("strides"), given.get("block_shape")
     if not isinstance(strides, tuple | list) or not isinstance(shape, tuple | list):
         return UNKNOWN
+    if len(strides) != len(shape):
+        return UNKNOWN
     return Tile(
         tuple(n if isinstance(n, int) else None for n in shape),
         tuple(s if isinstance(s, int) else None for s in strides),
