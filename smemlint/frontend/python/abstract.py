@@ -31,6 +31,8 @@ class Unknown:
 
 UNKNOWN = Unknown()
 SEVERAL = Unknown("it is one of several values")
+REST = Unknown("how many arguments there are is not known")
+"""Ends the positional arguments of a call behind an unpacked sequence that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Value
 from smemlint.frontend.python.constants import forget
-from smemlint.frontend.python.follow_values import Library, OverBudget, ValueFollower
+from smemlint.frontend.python.follow_values import Library, OverBudget, ValueFollower, placed
 from smemlint.frontend.python.objects import Class, Instance, any_of, filled, kind_of
 
 __all__ = ["Follower", "Library", "OverBudget"]
 
 _MAX_DEPTH = 12
 _MAX_UNROLLED = 32
+
+
+@dataclass(slots=True)
+class _Loop:
+    """What scopes held where a loop was left, and where its last iteration was cut short."""
+
+    left: list[dict[str, Value]] = field(default_factory=list)
+    cut_short: list[dict[str, Value]] = field(default_factory=list)
 
 
 class Follower(ValueFollower):
@@ -35,6 +43,7 @@ class Follower(ValueFollower):
         self._stack: list[Function] = []
         self._returns: list[list[Value]] = []
         self._objects: dict[Class, Instance] = {}
+        self._around: list[_Loop] = []
 
     @property
     def is_busy(self) -> bool:
@@ -108,7 +117,7 @@ class Follower(ValueFollower):
         if isinstance(init, Function):
             self.call(init, (held, *arguments), named)
         else:
-            filled(held, arguments, named)
+            filled(held, placed(held.type.fields, arguments) | named)
         return held
 
     def _class(self, node: ast.ClassDef, scopes: tuple[dict[str, Value], ...]) -> Class:
@@ -137,7 +146,7 @@ class Follower(ValueFollower):
         for extra in (spec.vararg, spec.kwarg):
             if extra is not None:
                 scope[extra.arg] = UNKNOWN
-        scope.update(zip(names, arguments, strict=False))
+        scope.update(placed(names, arguments))
         scope.update((k, v) for k, v in named.items() if k in scope)
         return scope
 
@@ -164,7 +173,7 @@ class Follower(ValueFollower):
             case ast.If():
                 return self._branch(node, scopes)
             case ast.For():
-                self._loop(node, scopes)
+                return self._loop(node, scopes)
             case ast.While():
                 self._repeat(node.body, scopes)
             case ast.With() | ast.AsyncWith():
@@ -176,7 +185,13 @@ class Follower(ValueFollower):
                 if self._returns:
                     self._returns[-1].append(value)
                 return False
-            case ast.Raise() | ast.Break() | ast.Continue():
+            case ast.Raise():
+                return False
+            case ast.Break() | ast.Continue():
+                if self._around:
+                    around = self._around[-1]
+                    held = around.left if isinstance(node, ast.Break) else around.cut_short
+                    held.append(dict(scopes[-1]))
                 return False
             case ast.FunctionDef():
                 scopes[-1][node.name] = Function(node, scopes, self.is_kernel(node))
@@ -220,28 +235,58 @@ class Follower(ValueFollower):
             scopes[-1].update(first)
         return reaches or otherwise
 
-    def _loop(self, node: ast.For, scopes: tuple[dict[str, Value], ...]) -> None:
+    def _loop(self, node: ast.For, scopes: tuple[dict[str, Value], ...]) -> bool:
         items = self.value(node.iter, scopes)
         self.loops += 1
+        around = _Loop()
+        self._around.append(around)
+        goes_on = True
         if isinstance(items, range | list | tuple) and len(items) <= _MAX_UNROLLED:
             for item in items:
                 self.assign(node.target, item, scopes)
-                self.run(node.body, scopes)
+                goes_on = self._iteration(node.body, scopes)
+                if not goes_on:
+                    break
         else:
             self.assign(node.target, UNKNOWN, scopes)
             self._repeat(node.body, scopes)
         self.loops -= 1
-        self.run(node.orelse, scopes)
+        self._around.pop()
+        goes_on = goes_on and self.run(node.orelse, scopes)
+        return self._meet(scopes[-1], around.left, is_one=goes_on)
+
+    def _iteration(self, body: Sequence[ast.stmt], scopes: tuple[dict[str, Value], ...]) -> bool:
+        """Runs a loop's body once; False where no way leads to the next time."""
+        around = self._around[-1]
+        around.cut_short.clear()
+        reaches = self.run(body, scopes)
+        return self._meet(scopes[-1], around.cut_short, is_one=reaches)
+
+    def _meet(
+        self, scope: dict[str, Value], others: Sequence[dict[str, Value]], *, is_one: bool
+    ) -> bool:
+        """Leaves in a scope what holds of others, and of itself if it `is_one`; False: of none."""
+        for other in others:
+            if is_one:
+                self._join(scope, other)
+            else:
+                scope.clear()
+                scope.update(other)
+            is_one = True
+        return is_one
 
     def _repeat(self, body: Sequence[ast.stmt], scopes: tuple[dict[str, Value], ...]) -> None:
         """Any number of iterations: what the first changes is not known in the next."""
         self._open_paths += 1
+        around = _Loop()
+        self._around.append(around)
         before = dict(scopes[-1])
-        self._library_pauses(lambda: self.run(body, scopes))
+        self._library_pauses(lambda: self._iteration(body, scopes))
         self._join(scopes[-1], before)
         before = dict(scopes[-1])
-        self.run(body, scopes)
-        self._join(scopes[-1], before)
+        self._iteration(body, scopes)
+        self._around.pop()
+        self._meet(scopes[-1], (before, *around.left), is_one=True)
         self._open_paths -= 1
 
     def _library_pauses(self, action: Callable[[], object]) -> None:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from smemlint.frontend.python.abstract import (
+    REST,
     UNKNOWN,
     Function,
     Launch,
@@ -49,6 +50,14 @@ class Library(Protocol):
 
     def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
         """The result of an operator where one side is no constant."""
+
+
+def placed(names: Sequence[str], arguments: Sequence[Value]) -> dict[str, Value]:
+    """Positional arguments by the names of parameters; those behind `REST` are not known."""
+    found = dict(zip(names, arguments, strict=False))
+    if arguments and arguments[-1] is REST:
+        found.update(dict.fromkeys(names[len(arguments) - 1 :], UNKNOWN))
+    return found
 
 
 class ValueFollower(ABC):
@@ -114,10 +123,11 @@ class ValueFollower(ABC):
                 return self._library.attribute(owner, node.attr, node)
             case ast.Call():
                 return self._call(node, scopes)
-            case ast.Tuple():
-                return tuple(self._items(node.elts, scopes))
-            case ast.List():
-                return list(self._items(node.elts, scopes))
+            case ast.Tuple() | ast.List():
+                items = list(self._items(node.elts, scopes))
+                if REST in items:
+                    return UNKNOWN
+                return tuple(items) if isinstance(node, ast.Tuple) else items
             case ast.Dict():
                 return self._dict(node, scopes)
             case ast.BinOp():
@@ -152,13 +162,14 @@ class ValueFollower(ABC):
     def _items(
         self, nodes: Sequence[ast.expr], scopes: tuple[dict[str, Value], ...]
     ) -> Iterator[Value]:
+        """The values; `REST` ends them where the length of an unpacked one is not known."""
         for node in nodes:
             if isinstance(node, ast.Starred):
                 value = self.value(node.value, scopes)
-                if isinstance(value, tuple | list):
-                    yield from value
-                else:
-                    yield UNKNOWN
+                if not isinstance(value, tuple | list):
+                    yield REST
+                    return
+                yield from value
             else:
                 yield self.value(node, scopes)
 
@@ -365,7 +376,7 @@ class ValueFollower(ABC):
                 named |= value
         spec = kernel.node.args
         names = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
-        given = dict(zip(names, arguments, strict=False))
+        given = placed(names, arguments)
         given |= {k: v for k, v in named.items() if k in names}
         options = {k: v for k, v in named.items() if k not in names}
         self.launches.append(Launch(kernel, given, options, node.lineno))

@@ -63,6 +63,8 @@ def of_host(owner: HostTensor, name: str, given: Given) -> Value:
     dtype = given.named.get("dtype", given.get(0, "dtype", owner.dtype))
     if name in ("contiguous", "cuda", "clone"):
         return owner
+    if name in ("stride", "size") and not given.positional and owner.shape is not None:
+        return owner.shape if name == "size" else (UNKNOWN,) * len(owner.shape)
     if name.endswith("_like"):
         dtype = given.named.get("dtype", owner.dtype)
     elif name != "to":

@@ -113,7 +113,7 @@ class JitSiblings:
         return _Beside(text, constants, definitions)
 
 
-class _Nothing:
+class NoLibrary:
     """A library of no names."""
 
     def call(
@@ -139,7 +139,7 @@ def _constants(text: PythonText) -> Iterator[tuple[str, ast.expr]]:
     """Names that a file assigns once, each with an expression of its value."""
     scope: dict[str, Value] = {}
     with suppress(OverBudget, RecursionError):
-        Follower(_Nothing(), ()).run(text.tree.body, (scope,))
+        Follower(NoLibrary(), ()).run(text.tree.body, (scope,))
     counts: dict[str, list[ast.expr]] = {}
     for node in ast.walk(text.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -7,7 +7,7 @@ is not at hand may define is not known.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Individual, Value
@@ -147,10 +147,7 @@ def _assigned(function: ast.FunctionDef) -> Iterator[str]:
                     yield node.attr
 
 
-def filled(made: Instance, arguments: Sequence[Value], named: dict[str, Value]) -> None:
+def filled(made: Instance, given: dict[str, Value]) -> None:
     """What a generated `__init__` does: each field gets its argument, else its default."""
-    names = made.type.fields
-    for name in names:
-        made.attributes[name] = made.type.member(name)
-    made.attributes.update(zip(names, arguments, strict=False))
-    made.attributes.update((k, v) for k, v in named.items() if k in names)
+    for name in made.type.fields:
+        made.attributes[name] = given[name] if name in given else made.type.member(name)

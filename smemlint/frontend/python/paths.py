@@ -135,10 +135,11 @@ class PathFollower(Follower):
 
     # ---- loops run their bodies as one
 
-    def _loop(self, node: ast.For, scopes: Scopes) -> None:
+    def _loop(self, node: ast.For, scopes: Scopes) -> bool:
         left, self._way.left = self._way.left, 0
-        super()._loop(node, scopes)
+        goes_on = super()._loop(node, scopes)
         self._way.left = left
+        return goes_on
 
     def _repeat(self, body: Sequence[ast.stmt], scopes: Scopes) -> None:
         left, self._way.left = self._way.left, 0

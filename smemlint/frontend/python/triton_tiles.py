@@ -100,6 +100,9 @@ def _rows(shape: Shape) -> Steps:
 def of_host(owner: HostTensor, name: str, arguments: list[Value]) -> Value:
     """An attribute or a method of a tensor of the host, called."""
     first = arguments[0] if arguments else UNKNOWN
+    if name in ("stride", "size") and not arguments:
+        held = owner.strides if name == "stride" else owner.shape
+        return tuple(UNKNOWN if n is None else n for n in held)
     if (
         name == "stride"
         and isinstance(first, int)
