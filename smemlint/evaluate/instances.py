@@ -162,11 +162,8 @@ class Instances:
         return self._runs[key]
 
     def _is_of(self, launch: Launch, function: Function) -> bool:
-        if launch.kernel != function.name:
-            return False
-        return (
-            launch.function.span == function.span or launch.function.span.path != function.span.path
-        )
+        """Whether it launches this kernel, not one of its name that another program defines."""
+        return launch.kernel == function.name and launch.function.span == function.span
 
     # ---- what no launch says
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conftest import accesses_of, facts_of, ways_of
+from figures import facts_in
 
 HALVES = """
 #include <cuda_fp16.h>
@@ -320,3 +321,19 @@ void f(float *g) { k<float><<<1, 64>>>(g); }
     assert [(a.array.name, a.wavefronts.mean) for a in kernel.accesses] == [("total", 1)]
     (note,) = kernel.not_analysed
     assert (note.span.line, "`storage`" in note.reason) == (8, True)
+
+
+def test_a_launch_is_of_the_kernel_that_its_own_program_defines() -> None:
+    small = """
+__global__ void rows(float *o) {
+  __shared__ float s[4][16];
+  s[threadIdx.y][threadIdx.x] = o[0];
+}
+void f(float *o) { rows<<<1, dim3(16, 4)>>>(o); }
+"""
+    other = """
+__global__ void rows(float *o, int n) { o[n] = 1; }
+void g(float *o) { rows<<<1, dim3(16, 12)>>>(o, 3); }
+"""
+    facts = facts_in(one_cu=small, other_cu=other)
+    assert [k.instance.block for k in facts.kernels if k.accesses] == [(16, 4, 1)]
