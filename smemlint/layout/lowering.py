@@ -145,8 +145,10 @@ def _merged(addresses: NDArray[np.int64], width: int) -> list[tuple[int, NDArray
     """
     flat = addresses.reshape(len(addresses), -1)
     firsts = flat[:, 0]
-    _, families = np.unique(flat - firsts[:, None], axis=0, return_inverse=True)
-    order = np.lexsort((firsts, families.reshape(-1)))
+    distances = [tuple(row) for row in (flat - firsts[:, None]).tolist()]
+    number = {row: i for i, row in enumerate(sorted(set(distances)))}
+    families = np.array([number[row] for row in distances])  # no np.unique: see `patterns_of`
+    order = np.lexsort((firsts, families))
     alignment = np.bitwise_or.reduce(flat, axis=1)
     found: dict[int, list[int]] = {}
     at = 0

@@ -39,17 +39,22 @@ def mutated_program(random: Random, text: str, others: Sequence[str], cuda: Sequ
     tree, other = _parsed(text), _parsed(random.choice(others))
     if tree is None or other is None:
         return text
-    found = list(ast.walk(other))
+    try:
+        _change(random, tree, list(ast.walk(other)), cuda)
+        return ast.unparse(ast.fix_missing_locations(tree))
+    except (SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
+        return text  # it became the tree of no program
+
+
+def _change(
+    random: Random, tree: ast.Module, others: Sequence[ast.AST], cuda: Sequence[str]
+) -> None:
     for _ in range(random.choice((1, 1, 2, 3, 4))):
-        random.choice(_CHANGES)(random, tree, found)
+        random.choice(_CHANGES)(random, tree, others)
     strings = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and "\n" in str(n.value)]
     if strings and random.random() < 0.5:
         chosen = random.choice(strings)
         chosen.value = mutated(random, str(chosen.value), cuda)
-    try:
-        return ast.unparse(ast.fix_missing_locations(tree))
-    except (ValueError, RecursionError, AttributeError, TypeError):  # no tree of any program
-        return text
 
 
 def _parsed(text: str) -> ast.Module | None:

@@ -29,9 +29,11 @@ def patterns_of(
         ValueError: nobody measured such an access on the target.
     """
     warps = addresses.shape[1]
-    rows, first, counts = np.unique(
-        addresses.reshape(-1, addresses.shape[-1]), axis=0, return_index=True, return_counts=True
-    )
+    issued = addresses.reshape(-1, addresses.shape[-1])
+    alike: dict[bytes, list[int]] = {}  # np.unique(axis=0) makes a TypeError of a time limit's end
+    for number, row in enumerate(issued):
+        alike.setdefault(row.tobytes(), []).append(number)
+    rows = issued[[numbers[0] for numbers in alike.values()]]
     lanes = np.arange(rows.shape[1]) < (8 * matrices or rows.shape[1])
     aligned = ~((rows % width != 0) & lanes).any(axis=1)
     prices = np.zeros((3, len(rows)), dtype=np.int64)
@@ -41,14 +43,14 @@ def patterns_of(
         WarpPattern(
             rows[i],
             np.ones(rows.shape[1], dtype=np.bool_),
-            int(first[i] % warps),
-            int(counts[i]),
+            numbers[0] % warps,
+            len(numbers),
             int(prices[0, i]),
             int(prices[1, i]),
             int(prices[2, i]),
             width,
         )
-        for i in np.argsort(first, kind="stable")
+        for i, numbers in enumerate(alike.values())
     ]
 
 
