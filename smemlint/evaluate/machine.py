@@ -263,7 +263,7 @@ class Machine:
         """The outermost call that an access is the first thing of; see `Event.call`.
 
         Of the copies that unrolling makes of a call, only the first and those that compute an
-        address of their own name it.
+        address of their own, on its line, name it.
         """
         is_new = isinstance(offset, Int) and self._is_first(form_of(offset).terms)
         line, found = node.coord.line if node.coord is not None else 0, None
@@ -271,9 +271,15 @@ class Machine:
             if frame.call is None or not frame.opens_with(line, self.trace):
                 break
             chain = tuple(id(f.call) for f in self.frames[: depth + 1])
-            if self._is_first((line, *chain)) or is_new:
+            if self._is_first((line, *chain)) or (is_new and self._has_an_argument(frame.call)):
                 found = frame.call
         return found
+
+    def _has_an_argument(self, call: c_ast.Node) -> bool:
+        """Whether an argument of a call begins on the call's first line."""
+        given = getattr(call, "args", None)
+        line = self.unit.span(call).line
+        return any(self.unit.span(e).line == line for e in (given.exprs if given else ()))
 
     def _is_first(self, key: object) -> bool:
         """Whether no access before this one had such a key."""

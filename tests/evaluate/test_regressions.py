@@ -215,6 +215,12 @@ def test_the_profiler_shows_the_first_access_of_an_inlined_function_at_its_call(
     assert calls == [(11, 2, 2.0), (14, 2, 1.0), (18, 4, 2.5)]
 
 
+def test_arguments_on_lines_of_their_own_are_no_address_of_the_call() -> None:
+    text = SWAPS.replace("swap(&s[t * i], ", "swap(\n&s[t * i], ")
+    first = next(a for a in accesses_of(text) if a.span.line == 3)
+    assert (first.calls[-1].span.line, first.calls[-1].instructions) == (18, 2)
+
+
 def test_what_a_function_does_behind_a_barrier_is_not_shown_at_its_call() -> None:
     text = SWAPS.replace("float x = *a;", "__syncthreads(); float x = *a;")
     assert [a.calls for a in accesses_of(text) if a.span.line == 3] == [()]
