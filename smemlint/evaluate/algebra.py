@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Algebra:
 
     def __init__(self, splits: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.splits = dict(splits or {})
-        self._by_constant: dict[str, Callable[[Int, Int], Int | Unknown]] = {
+        self.by_constant: dict[str, Callable[[Int, Int], Int | Unknown]] = {
             "/": self.divide,
             "%": self.modulo,
             ">>": self.shift_right,
@@ -252,7 +252,7 @@ class Algebra:
         if modulus is not None and len(a.terms) > 1 and not b.terms:
             one = self._as_one(a)
             if one is not None:
-                return self._by_constant[op](one, b)
+                return self.by_constant[op](one, b)
         names = sorted({s.name for v in (a, b) for s, _ in v.terms})
         reason = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
         return Unknown(reason, split=_split(a, modulus) if modulus else None)
@@ -271,6 +271,24 @@ class Algebra:
         if isinstance(more, Unknown):
             return None
         return Int(a.base + more.base, a.type, more.terms)
+
+
+class Results(Algebra):
+    """Remembers what the unknowns that it makes are the results of.
+
+    Attributes:
+        made_of: key of a symbol -> operator and operands.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_of: dict[str, tuple[str, Int, Int]] = {}
+
+    def _fresh(self, op: str, a: Int, b: Int, type: IntType, **known: Any) -> Int | Unknown:
+        made = super()._fresh(op, a, b, type, **known)
+        if isinstance(made, Int) and len(made.terms) == 1:
+            self.made_of[made.terms[0][0].key] = op, a, b
+        return made
 
 
 # ---- pure helpers on lanes

@@ -13,6 +13,7 @@ from zlib import crc32
 
 from pycparser import c_ast
 
+from smemlint.evaluate.algebra import Results
 from smemlint.evaluate.calls import Operand
 from smemlint.evaluate.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.evaluate.interpret import Interpreter
@@ -102,6 +103,7 @@ class Host(Interpreter):
         super().__init__(unit, Geometry.of((1, 1, 1)), Trace(1), max_steps=_MAX_STEPS)
         self.units = (unit, *(u for u in linked if u is not unit))
         self.default_path = default_path
+        self.algebra = self._results = Results()
         self.has_default_path = False  # a known number met an unknown one
         self.launching = launching
         self._call_limit: int | None = None
@@ -171,6 +173,14 @@ class Host(Interpreter):
                 return False
         self.defaults.setdefault(f"`{name}` keeps the value that it begins with")
         return True
+
+    def convert(self, value: Value, kind: CType) -> Value:
+        """As in a kernel; but an integer that is not known is one unknown, which a `case` names."""
+        made = super().convert(value, kind)
+        if isinstance(made, Unknown) and isinstance(kind, IntType) and not kind.is_bool:
+            self.sequence += 1
+            return self.algebra.symbol(f"host{self.sequence}", made.reason, kind)
+        return made
 
     def _loop(self, node: c_ast.Node, *parts: Any, **options: Any) -> None:
         """A nest of loops that launches nothing is not counted through: one iteration is all."""
@@ -271,10 +281,22 @@ class Host(Interpreter):
             return None
         total = value.base
         for symbol, factor in value.terms:
-            if symbol.key not in self._known or not isinstance(factor, int):
+            found = self._known.get(symbol.key)
+            if found is None:
+                found = self._computed(symbol.key)
+            if found is None or not isinstance(factor, int):
                 return None
-            total += factor * self._known[symbol.key]
+            total += factor * found
         return total
+
+    def _computed(self, key: str) -> int | None:
+        """The value of `H / 4` inside `case 512:` of a switch over H."""
+        op, *operands = self._results.made_of.get(key, ("",))
+        numbers = [self._number(operand) for operand in operands]
+        compute = self._results.by_constant.get(op)
+        if compute is None or None in numbers:
+            return None
+        return getattr(compute(*(number(n) for n in numbers if n is not None)), "constant", None)
 
     # ---- launches
 

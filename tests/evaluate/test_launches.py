@@ -333,3 +333,20 @@ def test_the_known_row_of_a_block_decides_what_it_can(block, write, read):
     assert decided == [write, read]
     if write is not None:
         assert found[0].assumptions[1].startswith(f"block {block[4:].replace('n', '?')[:-1]}")
+
+
+@pytest.mark.parametrize(("shape", "threads"), [("H", 1), ("H / 4", 4), ("(H + 3) / 4", 4)])
+def test_a_case_tells_what_was_computed_before_the_switch(shape, threads):
+    cases = "".join(f"case {n}: k<{n}><<<1, block>>>(g); break;" for n in (256, 512))
+    text = f"""
+template <int N> __global__ void k(float *g) {{ {BODY} }}
+void run(Tensor x, float *g) {{
+  const int H = x.size(1);
+  dim3 block({shape});
+  switch (H) {{ {cases} default: throw 0; }}
+}}
+"""
+    assert instances(facts_of(text)) == [
+        ("k", ("256",), (256 // threads, 1, 1)),
+        ("k", ("512",), (512 // threads, 1, 1)),
+    ]
