@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ class OutOfTime(BaseException):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raises `OutOfTime` in the block after so much processor time of this process.
 
-    It is raised again after every further tenth: a kernel that is left gives its place to the next.
+    It is raised again after every further tenth: a kernel that is left gives its place to the next,
+    and what was raised where nothing can be raised, as in a destructor, was not the last of it.
     Without effect where there are no timers (Windows) and outside the main thread.
     """
     is_main = threading.current_thread() is threading.main_thread()
@@ -27,6 +29,11 @@ def time_limit(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
         raise OutOfTime(f"evaluation stopped after {seconds:g} s")
 
+    def unraisable(lost: sys.UnraisableHookArgs) -> None:
+        if lost.exc_type is not OutOfTime:
+            hook(lost)
+
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds, max(seconds / 10, 0.01))
     try:
@@ -34,3 +41,4 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+        sys.unraisablehook = hook
