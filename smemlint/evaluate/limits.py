@@ -13,6 +13,13 @@ class OutOfTime(BaseException):
     """The time for a file is spent; no `except Exception` on the way holds it up."""
 
 
+def broke_off(error: BaseException | None) -> bool:
+    """Whether the time ended, and what was left half done then raised an error of its own."""
+    while error is not None and not isinstance(error, OutOfTime):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
     """Raises `OutOfTime` in the block after so much processor time of this process.

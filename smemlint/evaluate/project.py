@@ -18,7 +18,7 @@ from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.kernel import evaluate_kernel
 from smemlint.evaluate.launch import launches_of
-from smemlint.evaluate.limits import OutOfTime
+from smemlint.evaluate.limits import OutOfTime, broke_off
 from smemlint.evaluate.written_layouts import MENTION, written_layouts
 from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda import makefile
@@ -487,6 +487,7 @@ class Project:
             said = "evaluation stopped: a number has more than 64 bits"
             self._stopped.append(NotAnalysed(span, name, said))
         except Exception as error:
+            self.has_run_out |= broke_off(error)
             if self.has_run_out:  # it broke off anywhere, and left things half done
                 self._stopped.append(NotAnalysed(span, name, "evaluation stopped before"))
                 return

@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from smemlint.evaluate.limits import OutOfTime, time_limit
+from smemlint.evaluate.limits import OutOfTime, broke_off, time_limit
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="this system has no timers of processor time"
@@ -64,3 +64,19 @@ def test_other_errors_there_are_still_heard_of(monkeypatch):
     assert kept() is None
     assert heard == [ZeroDivisionError]
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_an_error_of_what_was_left_half_done_is_told_from_others():
+    def broken(reason: BaseException) -> Exception:
+        try:
+            try:
+                raise reason
+            finally:
+                [].pop()
+        except IndexError as error:
+            return error
+
+    assert broke_off(broken(OutOfTime("evaluation stopped")))
+    assert broke_off(OutOfTime("evaluation stopped"))
+    assert not broke_off(broken(ValueError("something else")))
+    assert not broke_off(None)
