@@ -334,6 +334,7 @@ class Calls(CuteTypes):
         for i, param in enumerate(params):
             bound.append(self._bind_parameter(i, param, operands, frame, node))
         frame.call, frame.opening = node, len(self.trace.items)
+        frame.is_copy = self.frame.is_copy or any(loop.copy for loop in loops)
         self.frames = [*self.frames, frame]
         try:
             for name, binding in bound:
@@ -564,6 +565,7 @@ class Calls(CuteTypes):
         assumed = len(self.assumptions)
         bound = [self._bind_parameter(i, p, operands, frame, node) for i, p in enumerate(params)]
         frame.call, frame.opening = node, len(self.trace.items)
+        frame.is_copy = self.frame.is_copy or any(loop.copy for loop in loops)
         self.frames = [*self.frames, frame]
         try:
             for name, binding in bound:

@@ -413,6 +413,7 @@ class Loops(Generalizing):
                             break
                 if together is not None and len(starts) % together == 0:
                     self._mark_carried(carried, parts.node, together, done + len(starts))
+                loop.copy = len(starts) % together if together is not None else len(starts)
                 starts.append(len(self.trace.items))
                 self.iteration(name, parts.step, parts.body, loop)
                 if loop.is_left_openly and _is_endless(parts.cond):

@@ -66,6 +66,7 @@ class Frame:
         this: the object that a method works on.
         returns: (mask, value, certain) of each return that was reached.
         call: the expression that made it; None for what no call made.
+        is_copy: unrolling made the call of another one.
         opening: items of the trace when it was made.
         first_line: of its first shared access, while nothing but that line followed; else 0.
         lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
@@ -79,6 +80,7 @@ class Frame:
     returns_reference: bool = False
     uncertain: int = 0
     call: c_ast.Node | None = None
+    is_copy: bool = False
     opening: int = 0
     first_line: int = 0
 
@@ -107,6 +109,7 @@ class Loop:
         uncertain: open conditions around it.
         is_left_openly: a `break` stands under an open condition.
         is_run_time: the compiler does not know how often it runs.
+        copy: number of the iteration in its basic block, which unrolling makes copies of.
     """
 
     broken: Mask
@@ -116,6 +119,7 @@ class Loop:
     uncertain: int = 0
     is_left_openly: bool = False
     is_run_time: bool = False
+    copy: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,7 +275,8 @@ class Machine:
             if frame.call is None or not frame.opens_with(line, self.trace):
                 break
             chain = tuple(id(f.call) for f in self.frames[: depth + 1])
-            if self._is_first((line, *chain)) or (is_new and self._has_an_argument(frame.call)):
+            is_first = self._is_first((line, *chain)) or not frame.is_copy
+            if is_first or (is_new and self._has_an_argument(frame.call)):
                 found = frame.call
         return found
 

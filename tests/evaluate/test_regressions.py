@@ -221,6 +221,16 @@ def test_arguments_on_lines_of_their_own_are_no_address_of_the_call() -> None:
     assert (first.calls[-1].span.line, first.calls[-1].instructions) == (18, 2)
 
 
+def test_a_rolled_loop_makes_no_copies_of_a_call() -> None:
+    loop = "  for (int i = 1; i < 8; i *= 2) {"
+    text = SWAPS.replace(loop, f"#pragma unroll 1\n{loop}").replace(
+        "swap(&s[t * i]", "swap(\n&s[t * i]"
+    )
+    first = next(a for a in accesses_of(text) if a.span.line == 3)
+    calls = [(c.span.line, c.instructions, round(c.wavefronts.mean, 3)) for c in first.calls]
+    assert calls[-1] == (19, 6, 2.333)
+
+
 def test_what_a_function_does_behind_a_barrier_is_not_shown_at_its_call() -> None:
     text = SWAPS.replace("float x = *a;", "__syncthreads(); float x = *a;")
     assert [a.calls for a in accesses_of(text) if a.span.line == 3] == [()]
