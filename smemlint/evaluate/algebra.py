@@ -420,10 +420,10 @@ def _concrete_divide(a: Lanes, b: Lanes, type: IntType) -> Int | Unknown:
             return Unknown("division by zero")
         q = abs(a) // abs(b)
         return Int(q if (a < 0) == (b < 0) else -q, type)
-    x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)  # beyond 64 bits, numpy takes floats
+    x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)  # of wider numbers numpy makes floats
     safe = np.where(y == 0, 1, y)
-    q = np.abs(x) // np.abs(safe)
-    return Int(settled(np.where((x < 0) == (safe < 0), q, -q)), type)
+    quotient = np.abs(x) // np.abs(safe)
+    return Int(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)
 
 
 def _lower(a: Int) -> int:
