@@ -12,7 +12,7 @@ from smemlint.frontend.python import holds_marks, is_python, python_facts
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
-    from smemlint.evaluate.project import Part, Work
+    from smemlint.evaluate.work import Part, Work
     from smemlint.facts import AccessKind
     from smemlint.source import Source
 

@@ -27,7 +27,7 @@ def holds(journal: Journal, changed: Collection[str], project: Project) -> bool:
     """
     if not journal.reads.keys().isdisjoint(changed):
         return False
-    from smemlint.evaluate.project import mention_of
+    from smemlint.evaluate.run_units import mention_of
 
     for words, found in journal.searches.items() if changed else ():
         if not set(changed).isdisjoint(found):

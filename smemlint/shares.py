@@ -18,7 +18,8 @@ from smemlint.frontend.python import is_python, python_facts
 if TYPE_CHECKING:
     from smemlint.config import Configuration
     from smemlint.engine import Site
-    from smemlint.evaluate.project import Project, Work
+    from smemlint.evaluate.project import Project
+    from smemlint.evaluate.work import Work
     from smemlint.facts import Instance
     from smemlint.finding import Finding
     from smemlint.source import Source

@@ -362,7 +362,7 @@ class CuteCalls(Calls):
             if name in _ELEMENTS:
                 return tensor.pointer
             found = self._query(name, arguments, Cute(tensor)) if name in _QUERIES else None
-            return found if found is not None else self._unfollowed_call(self.source(callee), node)
+            return found if found is not None else self.unfollowed_call(self.source(callee), node)
         if self.uses_cute and name in _ELEMENTS and callee.type == ".":
             place = super().place(callee.name)
             array = _array_member(place.type) if isinstance(place, Place) else None

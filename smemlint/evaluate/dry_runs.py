@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pycparser import c_ast
 
@@ -20,10 +20,6 @@ from smemlint.evaluate.idle import Given, Writes, writes_of
 from smemlint.evaluate.machine import Variable
 from smemlint.evaluate.memory import Space
 from smemlint.evaluate.values import FloatValue, Pointer, Unknown
-
-if TYPE_CHECKING:
-    pass
-
 
 _NEVER_IDLE = (c_ast.Decl, c_ast.DeclList, c_ast.Typedef, c_ast.Return, c_ast.Pragma)
 

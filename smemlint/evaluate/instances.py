@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.evaluate.bindings import is_known, scope_text
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.kernel import Task, guessed_scope
-from smemlint.evaluate.launch import is_known, scope_text
 from smemlint.evaluate.machine import Frame, Geometry, Scope
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.values import Int, Value

@@ -23,10 +23,10 @@ from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Scope, Variable
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.merge import array_bases, merged
+from smemlint.evaluate.records import scope_of
 from smemlint.evaluate.sites import Sites
 from smemlint.evaluate.swizzled import placed
 from smemlint.evaluate.trace import Trace
-from smemlint.evaluate.types import scope_of
 from smemlint.evaluate.values import Int, Pointer, Symbol, Unknown, Value, offset_of
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 

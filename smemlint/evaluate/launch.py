@@ -1,5 +1,7 @@
 """Launches: host functions are run with unknown arguments, and their launches are noted.
 
+from smemlint.evaluate.bindings import scope_text, is_known
+
 The same evaluator as for kernels runs the host code with one thread. What a library call returns is
 unknown; where an unknown condition would replace a known number by an unknown one (`if (flag given)
 threads = parse(..)`), the known one is kept: that is the default path, and the launch says so.
@@ -9,19 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 from pycparser import c_ast
 
 from smemlint.evaluate.algebra import Results
-from smemlint.evaluate.calls import Operand
-from smemlint.evaluate.ctypes import CType, IntType, PointerType, RecordType, is_opaque
+from smemlint.evaluate.ctypes import CType, IntType, RecordType
+from smemlint.evaluate.inlining import Operand
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Place, Scope, Variable
 from smemlint.evaluate.memory import Space
 from smemlint.evaluate.overloads import signature_of
 from smemlint.evaluate.trace import Trace
-from smemlint.evaluate.types import CTYPES
 from smemlint.evaluate.values import Aggregate, Callable, Int, Pointer, Unknown, Value, number
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ _LAUNCHERS = {
 """Function -> positions of kernel, block and dynamic shared memory."""
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MAX_STEPS = 12_000
-_MOST_TEXT = 80
-"""Characters of a type's text."""
 _MOST_THREADS = 1024
 _MAX_WORDS = 40
 """Different words of a function that is still taken for a small helper."""
@@ -449,63 +447,6 @@ def _may_compute(function: Function) -> bool:
     result = tree.decl.type.type
     gives = getattr(getattr(result, "type", None), "names", None) != ["void"]
     return gives or any(isinstance(p.type, c_ast.PtrDecl) for p in _params(tree))
-
-
-def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
-    """Template parameters and values as a reader writes them."""
-    shown = []
-    for parameter in function.template:
-        bound = scope.get(parameter.name)
-        if bound is not None:
-            shown.append((parameter.name, _shown(bound)))
-    return tuple(shown)
-
-
-def _shown(bound: object) -> str:
-    if isinstance(bound, Int):
-        return str(bound.constant) if bound.constant is not None else repr(bound)
-    if isinstance(bound, CTYPES):
-        return type_text(bound)
-    return getattr(bound, "name", None) or "?"
-
-
-def type_text(kind: CType) -> str:
-    """A type as C spells it."""
-    if isinstance(kind, IntType):
-        if kind.is_bool:
-            return "bool"
-        words = {8: "char", 16: "short", 32: "int", 64: "long long"}.get(kind.bits, "int128")
-        return words if kind.signed else f"unsigned {words}"
-    if isinstance(kind, PointerType):
-        return f"{type_text(kind.target)}{'&' if kind.is_reference else '*'}"
-    if isinstance(kind, RecordType):
-        return _record_text(kind)
-    return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
-
-
-def _record_text(kind: RecordType) -> str:
-    """A class with the values of its template parameters; a long one is cut, and told by a sum."""
-    template = getattr(kind.record, "template", ())
-    values = [_shown(kind.statics.get(p.name)) if p.name else "?" for p in template]
-    if not values or len(values) != len(kind.arguments or values):
-        values = list(kind.arguments)  # a specialization has parameters of its own
-    text = f"{kind.name}<{', '.join(values)}>" if values else kind.name
-    if len(text) <= _MOST_TEXT:
-        return text
-    return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"
-
-
-def is_known(scope: Scope, function: Function) -> bool:
-    """Whether every template parameter that a launch can tell is a known type or number."""
-    for parameter in function.template:
-        bound = scope.get(parameter.name)
-        if parameter.is_pack or not parameter.name:
-            continue
-        if bound is None or is_opaque(bound) or isinstance(bound, Unknown):
-            return False
-        if isinstance(bound, Int) and bound.constant is None:
-            return False
-    return True
 
 
 def _has_loop(node: c_ast.Node) -> bool:

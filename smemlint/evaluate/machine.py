@@ -236,6 +236,44 @@ class Machine:
         """Writes a place; shared memory records a store."""
         raise NotImplementedError
 
+    def binding(self, name: str, node: c_ast.Node) -> Binding:
+        """What a name stands for; `Unknown` when nothing in the unit says."""
+        raise NotImplementedError
+
+    def incremented(self, node: c_ast.UnaryOp) -> tuple[Place | Unknown, Value]:
+        """The place of `++x` or `x++`, and the value of the expression."""
+        raise NotImplementedError
+
+    def resolve(self, node: c_ast.Node) -> CType:
+        """The type that a declarator, type-id or specifier node names."""
+        raise NotImplementedError
+
+    def spelled_type(self, spelling: str) -> CType | None:
+        """The type that one (qualified, templated) word names; None when it names none."""
+        raise NotImplementedError
+
+    def record_named(self, name: str, arguments: tuple[str, ...]) -> CType | None:
+        """The record that a class name with its template arguments means."""
+        raise NotImplementedError
+
+    def local_record(self, node: c_ast.Struct | c_ast.Union) -> CType:
+        """A struct or union defined inside a function or as a member's type."""
+        raise NotImplementedError
+
+    def bind_enumerators(self, node: c_ast.Enum) -> None:
+        """Declares a local enum's names."""
+        raise NotImplementedError
+
+    def candidates(
+        self, name: str, record: RecordType | None, node: c_ast.FuncCall
+    ) -> list[Function]:
+        """Definitions that a call of this name may mean."""
+        raise NotImplementedError
+
+    def unfollowed_call(self, name: str, node: c_ast.FuncCall) -> Value:
+        """A call of what is not known: its value, and what it may have changed."""
+        raise NotImplementedError
+
     def call(self, node: c_ast.FuncCall) -> Value:
         """The value of a call."""
         raise NotImplementedError

@@ -1,82 +1,32 @@
-"""Evaluates the sources of a run: which units to read, which instances of which kernels to run."""
+"""Evaluates the sources of a run, unit by unit, kernel by kernel."""
 
 from __future__ import annotations
 
 import posixpath
-import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.assumption import read_assumption
+from smemlint.evaluate.agreement import agreed
 from smemlint.evaluate.effort import Effort
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
-from smemlint.evaluate.kernel import evaluate_kernel
-from smemlint.evaluate.launch import launches_of
 from smemlint.evaluate.limits import OutOfTime, broke_off
+from smemlint.evaluate.roots import Roots
+from smemlint.evaluate.work import Part, Work
 from smemlint.evaluate.written_layouts import MENTION, written_layouts
-from smemlint.facts import Certainty, Facts, KernelFacts, NotAnalysed, Span
-from smemlint.frontend.cuda import makefile
-from smemlint.frontend.cuda.load import LoadOptions, load_unit
-from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
-from smemlint.pragmas import MARK, CommentStyle, Pragma, pragmas_in
-from smemlint.source import is_python_path
+from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from smemlint.assumption import Assumption
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
-    from smemlint.evaluate.launch import Launch
-    from smemlint.facts import Access, LayoutUse, SharedArray
+    from smemlint.facts import LayoutUse
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source
 
-_SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
-_LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
-_MOST_FOLDERS_UP = 3
-_MOST_ELSEWHERE = 4
-"""Files of other folders that are looked into for a launch."""
-_KEPT_CHARACTERS = 20_000_000
-"""Of the units of earlier tasks, which the next may ask for: each takes some 30 bytes of memory."""
 _MAX_RECURSION = 6000
-_MAX_ROOTS = 3
-"""Translation units that one file is evaluated in at the most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What to evaluate of a run.
-
-    Attributes:
-        path: a file; only units that hold it are read.
-        kernels: names of the kernels.
-    """
-
-    path: str
-    kernels: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Work:
-    """What takes long, and what an editor remembers of it.
-
-    Attributes:
-        evaluate: gives the facts of one kernel instance.
-        launches: gives the launches that one host function makes.
-        load: reads a unit.
-    """
-
-    evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
-    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str]], list[Launch]] = launches_of
-    load: Callable[[str, str, LoadOptions], Unit] = load_unit
 
 
 def evaluate_project(
@@ -101,31 +51,8 @@ def evaluate_project(
     return Project(sources, settings, crashed, part, work).facts()
 
 
-class Project:
+class Project(Roots):
     """The files of a run and what is known across them."""
-
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        settings: Settings,
-        crashed: Callable[[NotAnalysed], None] | None = None,
-        part: Part | None = None,
-        work: Work | None = None,
-    ) -> None:
-        self.settings = settings
-        self.work = work or Work()
-        self._part = part
-        self._crashed = crashed
-        self.sources = {posixpath.normpath(s.path): s for s in sources}
-        self._units: dict[str, Unit] = {}
-        self._texts: dict[str, str | None] = {}
-        self._includes: dict[str, tuple[str, ...]] = {}
-        self._seen: set[tuple[Span, object, object]] = set()
-        self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
-        self._stopped: list[NotAnalysed] = []
-        self.has_run_out = False
-        self.journal = Journal()
-        self._journals: dict[str, Journal] = {}
 
     def renewed(self) -> Project:
         """The same project without what an evaluation that broke off may have left half done."""
@@ -135,234 +62,6 @@ class Project:
         if "_chosen" in self.__dict__:
             fresh.__dict__["_chosen"] = self._chosen
         return fresh
-
-    # ---- files
-
-    def read(self, path: str) -> str | None:
-        """The text of a file of the run, or of one that it includes."""
-        path = posixpath.normpath(path)
-        self.journal.reads[path] = None
-        if path not in self._texts:
-            source = self.sources.get(path)
-            self._texts[path] = source.text if source is not None else _read(path)
-        return self._texts[path]
-
-    def unit(self, path: str) -> Unit:
-        """The translation unit with this root; includes that lie elsewhere in the run are found."""
-        if path not in self._units:
-            outer, self.journal = self.journal, Journal()
-            try:
-                unit: Unit = self._load(path, ())
-                homes = (self.home(name, path) for name in unit.not_found)
-                folders = tuple(dict.fromkeys(f for f in homes if f))
-                unit = self._load(path, folders) if folders else unit
-                self._journals[path] = self.journal
-                self._units[path] = unit
-            finally:
-                self.journal = outer
-        else:
-            self._units[path] = self._units.pop(path)  # the latest stands last
-        self.journal.add(self._journals[path])
-        return self._units[path]
-
-    def _forget_units(self) -> None:
-        """Of the units that earlier tasks read, keeps the latest: others would fill memory."""
-        kept = 0
-        for path in reversed(tuple(self._units)):
-            kept += sum(len(self._texts.get(file) or "") for file in self._units[path].files)
-            if kept > _KEPT_CHARACTERS:
-                del self._units[path], self._journals[path]
-
-    def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
-        if is_python_path(path):
-            from smemlint.frontend.python.unit import load_python_unit
-
-            return load_python_unit(path, self.read(path) or "", self.read)
-        s = self.settings
-        options = LoadOptions(
-            arch=s.arch,
-            defines={**self._built_with(path), **s.defines},
-            undefines=s.undefines,
-            include_dirs=(*s.include_dirs, *folders),
-            read=self.read,
-        )
-        return self.work.load(path, self.read(path) or "", options)
-
-    def _built_with(self, path: str) -> Mapping[str, str]:
-        """Macros that a Makefile in the file's folder defines for every build."""
-        if is_python_path(path):
-            return {}
-        folder = posixpath.dirname(path)
-        texts = (self.read(posixpath.join(folder, name)) for name in makefile.NAMES)
-        return makefile.macros_of(next((t for t in texts if t is not None), ""))
-
-    def built_with(self, unit: Unit) -> tuple[str, ...]:
-        """What a unit takes from its Makefile, in words."""
-        told = {*self.settings.defines, *self.settings.undefines}
-        return tuple(
-            f"`{name}` is `{value}`: the Makefile says so"
-            for name, value in self._built_with(unit.path).items()
-            if name not in told and unit.mentions(name)
-        )
-
-    def home(self, name: str, path: str) -> str | None:
-        """The folder that a quoted include was written for: the one nearest to the includer."""
-        found = self.journal.homes[name, path] = self._home(name, path)
-        return found
-
-    def _home(self, name: str, path: str) -> str | None:
-        ending = "/" + posixpath.normpath(name)
-        found = [p for p in self.sources if p.endswith(ending)]
-        if not found:
-            return _home_above(name, path)
-        nearest = max(found, key=lambda p: len(posixpath.commonprefix((p, path))))
-        return nearest[: -len(ending)]
-
-    def launch_pragma(self, function: Function) -> Pragma | None:
-        """The last `launch(..)` pragma in front of a kernel."""
-        found = self._pragmas_before(function, "launch")
-        return found[-1] if found else None
-
-    def assumptions(self, function: Function) -> tuple[Assumption, ...]:
-        """What the user assumes of a kernel's arguments, in the configuration or in pragmas."""
-        own = self.settings.kernels.get(function.name)
-        said = list(own.assume) if own is not None else []
-        for pragma in self._pragmas_before(function, "assume"):
-            said += pragma.arguments
-        return tuple(read_assumption(text) for text in dict.fromkeys(said))
-
-    def _pragmas_before(self, function: Function, name: str) -> list[Pragma]:
-        """The sound pragmas of a name in front of a kernel, behind the kernel before it."""
-        path = posixpath.normpath(function.span.path)
-        text = self.read(path) or ""
-        if MARK not in text:
-            return []
-        kernels = [
-            f.span.line
-            for f in self.unit_of(path).functions
-            if f.is_kernel and posixpath.normpath(f.span.path) == path
-        ]
-        before = max((k for k in kernels if k < function.span.line), default=0)
-        return [
-            p
-            for p in pragmas_in(text, _comments(path))
-            if p.name == name and not p.problem and before < p.line <= function.span.line
-        ]
-
-    def declared_swizzle(self, kernel: str, array: SharedArray) -> DeclaredSwizzle | None:
-        """The swizzle that the configuration, or a pragma at its declaration, gives an array."""
-        own = self.settings.kernels.get(kernel)
-        if own is not None and array.name in own.swizzle:
-            return declared_in(own.swizzle[array.name])
-        path = posixpath.normpath(array.span.path)
-        for line, declared in self._swizzle_pragmas(path).items():
-            if array.span.line <= line <= array.span.end_line:
-                self.journal.swizzles[path, line] = None
-                return declared
-        return None
-
-    def _swizzle_pragmas(self, path: str) -> dict[int, DeclaredSwizzle]:
-        """Declared swizzles by the line that they speak of."""
-        if path not in self._declared:
-            text = self.read(path) or ""
-            said = pragmas_in(text, _comments(path))
-            found = (p for p in said if p.name == "swizzle" and not p.problem)
-            self._declared[path] = {
-                p.target: read_declared(p.arguments, p.reason.split(" ", 1)[0]) for p in found
-            }
-        return self._declared[path]
-
-    def idle_swizzles(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
-        """Pragmas that stand at no shared array that was accessed; `used` are those that do."""
-        said = "this `swizzle` stands at no shared array that a kernel was seen to access"
-        for path in self.sources:
-            for line in self._swizzle_pragmas(path):
-                if (path, line) not in used:
-                    yield NotAnalysed(Span(path, line, 1, line, 1), "", said)
-
-    def unit_of(self, path: str) -> Unit:
-        """A unit that holds a file."""
-        for root, unit in self._units.items():
-            if path in unit.files:
-                self.journal.add(self._journals[root])
-                return unit
-        return self.unit(path)
-
-    def includes(self, path: str) -> tuple[str, ...]:
-        """Files of the run that a file includes by a quoted path."""
-        if path not in self._includes:
-            text = self.read(path) or ""
-            folder = posixpath.dirname(path)
-            found = (posixpath.normpath(posixpath.join(folder, m)) for m in _INCLUDE.findall(text))
-            self._includes[path] = tuple(f for f in dict.fromkeys(found) if f in self.sources)
-        return self._includes[path]
-
-    @cached_property
-    def _chosen(self) -> dict[str, tuple[str, ...]]:
-        """For every file with shared memory the roots of the units to evaluate it in."""
-        if self._part is not None:
-            shared = [posixpath.normpath(self._part.path)]
-        else:
-            shared = [p for p in self.sources if _holds_shared(p, self.read(p) or "")]
-        includers: dict[str, list[str]] = {}
-        for path in self.sources if shared else ():
-            for target in self.includes(path):
-                includers.setdefault(target, []).append(path)
-        chosen: dict[str, tuple[str, ...]] = {}
-        for path in shared:
-            tops = self._tops(path, includers)
-            tops.sort(key=lambda p: (not _LAUNCHES.search(self.read(p) or ""), p))
-            chosen[path] = tuple(tops[:_MAX_ROOTS]) or (path,)
-        return chosen
-
-    @cached_property
-    def _roots(self) -> dict[str, None]:
-        return dict.fromkeys(root for roots in self._chosen.values() for root in roots)
-
-    def roots(self) -> list[str]:
-        """Roots of the units to evaluate."""
-        return list(self._roots)
-
-    def is_evaluated_in(self, path: str, root: str) -> bool:
-        """Whether the kernels of a file are evaluated in the unit with this root.
-
-        A file that holds no shared memory itself goes with every unit that includes it.
-        """
-        return root in self._chosen.get(path, (root,))
-
-    def _tops(self, path: str, includers: Mapping[str, Sequence[str]]) -> list[str]:
-        seen, tops, work = {path}, [], [path]
-        while work:
-            current = work.pop()
-            above = [p for p in includers.get(current, ()) if p not in seen]
-            if not includers.get(current):
-                tops.append(current)
-            seen.update(above)
-            work.extend(above)
-        return tops
-
-    def mentioning(self, names: Iterable[str], near: str) -> list[str]:
-        """Files in the folder of `near` (then of the run) that name one of `names`."""
-        words = [n for n in names if n]
-        if not words:
-            return []
-        pattern = mention_of(words)
-        reads = dict(self.journal.reads)  # what holds no word matters only once it does
-        folder, is_python = posixpath.dirname(near), is_python_path(near)
-        alike = [p for p in self.sources if is_python_path(p) == is_python]
-        same = [p for p in alike if posixpath.dirname(p) == folder]
-        others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
-
-        def names_one(path: str) -> bool:
-            text = self.read(path) or ""
-            return any(w in text for w in words) and pattern.search(text) is not None
-
-        found = [p for p in same if names_one(p)]
-        if not found or found == [near]:
-            found += islice((p for p in others if names_one(p)), _MOST_ELSEWHERE)
-        self.journal.reads = reads
-        self.journal.searches[tuple(words)] = tuple(found)
-        return found
 
     # ---- evaluation
 
@@ -457,7 +156,7 @@ class Project:
                 self._seen.add(key)
                 with self._guarded(unit.path, function):
                     facts = self._evaluated(unit, tasks)
-                    kernels.append(_agreed(facts, tasks))
+                    kernels.append(agreed(facts, tasks))
                     effort.add(kernels[-1], sum(f.steps for f in facts))
             if effort.left:
                 said = f"{effort.left} further instances are not evaluated"
@@ -521,11 +220,6 @@ def _deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def mention_of(words: Iterable[str]) -> re.Pattern[str]:
-    """What finds one of some words."""
-    return re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
-
-
 def touches_shared(function: Function, unit: Unit) -> bool:
     """Whether a function or one that it may call names shared memory."""
     shared = {"__shared__", "ldmatrix", "__cvta_generic_to_shared"}
@@ -546,92 +240,3 @@ def touches_shared(function: Function, unit: Unit) -> bool:
             for record in unit.records.get(word, ()):
                 work.extend(f for f in unit.functions if f.record == record.name)
     return False
-
-
-def _comments(path: str) -> CommentStyle:
-    return CommentStyle.PYTHON if is_python_path(path) else CommentStyle.C
-
-
-def _holds_shared(path: str, text: str) -> bool:
-    """Whether a file's own code may declare or touch shared memory."""
-    return is_python_path(path) or _SHARED.search(text) is not None
-
-
-def _agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
-    """The first of several guesses; an access on which they differ is only a sample."""
-    first = facts[0]
-    outside = None if first.instance.origin else next(filter(_begins_outside, first.accesses), None)
-    if outside is not None and outside.array is not None:
-        reason = f"the block shape is not known: the guess reaches outside `{outside.array.name}`"
-        return _only_sampled(first, reason)
-    if len(facts) == 1:
-        return first
-    others = [{(a.span, a.kind): a for a in f.accesses} for f in facts[1:]]
-    accesses = []
-    for access in first.accesses:
-        differing = [o.get((access.span, access.kind)) for o in others]
-        if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
-            reason = "the block shape is not known, and the figure depends on it"
-            access = replace(access, certainty=Certainty.SAMPLED, reason=reason)
-        accesses.append(access)
-    return replace(first, accesses=tuple(accesses))
-
-
-def _begins_outside(access: Access) -> bool:
-    """Whether the first warp leaves the array: no block has that shape, or the lanes it has."""
-    array = access.array
-    if array is None or array.bytes is None or access.conditions:
-        return False
-    for pattern in access.patterns:
-        offsets = pattern.addresses[pattern.active] - array.base
-        if pattern.warp > 0 or not offsets.size:
-            continue
-        first = int(offsets.min()) if pattern.exact else 0
-        last = first + int(offsets.max()) - int(offsets.min()) + pattern.width
-        if first < 0 or last > array.bytes:
-            return True
-    return False
-
-
-def _only_sampled(facts: KernelFacts, reason: str) -> KernelFacts:
-    """The facts of one guess, none of them to be relied on."""
-    accesses = tuple(
-        replace(a, certainty=Certainty.SAMPLED, reason=reason) if a.certainty.is_decided else a
-        for a in facts.accesses
-    )
-    return replace(facts, accesses=accesses)
-
-
-def _alike(a: Access, b: Access | None) -> bool:
-    if (
-        b is None
-        or b.wavefronts is None
-        or a.wavefronts is None
-        or a.ideal is None
-        or b.ideal is None
-    ):
-        return b is not None and a.wavefronts is None and b.wavefronts is None
-    return abs(a.wavefronts.mean / a.ideal.mean - b.wavefronts.mean / b.ideal.mean) < 1e-9
-
-
-def _home_above(name: str, path: str) -> str | None:
-    """A folder beside one of the includer's folders that holds the include; at most three up."""
-    folder = Path(path).parent
-    for _ in range(_MOST_FOLDERS_UP):
-        folder = folder.parent
-        try:
-            for beside in sorted(folder.iterdir()):
-                if (beside / name).is_file():
-                    return posixpath.normpath(beside.as_posix())
-        except OSError:
-            return None
-        if (folder / ".git").exists() or folder == folder.parent:
-            return None
-    return None
-
-
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None

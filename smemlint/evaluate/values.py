@@ -312,6 +312,15 @@ def is_truth(value: Value) -> bool:
     return isinstance(value, Int) and value.is_concrete and bool(np.isin(value.base, (0, 1)).all())
 
 
+def propagated(a: Value, b: Value) -> Unknown:
+    """What an operation on two values gives, one of which is unknown."""
+    unknown = a if isinstance(a, Unknown) else b
+    assert isinstance(unknown, Unknown)
+    uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
+    data = any(isinstance(v, Unknown) and v.is_data for v in (a, b))
+    return Unknown(unknown.reason, data, uniform, unknown.split)
+
+
 def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     """Thread by thread `a` where `mask`, else `b`."""
     if same(a, b):

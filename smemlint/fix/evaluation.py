@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.engine import analyze, judged
-from smemlint.evaluate.project import Part
+from smemlint.evaluate.work import Part
 from smemlint.facts import Facts
 from smemlint.finding import BANK_CONFLICT
 from smemlint.fix.relayout import Usage
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.config import Settings
-    from smemlint.evaluate.project import Work
+    from smemlint.evaluate.work import Work
     from smemlint.facts import Access, KernelFacts, Span, WarpPattern
     from smemlint.finding import Finding
     from smemlint.fix.relayout import Padding

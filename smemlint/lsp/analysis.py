@@ -15,7 +15,7 @@ from smemlint.source import Source
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration
-    from smemlint.evaluate.project import Work
+    from smemlint.evaluate.work import Work
     from smemlint.facts import Access
     from smemlint.finding import Finding
     from smemlint.lsp.memory import Memory
@@ -167,7 +167,8 @@ def _evaluated(
     path: str, sources: Sequence[Source], configuration: Configuration, memory: Memory
 ) -> tuple[Share, list[Finding]]:
     """The share of the units that hold a file, and what the rules say of the file besides."""
-    from smemlint.evaluate.project import Part, Project
+    from smemlint.evaluate.project import Project
+    from smemlint.evaluate.work import Part
     from smemlint.shares import Evaluator, Share, together
 
     document = next(s for s in sources if s.path == path)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, cast
 from smemlint.evaluate.ctypes import FloatType, IntType, PointerType, VoidType
 from smemlint.evaluate.kernel import evaluate_kernel
 from smemlint.evaluate.launch import Launch, launches_of
-from smemlint.evaluate.project import Work
 from smemlint.evaluate.values import Int
+from smemlint.evaluate.work import Work
 from smemlint.frontend.cuda.load import load_unit
 from smemlint.lsp.contexts import Context, Contexts, digest, outside
 from smemlint.lsp.recent import Recent

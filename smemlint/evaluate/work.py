@@ -1,0 +1,46 @@
+"""What of a run is evaluated, and what takes long in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.evaluate.kernel import evaluate_kernel
+from smemlint.evaluate.launch import launches_of
+from smemlint.facts import KernelFacts
+from smemlint.frontend.cuda.load import LoadOptions, load_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.evaluate.kernel import Task
+    from smemlint.evaluate.launch import Launch
+    from smemlint.frontend.cuda.unit import Function, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What to evaluate of a run.
+
+    Attributes:
+        path: a file; only units that hold it are read.
+        kernels: names of the kernels.
+    """
+
+    path: str
+    kernels: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """What takes long, and what an editor remembers of it.
+
+    Attributes:
+        evaluate: gives the facts of one kernel instance.
+        launches: gives the launches that one host function makes.
+        load: reads a unit.
+    """
+
+    evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
+    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str]], list[Launch]] = launches_of
+    load: Callable[[str, str, LoadOptions], Unit] = load_unit
