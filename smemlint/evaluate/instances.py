@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from smemlint.evaluate.project import Project
     from smemlint.frontend.cuda.unit import Function, Unit
 
+_MOST_LINKED = 30_000_000
+"""Characters of units whose host code is looked through for launches: some 1 GB of memory."""
 _MAX_ANCESTRY = 6
 _LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
@@ -129,15 +131,23 @@ class Instances:
             kernels = [f.name for f in self._unit.functions if f.is_kernel]
             near = project.mentioning(kernels, self._unit.path)
             paths = [p for p in near if p not in self._unit.files]
-            units = [self._unit, *(project.unit(p) for p in paths[:6])]
+            units = [self._unit]
+            self._link(units, paths[:6])
             starters = _starters(units)
-            for path in project.mentioning([f.name for f in starters], self._unit.path)[:6]:
-                if not any(path in u.files for u in units):
-                    units.append(project.unit(path))
+            callers = project.mentioning([f.name for f in starters], self._unit.path)
+            self._link(units, callers[:6])
             hosts = [f for u in units for f in u.functions if _is_host(f)]
             self._owners = {id(f): u for u in units for f in u.functions}
             self._found = units, _starters(units), hosts
         return self._found
+
+    def _link(self, units: list[Unit], paths: Sequence[str]) -> None:
+        """Adds the units of files that no unit holds, as long as memory allows."""
+        for path in paths:
+            if sum(map(self._project.characters, units)) > _MOST_LINKED:
+                return
+            if not any(path in u.files for u in units):
+                units.append(self._project.unit(path))
 
     def _find_deep(self) -> list[Launch]:
         units, starters, hosts = self._hosts()

@@ -84,11 +84,15 @@ class RunUnits:
         self.journal.add(self._journals[path])
         return self._units[path]
 
+    def characters(self, unit: Unit) -> int:
+        """How long the files of a unit are together."""
+        return sum(len(self._texts.get(file) or "") for file in unit.files)
+
     def _forget_units(self) -> None:
         """Of the units that earlier tasks read, keeps the latest: others would fill memory."""
         kept = 0
         for path in reversed(tuple(self._units)):
-            kept += sum(len(self._texts.get(file) or "") for file in self._units[path].files)
+            kept += self.characters(self._units[path])
             if kept > _KEPT_CHARACTERS:
                 del self._units[path], self._journals[path]
 

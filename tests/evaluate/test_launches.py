@@ -350,3 +350,15 @@ void run(Tensor x, float *g) {{
         ("k", ("256",), (256 // threads, 1, 1)),
         ("k", ("512",), (512 // threads, 1, 1)),
     ]
+
+
+def test_units_are_linked_as_long_as_memory_allows(monkeypatch):
+    kernel = "__global__ void k(float *o) { __shared__ float s[64]; o[0] = s[threadIdx.x]; }\n"
+    launch = "__global__ void k(float *o);\nvoid f(float *o) { k<<<1, 64>>>(o); }\n"
+
+    def origins():
+        return {k.instance.origin for k in facts_in(a_cu=kernel, b_cu=launch).kernels}
+
+    assert origins() == {"launch at b.cu:2"}
+    monkeypatch.setattr("smemlint.evaluate.instances._MOST_LINKED", 0)
+    assert origins() == {""}
