@@ -17,6 +17,7 @@ import numpy as np
 
 from smemlint.evaluate.ctypes import BOOL, I32, I64, U64, IntType, common, promoted
 from smemlint.evaluate.forms import Form, combined, form_of, scaled, sum_of
+from smemlint.evaluate.ranges import decided, largest, lower, smallest, upper
 from smemlint.evaluate.values import Int, Symbol, Unknown, is_zero, settled, varies_in_a_warp
 
 if TYPE_CHECKING:
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 
     from smemlint.evaluate.values import Lanes
 
+BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
+"""Operators whose result by a constant hangs on residues."""
 MAX_SPLIT = 64
 """Residues of one unknown that are enumerated at the most."""
 
-_INFINITY = 1 << 62
 _SMALL = 1 << 31
+_LONGEST = 200
+"""Characters of a symbol's key and of its name."""
 
 
 class Algebra:
@@ -40,14 +44,6 @@ class Algebra:
 
     def __init__(self, splits: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.splits = dict(splits or {})
-        self.by_constant: dict[str, Callable[[Int, Int], Int | Unknown]] = {
-            "/": self.divide,
-            "%": self.modulo,
-            ">>": self.shift_right,
-            "&": lambda a, b: self.bitwise("&", a, b),
-            "|": lambda a, b: self.bitwise("|", a, b),
-            "^": lambda a, b: self.bitwise("^", a, b),
-        }
 
     def symbol(
         self,
@@ -58,13 +54,42 @@ class Algebra:
         multiple: int = 1,
         nonnegative: bool = False,
     ) -> Int:
-        """The unknown of that key, split where a split is set."""
+        """The unknown of that key, split where a split is set.
+
+        Keys are equal only for equal unknowns. `x ^= x >> 1` doubles key and name each time: the
+        hash stands for a long key, and the beginning for a long name.
+        """
+        key = key if len(key) <= _LONGEST else f"#{hash(key):x}"
+        name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}.."
         nonnegative = nonnegative or not type.signed
         if key not in self.splits:
             return Int(0, type, ((Symbol(key, name, multiple, nonnegative), 1),))
         modulus, residue = self.splits[key]
         quotient = Symbol(f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative)
         return Int(residue, type, ((quotient, modulus),))
+
+    def operate(self, op: str, a: Int, b: Int) -> Int | Unknown:
+        """`a op b` for the binary operators of C that take integers."""
+        match op:
+            case "+":
+                return self.add(a, b)
+            case "-":
+                return self.add(a, b, -1)
+            case "*":
+                return self.multiply(a, b)
+            case "/":
+                return self.divide(a, b)
+            case "%":
+                return self.modulo(a, b)
+            case "<<":
+                return self.shift_left(a, b)
+            case ">>":
+                return self.shift_right(a, b)
+            case "&" | "|" | "^":
+                return self.bitwise(op, a, b)
+            case _ if op in COMPARISONS:
+                return self.compare(op, a, b)
+        return Unknown(f"operator `{op}` is not evaluated")
 
     # ---- the affine operations
 
@@ -102,7 +127,7 @@ class Algebra:
         if m == 1:
             return a
         if m is not None and m > 0 and _divides(m, a):
-            known_sign = not type.signed or _lower(a) >= 0
+            known_sign = not type.signed or lower(a) >= 0
             if known_sign or is_zero(_mod(a.base, m)):
                 return _normal(a.base // m, type, _divided(a, m))
         return self._fresh("/", a, b, type, modulus=m)
@@ -119,9 +144,9 @@ class Algebra:
         if m is not None and m > 0 and _divides(m, a):
             if is_zero(_mod(a.base, m)):
                 return Int(0, type)
-            if not type.signed or _lower(a) >= 0:
+            if not type.signed or lower(a) >= 0:
                 return Int(settled(_mod(a.base, m)), type)
-        return self._fresh("%", a, b, type, modulus=m, nonnegative=_lower(a) >= 0)
+        return self._fresh("%", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
 
     def shift_left(self, a: Int, b: Int) -> Int | Unknown:
         """`a << b`."""
@@ -148,8 +173,8 @@ class Algebra:
             m = 1 << b.constant
             if _divides(m, a):
                 return _normal(a.base >> b.constant, type, _divided(a, m))
-            return self._fresh(">>", a, b, type, modulus=m, nonnegative=_lower(a) >= 0)
-        return self._fresh(">>", a, b, type, nonnegative=_lower(a) >= 0)
+            return self._fresh(">>", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
+        return self._fresh(">>", a, b, type, nonnegative=lower(a) >= 0)
 
     def bitwise(self, op: str, a: Int, b: Int) -> Int | Unknown:
         """`a & b`, `a | b` or `a ^ b`."""
@@ -160,14 +185,14 @@ class Algebra:
             a, b = b, a
         if not b.is_concrete:
             return self._fresh(op, a, b, type)
-        low = _smallest(b.base)
-        if op == "&" and _largest(b.base) < 0:
+        low = smallest(b.base)
+        if op == "&" and largest(b.base) < 0:
             # Aligning down: a & ~(2^k - 1) is a - (a & (2^k - 1)).
             rest = self.bitwise("&", a, Int(_invert(b.base), b.type))
             return rest if isinstance(rest, Unknown) else self.add(a, rest, -1)
         if low < 0:
             return self._fresh(op, a, b, type)
-        period = 1 << int(_largest(b.base)).bit_length()
+        period = 1 << int(largest(b.base)).bit_length()
         if _divides(period, a):
             if op == "&":
                 return Int(settled(_BITS["&"](_mod(a.base, period), b.base)), type)
@@ -180,12 +205,12 @@ class Algebra:
         if not difference.is_uniform:
             return None
         steps = [int(c) * s.multiple for s, c in difference.terms]
-        unit = gcd(int(_smallest(difference.base)), *steps)
+        unit = gcd(int(smallest(difference.base)), *steps)
         if unit == 0:
             return a
-        if _lower(difference) < 0:
+        if lower(difference) < 0:
             a, b, difference = b, a, self.add(b, a, -1)
-        is_above = _lower(difference) >= 0
+        is_above = lower(difference) >= 0
         times = self.symbol(key, name, a.type, nonnegative=is_above)
         if is_above and difference.constant is not None:
             terms = tuple((replace(s, most=1), c) for s, c in times.terms)
@@ -202,8 +227,8 @@ class Algebra:
         difference = _sum(a, b, -1, I32)
         if not difference.terms:
             return Int(_truth(_COMPARE[op](difference.base, 0)), BOOL)
-        low, high = _lower(difference), _upper(difference)
-        known = _decided(op, low, high)
+        low, high = lower(difference), upper(difference)
+        known = decided(op, low, high)
         if known is not None:
             return Int(int(known), BOOL)
         uniform = a.is_uniform and b.is_uniform
@@ -219,7 +244,7 @@ class Algebra:
         greater = self.compare(">=", a, b)
         if isinstance(greater, Int) and greater.constant is not None:
             return a if bool(greater.constant) == largest else b
-        bound = _lower(a) >= 0 and _lower(b) >= 0
+        bound = lower(a) >= 0 and lower(b) >= 0
         return self._fresh("max" if largest else "min", a, b, type, nonnegative=bound)
 
     def convert(self, a: Int, type: IntType) -> Int | Unknown:
@@ -252,7 +277,7 @@ class Algebra:
         if modulus is not None and len(a.terms) > 1 and not b.terms:
             one = self._as_one(a)
             if one is not None:
-                return self.by_constant[op](one, b)
+                return self.operate(op, one, b)
         names = sorted({s.name for v in (a, b) for s, _ in v.terms})
         reason = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
         return Unknown(reason, split=_split(a, modulus) if modulus else None)
@@ -266,7 +291,7 @@ class Algebra:
         total = Int(0, a.type, a.terms)
         name = " + ".join(s.name for s, _ in a.terms)
         key = f"sum {total.identity()}"
-        part = self.symbol(key, name, a.type, nonnegative=_lower(total) >= 0)
+        part = self.symbol(key, name, a.type, nonnegative=lower(total) >= 0)
         more = self.multiply(Int(part.base, I64, part.terms), Int(unit, I64))
         if isinstance(more, Unknown):
             return None
@@ -306,6 +331,7 @@ _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
 }
+COMPARISONS = frozenset(_COMPARE)
 
 
 def is_plain(a: Int) -> bool:
@@ -342,14 +368,6 @@ def _mod(a: Lanes, m: int) -> Lanes:
 
 def _invert(a: Lanes) -> Lanes:
     return ~a
-
-
-def _smallest(a: Lanes) -> int:
-    return a if isinstance(a, int) else int(a.min())
-
-
-def _largest(a: Lanes) -> int:
-    return a if isinstance(a, int) else int(a.max())
 
 
 def _normal(base: Lanes, type: IntType, terms: list[tuple[Symbol, Lanes]]) -> Int:
@@ -424,44 +442,6 @@ def _concrete_divide(a: Lanes, b: Lanes, type: IntType) -> Int | Unknown:
     safe = np.where(y == 0, 1, y)
     quotient = np.abs(x) // np.abs(safe)
     return Int(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)
-
-
-def _lower(a: Int) -> int:
-    """A bound that the value is not below."""
-    low = _smallest(a.base)
-    for s, c in a.terms:
-        least = _smallest(c)
-        if not s.nonnegative or (least < 0 and s.most is None):
-            return -_INFINITY
-        low += min(least, 0) * (s.most or 0)
-    return low
-
-
-def _upper(a: Int) -> int:
-    high = _largest(a.base)
-    for s, c in a.terms:
-        greatest = _largest(c)
-        if not s.nonnegative or (greatest > 0 and s.most is None):
-            return _INFINITY
-        high += max(greatest, 0) * (s.most or 0)
-    return high
-
-
-def _decided(op: str, low: int, high: int) -> bool | None:
-    """Whether `x op 0` is settled for all x in [low, high]."""
-    match op:
-        case "<":
-            return True if high < 0 else False if low >= 0 else None
-        case "<=":
-            return True if high <= 0 else False if low > 0 else None
-        case ">":
-            return True if low > 0 else False if high <= 0 else None
-        case ">=":
-            return True if low >= 0 else False if high < 0 else None
-        case "==":
-            return False if low > 0 or high < 0 else None
-        case _:
-            return True if low > 0 or high < 0 else None
 
 
 def truth(a: Int) -> Int | Unknown:

@@ -9,7 +9,7 @@ from smemlint.evaluate.masks import kept
 from smemlint.evaluate.memory import Object
 from smemlint.evaluate.repeat import at_block, moved, put_in, repeats, step_between
 from smemlint.evaluate.trace import Event, Fence
-from smemlint.evaluate.turns import Carried, LoopParts, for_all
+from smemlint.evaluate.turns import Carried, LoopParts
 from smemlint.evaluate.values import (
     Callable,
     FloatValue,
@@ -17,6 +17,7 @@ from smemlint.evaluate.values import (
     Unknown,
     Value,
     same,
+    seen_by,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class RepeatedBlocks(InertLoops):
             begins.append((obj, at, begin, by))
             self.store.set_cell(obj, at, begin)
         for obj, at, _ in changes.values():  # what some threads hold, they need not hold later
-            self.store.set_cell(obj, at, for_all(obj.cells.get(at)))
+            self.store.set_cell(obj, at, _for_all(obj.cells.get(at)))
         self._run_loop(parts, together, carried, size, done=done, is_certain=True)
         general = self.trace.items[start:]
         is_one = (
@@ -125,7 +126,7 @@ class RepeatedBlocks(InertLoops):
         last = blocks - 3
         for obj, at, end in ends.values():
             value = put_in(end, block, last) if end is not None else None
-            self.store.set_cell(obj, at, for_all(value))
+            self.store.set_cell(obj, at, _for_all(value))
         for item in (
             *at_block(general, block, 0, 1),
             Fence("block"),
@@ -156,3 +157,8 @@ def _is_settled(old: Value | None, end: Value | None) -> bool:
 def _is_followed(value: Value) -> bool:
     """Whether it is more than some floating-point or unknown value."""
     return not isinstance(value, FloatValue | Unknown | Callable)
+
+
+def _for_all(value: Value | None) -> Value | None:
+    """The value, where it holds for all threads that run."""
+    return None if value is None else seen_by(None, value)

@@ -22,7 +22,7 @@ from smemlint.evaluate.ctypes import (
     IntType,
     RecordType,
 )
-from smemlint.evaluate.machine import Lazy, Variable
+from smemlint.evaluate.machine import Variable
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.types import CTYPES
 from smemlint.evaluate.values import (
@@ -59,8 +59,6 @@ class Expressions(Choices):
             self._evaluators[node.__class__] = method
         return method(node)  # type: ignore[no-any-return]
 
-    # ---- leaves
-
     def _eval_Constant(self, node: c_ast.Constant) -> Value:
         text = node.value
         if node.type == "string":
@@ -74,9 +72,7 @@ class Expressions(Choices):
         return FloatValue(FLOAT if text[-1:] in "fF" else DOUBLE)
 
     def _eval_ID(self, node: c_ast.ID) -> Value:
-        binding = self.lookup(node.name)
-        if binding is None or binding.__class__ is Lazy:
-            binding = self.binding(node.name, node)
+        binding = self.binding(node.name, node)
         if binding.__class__ is Variable:
             if binding.type.__class__ in _NUMBERS and binding.object.space is Space.LOCAL:
                 value = binding.object.cells.get(0)
@@ -86,8 +82,6 @@ class Expressions(Choices):
         if isinstance(binding, CTYPES):
             return Callable(node.name, binding)
         return binding  # type: ignore[return-value]
-
-    # ---- operators
 
     def _eval_ArrayRef(self, node: c_ast.ArrayRef) -> Value:
         place = self._element_place(node)

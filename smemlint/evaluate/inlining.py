@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,13 +39,29 @@ from smemlint.evaluate.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from smemlint.evaluate.machine import Binding
     from smemlint.frontend.cuda.unit import Function
 
 MAX_RECURSION = 8
 MAX_DEPTH = 48
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """A call's argument: a place that is read when a parameter takes its value, or a value."""
+
+    node: c_ast.Node
+    place: Place | None
+    value: Value | None
+
+    @property
+    def type(self) -> CType:
+        """The type that template deduction sees."""
+        if self.place is not None:
+            return self.place.type
+        return type_of(self.value) if self.value is not None else OpaqueType("auto")
 
 
 class Inlining(CuteTypes):
@@ -102,28 +119,41 @@ class Inlining(CuteTypes):
         self._deduce(function, params, operands, scope, outer)
         frame = Frame(label, [*outer, scope, {}], this, record)
         result_type = tree.decl.type.type
+        with self._inside(frame, params, operands, node):
+            kind = self.resolve(result_type)
+            frame.returns_reference = is_reference(kind)
+            self.execute(tree.body)
+        return self._returned(frame, kind, node)
+
+    @contextmanager
+    def _inside(
+        self,
+        frame: Frame,
+        params: Sequence[c_ast.Node],
+        operands: Sequence[Operand],
+        node: c_ast.Node,
+    ) -> Iterator[None]:
+        """Work in a new frame, with the operands of a call bound to its parameters."""
         caller, mask = self.frames, self.mask
         loops, self.loops = self.loops, []
         assumed = len(self.assumptions)
-        bound: list[tuple[str, Binding]] = []
-        for i, param in enumerate(params):
-            bound.append(self._bind_parameter(i, param, operands, frame, node))
-        frame.call, frame.opening = node, len(self.trace.items)
-        frame.is_copy = self.frame.is_copy or any(loop.copy for loop in loops)
-        self.frames = [*self.frames, frame]
         try:
+            bound = [
+                self._bind_parameter(i, param, operands, frame, node)
+                for i, param in enumerate(params)
+            ]
+            frame.call, frame.opening = node, len(self.trace.items)
+            frame.is_copy = self.frame.is_copy or any(loop.copy for loop in loops)
+            self.frames = [*self.frames, frame]
             for name, binding in bound:
                 if name:
                     self.bind(name, binding)
-            frame.returns_reference = is_reference(self.resolve(result_type))
-            kind = self.resolve(result_type)
-            self.execute(tree.body)
+            yield
         finally:
             self.frames = caller
             self.mask = mask
             self.loops = loops
             del self.assumptions[assumed:]
-        return self._returned(frame, kind, node)
 
     def _settle(self, operands: Sequence[Operand]) -> list[Value]:
         return [self._value(operand) for operand in operands]
@@ -242,22 +272,6 @@ class Inlining(CuteTypes):
             for name, found in _unify(getattr(param, "type", None), kind, {*missing, *defaults}):
                 if name not in explicit or name in missing:
                     scope.setdefault(name, found)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Operand:
-    """A call's argument: a place that is read when a parameter takes its value, or a value."""
-
-    node: c_ast.Node
-    place: Place | None
-    value: Value | None
-
-    @property
-    def type(self) -> CType:
-        """The type that template deduction sees."""
-        if self.place is not None:
-            return self.place.type
-        return type_of(self.value) if self.value is not None else OpaqueType("auto")
 
 
 def arguments_of(node: c_ast.FuncCall) -> list[c_ast.Node]:

@@ -17,7 +17,7 @@ from pycparser import c_ast
 from smemlint.evaluate.bindings import is_known, scope_text
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.kernel import Task, guessed_scope
-from smemlint.evaluate.machine import Frame, Geometry, Scope
+from smemlint.evaluate.machine import MAX_THREADS, Frame, Geometry, Scope
 from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.values import Int, Value
 from smemlint.facts import Instance
@@ -37,7 +37,6 @@ _LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKern
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
 
-_MOST_THREADS = 1024
 
 Block = tuple[int, int, int]
 
@@ -215,7 +214,7 @@ class Instances:
             (x, given_y or y or 1, given_z or z or 1)
             for given_y, given_z in ((y, z), (y or 2, z), (y or 4, z or 2), (y or 8, z))
         }
-        shapes = sorted((s for s in guesses if prod(s) <= _MOST_THREADS), reverse=True)
+        shapes = sorted((s for s in guesses if prod(s) <= MAX_THREADS), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
         where = f"block ({shape}) (launch at {_place(launch)})"
         said = (*said, f"{where}: the figure is the same for several block shapes")
@@ -233,7 +232,7 @@ class Instances:
         machine.frames.append(Frame("bounds", [scope]))
         value = machine.value_argument(function.launch_bounds[0])
         limit = value.constant if isinstance(value, Int) else None
-        return limit if limit is not None and 0 < limit <= 1024 else None
+        return limit if limit is not None and 0 < limit <= MAX_THREADS else None
 
     def _override(self, function: Function) -> tuple[Block | None, Mapping[str, str]]:
         """Block and template values that a pragma, the configuration or the command line gives."""

@@ -17,6 +17,20 @@ from smemlint.evaluate.values import (
 )
 
 
+class Lambda:
+    """A lambda's parameters and body, with the scopes it sees."""
+
+    __slots__ = ("body", "count", "frame", "scopes")
+
+    def __init__(
+        self, count: int, body: c_ast.Compound, scopes: tuple[Scope, ...], frame: Frame
+    ) -> None:
+        self.count = count
+        self.body = body
+        self.scopes = scopes
+        self.frame = frame
+
+
 class Lambdas(Construction):
     """Makes and calls lambdas."""
 
@@ -42,36 +56,6 @@ class Lambdas(Construction):
             made.frame.this,
             made.frame.record,
         )
-        params = items[: made.count]
-        caller, mask = self.frames, self.mask
-        loops, self.loops = self.loops, []
-        assumed = len(self.assumptions)
-        bound = [self._bind_parameter(i, p, operands, frame, node) for i, p in enumerate(params)]
-        frame.call, frame.opening = node, len(self.trace.items)
-        frame.is_copy = self.frame.is_copy or any(loop.copy for loop in loops)
-        self.frames = [*self.frames, frame]
-        try:
-            for name, binding in bound:
-                if name:
-                    self.bind(name, binding)
+        with self._inside(frame, items[: made.count], operands, node):
             self.execute(c_ast.Compound(items[made.count :], made.body.coord))
-        finally:
-            self.frames = caller
-            self.mask = mask
-            self.loops = loops
-            del self.assumptions[assumed:]
         return self._returned(frame, OpaqueType("auto"), node)
-
-
-class Lambda:
-    """A lambda's parameters and body, with the scopes it sees."""
-
-    __slots__ = ("body", "count", "frame", "scopes")
-
-    def __init__(
-        self, count: int, body: c_ast.Compound, scopes: tuple[Scope, ...], frame: Frame
-    ) -> None:
-        self.count = count
-        self.body = body
-        self.scopes = scopes
-        self.frame = frame

@@ -1,7 +1,5 @@
 """Launches: host functions are run with unknown arguments, and their launches are noted.
 
-from smemlint.evaluate.bindings import scope_text, is_known
-
 The same evaluator as for kernels runs the host code with one thread. What a library call returns is
 unknown; where an unknown condition would replace a known number by an unknown one (`if (flag given)
 threads = parse(..)`), the known one is kept: that is the default path, and the launch says so.
@@ -14,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from pycparser import c_ast
 
-from smemlint.evaluate.algebra import Results
+from smemlint.evaluate.algebra import BY_CONSTANT, Results
 from smemlint.evaluate.ctypes import CType, IntType, RecordType
 from smemlint.evaluate.inlining import Operand
 from smemlint.evaluate.interpret import Interpreter
-from smemlint.evaluate.machine import BudgetExceeded, Frame, Geometry, Place, Scope, Variable
+from smemlint.evaluate.machine import (
+    MAX_THREADS,
+    BudgetExceeded,
+    Frame,
+    Geometry,
+    Place,
+    Scope,
+    Variable,
+)
 from smemlint.evaluate.memory import Space
 from smemlint.evaluate.overloads import signature_of
 from smemlint.evaluate.trace import Trace
@@ -39,11 +45,12 @@ _LAUNCHERS = {
 """Function -> positions of kernel, block and dynamic shared memory."""
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MAX_STEPS = 12_000
-_MOST_THREADS = 1024
 _MAX_WORDS = 40
 """Different words of a function that is still taken for a small helper."""
 _MAX_CALL_STEPS = 150
 """Statements of one call of a function that launches nothing."""
+_DEEPEST = 8
+"""Operations on a switched number that are followed: each one looks at both of its operands."""
 
 
 class _CallTooLong(Exception):
@@ -274,27 +281,29 @@ class Host(Interpreter):
         else:
             self._known.pop(symbol.key, None)
 
-    def _number(self, value: Value) -> int | None:
+    def _number(self, value: Value, depth: int = 0) -> int | None:
         if not isinstance(value, Int) or not isinstance(value.base, int):
             return None
         total = value.base
         for symbol, factor in value.terms:
             found = self._known.get(symbol.key)
             if found is None:
-                found = self._computed(symbol.key)
+                found = self._computed(symbol.key, depth + 1)
             if found is None or not isinstance(factor, int):
                 return None
             total += factor * found
         return total
 
-    def _computed(self, key: str) -> int | None:
+    def _computed(self, key: str, depth: int) -> int | None:
         """The value of `H / 4` inside `case 512:` of a switch over H."""
         op, *operands = self._results.made_of.get(key, ("",))
-        numbers = [self._number(operand) for operand in operands]
-        compute = self._results.by_constant.get(op)
-        if compute is None or None in numbers:
+        if op not in BY_CONSTANT or depth > _DEEPEST:
             return None
-        return getattr(compute(*(number(n) for n in numbers if n is not None)), "constant", None)
+        numbers = [self._number(operand, depth) for operand in operands]
+        if None in numbers:
+            return None
+        a, b = (number(n) for n in numbers if n is not None)
+        return getattr(self.algebra.operate(op, a, b), "constant", None)
 
     # ---- launches
 
@@ -410,7 +419,7 @@ class Host(Interpreter):
 def _whole(extents: Extents) -> tuple[int, int, int] | None:
     """The shape of a block; None for one that is not known, or is none."""
     x, y, z = extents
-    if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > _MOST_THREADS:
+    if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > MAX_THREADS:
         return None
     return x, y, z
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Mask: TypeAlias = NDArray[np.bool_]
 
 WARP = 32
+MAX_THREADS = 1024
+"""Of a block."""
 PATIENCE = 10_000
 """Statements in a row without a shared access at a known address, after which a kernel is left."""
 MAX_TRIPS = 1100

@@ -6,7 +6,7 @@ import numpy as np
 from pycparser import c_ast
 
 from smemlint.evaluate.accesses import Accesses
-from smemlint.evaluate.algebra import is_plain
+from smemlint.evaluate.algebra import COMPARISONS, is_plain
 from smemlint.evaluate.ctypes import (
     BOOL,
     I64,
@@ -31,8 +31,6 @@ from smemlint.evaluate.values import (
     open_condition,
     propagated,
 )
-
-_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
 
 class Operators(Accesses):
@@ -165,7 +163,7 @@ class Operators(Accesses):
             return propagated(a, b)
         if isinstance(a, FloatValue) or isinstance(b, FloatValue):
             self.spend(1)
-            if op in _COMPARISONS:
+            if op in COMPARISONS:
                 return Unknown("a condition on a floating-point number", is_data=True)
             return a if isinstance(a, FloatValue) else b
         if self.loops:
@@ -176,35 +174,12 @@ class Operators(Accesses):
         if self.loops:
             self.spend_on(node)
         try:
-            result = self._integer_operation(op, a, b)
+            result = self.algebra.operate(op, a, b)
         except OverflowError:
             return Unknown("a number does not fit into 64 bits")
         if result.__class__ is Int and self.follows_forms and _may_have_form(result, a, b):
             result.form = operated(op, a, b, signed=result.type.signed)
         return result
-
-    def _integer_operation(self, op: str, a: Int, b: Int) -> Int | Unknown:
-        algebra = self.algebra
-        match op:
-            case "+":
-                return algebra.add(a, b)
-            case "-":
-                return algebra.add(a, b, -1)
-            case "*":
-                return algebra.multiply(a, b)
-            case "/":
-                return algebra.divide(a, b)
-            case "%":
-                return algebra.modulo(a, b)
-            case "<<":
-                return algebra.shift_left(a, b)
-            case ">>":
-                return algebra.shift_right(a, b)
-            case "&" | "|" | "^":
-                return algebra.bitwise(op, a, b)
-            case _ if op in _COMPARISONS:
-                return algebra.compare(op, a, b)
-        return Unknown(f"operator `{op}` is not evaluated")
 
     def operator_call(self, op: str, a: Value, b: Value, node: c_ast.Node) -> Value:
         """An overloaded operator on class objects."""
@@ -224,7 +199,7 @@ class Operators(Accesses):
             difference = self.algebra.add(a.offset, b.offset, -1)
             if op == "-":
                 return self.algebra.divide(difference, Int(max(a.target.size, 1), I64))
-            if op in _COMPARISONS:
+            if op in COMPARISONS:
                 return self.algebra.compare(op, difference, Int(0, I64))
         if op in ("==", "!="):  # against nullptr: pointers that we know are not null
             return number(int(op == "!="), BOOL)

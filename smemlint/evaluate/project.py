@@ -63,8 +63,6 @@ class Project(Roots):
             fresh.__dict__["_chosen"] = self._chosen
         return fresh
 
-    # ---- evaluation
-
     def facts(self) -> Facts:
         """Evaluates every unit."""
         kernels: list[KernelFacts] = []

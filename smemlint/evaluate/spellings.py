@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from smemlint.evaluate.ctypes import IntType, RecordType
 from smemlint.evaluate.machine import Variable
 from smemlint.evaluate.values import Int
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from smemlint.evaluate.machine import Binding, Frame
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def rests_on(spelling: str, frame: Frame | None) -> tuple[object, ...] | None:
+def rests_on(
+    spelling: str, frame: Frame | None, lookup: Callable[[str], Binding | None]
+) -> tuple[object, ...] | None:
     """Bindings that a spelling names, as a key; None where one may change, or a type is asked of.
 
     The key holds the bindings, so that none of them gives its identity to another one.
+
+    Args:
+        spelling: of a type.
+        frame: in which it stands; None outside of all.
+        lookup: gives what a name is bound to in the scopes of the frame.
     """
     words = _words(spelling)
     if "decltype" in words:
@@ -31,8 +40,9 @@ def rests_on(spelling: str, frame: Frame | None) -> tuple[object, ...] | None:
     if frame is None:
         return ()
     found: list[object] = []
+    statics = frame.record.statics if frame.record is not None else {}
     for word in words:
-        binding = _bound(word, frame)
+        binding = lookup(word) or cast("Binding | None", statics.get(word))
         if isinstance(binding, Variable):
             value = binding.object.cells.get(0)
             if not isinstance(binding.type, IntType) or not isinstance(value, Int):
@@ -42,15 +52,6 @@ def rests_on(spelling: str, frame: Frame | None) -> tuple[object, ...] | None:
             return None
         found.append(binding.identity() if isinstance(binding, Int) else binding)
     return tuple(found)
-
-
-def _bound(word: str, frame: Frame) -> Binding | None:
-    for scope in reversed(frame.scopes):
-        binding = scope.get(word)
-        if binding is not None:
-            return binding
-    statics = frame.record.statics if frame.record is not None else {}
-    return statics.get(word)  # type: ignore[return-value]
 
 
 def _is_member(word: str, frame: Frame) -> bool:

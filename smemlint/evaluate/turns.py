@@ -18,8 +18,6 @@ from smemlint.evaluate.values import (
     Int,
     Pointer,
     Unknown,
-    Value,
-    seen_by,
 )
 
 if TYPE_CHECKING:
@@ -29,6 +27,18 @@ _FORESEEN = 8
 """Times as many iterations are counted from a header as are run."""
 Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 """Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopParts:
+    """The parts of a loop; `first`: the body runs before the condition."""
+
+    node: c_ast.Node
+    cond: c_ast.Node | None
+    step: c_ast.Node | None
+    body: c_ast.Node
+    first: bool
+    unroll: str
 
 
 class Turns(Generalizing):
@@ -169,18 +179,6 @@ class Turns(Generalizing):
                 loop.cost = cost
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopParts:
-    """The parts of a loop; `first`: the body runs before the condition."""
-
-    node: c_ast.Node
-    cond: c_ast.Node | None
-    step: c_ast.Node | None
-    body: c_ast.Node
-    first: bool
-    unroll: str
-
-
 def _is_endless(cond: c_ast.Node | None) -> bool:
     """Whether only the body can end the loop: `for (;;)`, `while (true)`."""
     is_true = isinstance(cond, c_ast.ID) and cond.name == "true"
@@ -194,11 +192,6 @@ def _is_geometric(step: c_ast.Node | None) -> bool:
     if step.op in ("<<=", ">>=", "*=", "/="):
         return True
     return isinstance(step.rvalue, c_ast.BinaryOp) and step.rvalue.op in ("<<", ">>", "*", "/")
-
-
-def for_all(value: Value | None) -> Value | None:
-    """The value, where it holds for all threads that run."""
-    return None if value is None else seen_by(None, value)
 
 
 def counter_of(node: c_ast.Node) -> str:

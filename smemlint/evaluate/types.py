@@ -61,8 +61,6 @@ class Types(TemplateArguments):
         self.unit = unit
         self._lexicon = lexicon_of(unit, (type(self), self.geometry.block))
 
-    # ---- types
-
     def resolve(self, node: c_ast.Node) -> CType:
         """The type that a declarator, type-id or specifier node names."""
         while isinstance(node, _WRAPPERS):
@@ -105,7 +103,7 @@ class Types(TemplateArguments):
         bound = self.lookup(spelling) if self.frames else None
         if isinstance(bound, CTYPES):
             return bound
-        ground = rests_on(spelling, self.frames[-1] if self.frames else None)
+        ground = rests_on(spelling, self.frames[-1] if self.frames else None, self.lookup)
         key = (spelling, ground)
         if ground is not None and key in self._lexicon.spelled:
             return self._lexicon.spelled[key]

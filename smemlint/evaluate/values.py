@@ -368,7 +368,7 @@ def blended(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
         kept, holders = (both, holders | mask) if follows_both else (value, mask)
     else:
         holders = holders & ~mask
-    if not isinstance(kept, Int | Pointer) or not holders.any():
+    if not isinstance(kept, Int | Pointer) or not np.count_nonzero(holders):
         return made
     return PartlyKnown(made.reason, made.is_data, value=kept, holders=holders, of_all=made)
 
@@ -377,7 +377,7 @@ def seen_by(mask: NDArray[np.bool_] | None, value: Value) -> Value:
     """What those threads see of it; None: all of them."""
     if not isinstance(value, PartlyKnown):
         return value
-    if mask is not None and not (mask & ~value.holders).any():
+    if mask is not None and not np.count_nonzero(mask & ~value.holders):
         return value.value
     return value.of_all
 

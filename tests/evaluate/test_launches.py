@@ -352,6 +352,20 @@ void run(Tensor x, float *g) {{
     ]
 
 
+def test_a_switched_number_that_was_mixed_forty_times_is_not_followed():
+    mix = "H ^= H >> 3;" * 40
+    text = f"""
+__global__ void k(float *g) {{ {BODY} }}
+void run(Tensor x, float *g) {{
+  unsigned H = x.size(1);
+  unsigned n = H;
+  {mix}
+  switch (n) {{ case 7: k<<<1, H>>>(g); break; default: throw 0; }}
+}}
+"""
+    assert instances(facts_of(text)) == [("k", (), (256, 1, 1))]  # the guess
+
+
 def test_units_are_linked_as_long_as_memory_allows(monkeypatch):
     kernel = "__global__ void k(float *o) { __shared__ float s[64]; o[0] = s[threadIdx.x]; }\n"
     launch = "__global__ void k(float *o);\nvoid f(float *o) { k<<<1, 64>>>(o); }\n"
