@@ -104,8 +104,8 @@ def test_what_is_not_python_3_is_said_at_its_place(text, place, reason):
 DEEP = {
     "parentheses": "k = RawKernel(" + "(" * 5000 + "'__shared__'" + ")" * 5000 + ", 'k')\n",
     "operators": "x = " + "-" * 20_000 + "1\nk = RawKernel('__shared__', 'k')\n",
-    "concatenation": "k = RawKernel(" + "+".join(["'__shared__ int a;'"] * 6000) + ", 'k')\n",
-    "kernel": JIT + "s[0] = " + "+".join(["1"] * 6000) + "\nk[1, 32](a)\n",
+    "concatenation": "k = RawKernel(" + "+".join(["'__shared__ int a;'"] * 60_000) + ", 'k')\n",
+    "kernel": JIT + "s[0] = " + "+".join(["1"] * 60_000) + "\nk[1, 32](a)\n",
 }  # fmt: skip
 
 
