@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.finding import Finding, Severity
 from smemlint.frontend.python import holds_marks, is_python, python_facts
+from smemlint.source import Source
 
 if TYPE_CHECKING:
     from smemlint.config import Configuration, Settings
     from smemlint.evaluate.work import Part, Work
     from smemlint.facts import AccessKind
-    from smemlint.source import Source
 
 _MARKS = (
     "__shared__",
@@ -126,9 +126,8 @@ def check(
         run = Run(tuple(sources), settings, settings_of)
         most = STEPS_OF_A_FILE if steps_of_a_file is None else steps_of_a_file
         found = with_fixes(found, facts, run, steps_of_a_file=most)
-    texts = {s.path: s for s in sources}
     marked = [s.path for s in sources if "smemlint:" in s.text]
-    shown, hidden = concluded(found, marked, lambda path: texts[path].text, settings_of)
+    shown, hidden = concluded(found, marked, sources, settings_of, sites_of(facts))
     return Result(shown, hidden, facts, len(sources), crashed, sites_of(facts))
 
 
@@ -197,30 +196,38 @@ def judged(
 def concluded(
     findings: Sequence[Finding],
     marked: Sequence[str],
-    text_of: Callable[[str], str],
+    sources: Sequence[Source],
     settings_of: Callable[[str], Settings],
+    sites: Sequence[Site],
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """The findings that are shown and those that are suppressed, in order of place.
 
     Args:
         findings: of all rules and kernel instances.
-        marked: paths of the files that hold pragmas.
-        text_of: the text of one of them.
+        marked: paths of those sources that hold pragmas.
+        sources: of the run; included files with findings are read for their pragmas, too.
         settings_of: the settings of a file: which rules it selects.
+        sites: the access sites of the run.
     """
     if not findings and not marked:
         return (), ()
+    from smemlint.seen import Seen
     from smemlint.selection import Selection
     from smemlint.suppress import suppress
 
     def reports(code: str, name: str, path: str) -> bool:
         return Selection(settings_of(path)).reports(code, name, path)
 
+    texts = {s.path: s for s in sources}
+    included = {f.span.path for f in findings}.difference(texts)
+    texts.update({path: Source(path) for path in included})
     wanted = [f for f in findings if reports(f.code, f.name, f.span.path)]
     kept = suppress(
         merged(wanted),
         marked,
-        text_of,
+        lambda path: texts[path].text,
+        elsewhere=sorted(included),
+        was_seen=Seen(findings, sites),
         require_reason=lambda path: settings_of(path).require_reason,
         reports=reports,
     )

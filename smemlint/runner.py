@@ -71,12 +71,9 @@ def check_run(
     outcome = _outcome(
         sources, configuration, settings, kept, keep_facts=is_fixing, is_fixing=is_fixing
     )
-    texts = {s.path: s for s in sources}
-    found = (*outcome.problems, *outcome.whole.findings)
-    shown, hidden = concluded(
-        found, outcome.marked, lambda path: texts[path].text, configuration.for_file
-    )
     whole = outcome.whole
+    found = (*outcome.problems, *whole.findings)
+    shown, hidden = concluded(found, outcome.marked, sources, configuration.for_file, whole.sites)
     return Result(shown, hidden, whole.facts, len(sources), whole.crashed, whole.sites)
 
 

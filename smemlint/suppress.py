@@ -23,6 +23,8 @@ MALFORMED = ("SML903", "malformed-pragma")
 
 Reports = Callable[[str, str, str], bool]
 """(code, name, path) -> whether findings of a rule are shown in a file."""
+Seen = Callable[[str, int, int], bool]
+"""(path, first line, last line) -> whether all that these lines hold was decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ def suppress(
     paths: Iterable[str],
     text_of: Callable[[str], str],
     *,
+    elsewhere: Iterable[str] = (),
+    was_seen: Seen = lambda path, first, last: True,
     require_reason: Callable[[str], bool] = lambda path: False,
     reports: Reports = lambda code, name, path: True,
 ) -> Kept:
@@ -65,15 +69,18 @@ def suppress(
 
     Args:
         findings: of all files.
-        paths: of the files whose pragmas are looked at.
+        paths: of the files of the run that hold pragmas.
         text_of: the text of a file.
+        elsewhere: of files that the run includes: their pragmas count and are not judged.
+        was_seen: whether the run decided what some lines hold: elsewhere no pragma is unused.
         require_reason: whether a file's pragmas must give one.
         reports: rules that it denies cannot make a pragma useful, nor is one unused for them.
     """
     shown: list[Finding] = []
     hidden: list[Finding] = []
     used: set[tuple[int, str]] = set()
-    files = {path: _File(path, text_of(path)) for path in dict.fromkeys(paths)}
+    judged = dict.fromkeys(paths)
+    files = {path: _File(path, text_of(path)) for path in (*judged, *elsewhere)}
     for finding in findings:
         file = files.get(finding.span.path)
         covering = file.covering(finding) if file is not None else []
@@ -83,8 +90,9 @@ def suppress(
             used.update((id(ignore), word) for ignore, word in covering)
         else:
             shown.append(finding)
-    for path, file in files.items():
-        shown += file.complaints(used, reports, needs_reason=require_reason(path))
+    for path in judged:
+        needs_reason = require_reason(path)
+        shown += files[path].complaints(used, reports, was_seen, needs_reason=needs_reason)
     return Kept(tuple(shown), tuple(hidden))
 
 
@@ -128,7 +136,12 @@ class _File:
         return [(i, w) for i in self.ignores for w in i.pragma.arguments if i.covers(finding, w)]
 
     def complaints(
-        self, used: set[tuple[int, str]], reports: Reports, *, needs_reason: bool
+        self,
+        used: set[tuple[int, str]],
+        reports: Reports,
+        was_seen: Seen,
+        *,
+        needs_reason: bool,
     ) -> Iterator[Finding]:
         """Notes on what is wrong with the pragmas of the file."""
         from smemlint.selection import nearest_rule, rule_of
@@ -153,7 +166,7 @@ class _File:
                 and (rule := rule_of(w)) is not None
                 and reports(*rule, self.path)
             ]
-            if unused:
+            if unused and was_seen(self.path, ignore.first, ignore.last):
                 said = f"`{ignore.pragma.name}[{', '.join(unused)}]` suppresses nothing"
                 yield self._note(UNUSED, ignore.pragma, said, self._without(ignore.pragma, unused))
 

@@ -214,3 +214,68 @@ def test_ignores_in_python_tell_strings_and_what_looks_like_them_apart(line, mar
 def test_python_that_does_not_parse_gets_no_ignores(text):
     after, added, left = with_ignores(text, [finding(1)], "", CommentStyle.PYTHON)
     assert (after, added, [f.span.line for f in left]) == (text, 0, [1])
+
+
+HEADER = """\
+__device__ void put(float *s, float v) {
+  s[threadIdx.x * 32] = v;  // smemlint: ignore[bank-conflict] known
+}
+__device__ void get(float *s, float *v) {
+  *v = s[threadIdx.x];  // smemlint: ignore[bank-conflict] no longer
+}
+"""
+CALLER = """\
+#include "put.cuh"
+__global__ void k(float *out, float v) {
+  __shared__ float s[1024];
+  put(s, v);
+  __syncthreads();
+  get(s, out + threadIdx.x);
+}
+void launch(float *o) { k<<<1, 32>>>(o, 1.f); }
+"""
+
+
+def test_pragmas_of_a_header_count_whether_it_is_named_or_included(smemlint, tmp_path):
+    (tmp_path / "put.cuh").write_text(HEADER)
+    (tmp_path / "k.cu").write_text(CALLER)
+    code, out, err = smemlint("check", "--output-format", "concise", "k.cu")
+    assert (code, out) == (0, "")
+    assert "no findings (1 suppressed)" in err
+    code, out, err = smemlint("check", "--output-format", "concise", "put.cuh", "k.cu")
+    assert (code, out) == (
+        0,
+        "put.cuh:5:25: SML902 note: `ignore[bank-conflict]` suppresses nothing\n",
+    )
+
+
+def test_what_no_file_of_the_run_calls_has_no_unused_pragmas(smemlint, tmp_path):
+    """A hook is given the files of a commit: a fix must not take out what others need."""
+    (tmp_path / "put.cuh").write_text(HEADER)
+    (tmp_path / "k.cu").write_text(CALLER)
+    code, out, err = smemlint("check", "--fix", "put.cuh")
+    assert (code, out, (tmp_path / "put.cuh").read_text()) == (0, "", HEADER)
+    assert err.endswith("no findings (0 suppressed); 0 findings fixed\n")
+
+
+def test_an_undecided_access_makes_no_pragma_unused(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(const int *at) {\n"
+        "  __shared__ float s[1024];\n"
+        "  s[at[threadIdx.x]] = 0;  // smemlint: ignore[bank-conflict] random\n"
+        "  s[threadIdx.x] = 0;  // smemlint: ignore[bank-conflict] none\n"
+        "}\n"
+        "void launch(int *a) { k<<<1, 32>>>(a); }\n"
+    )
+    _, out, _ = smemlint("check", "--output-format", "concise", "--ignore", "SML901", "k.cu")
+    assert out == "k.cu:4:24: SML902 note: `ignore[bank-conflict]` suppresses nothing\n"
+
+
+def test_added_pragmas_in_included_files_are_seen_the_next_time(smemlint, tmp_path):
+    (tmp_path / "put.cuh").write_text(
+        HEADER.replace("  // smemlint: ignore[bank-conflict] known", "")
+    )
+    (tmp_path / "k.cu").write_text(CALLER)
+    assert smemlint("check", "--add-ignore=old", "k.cu")[2] == "added 1 ignore pragma\n"
+    code, _, err = smemlint("check", "k.cu")
+    assert (code, "(1 suppressed)" in err) == (0, True)

@@ -121,7 +121,7 @@ def analyses(
     def analysis(findings: Sequence[Finding], *, has_fixes: bool = False) -> Analysis:
         own = [f for f in (*findings, *said) if f.span.path == path]
         marked = [path] if "smemlint:" in text_of(path) else []
-        shown, hidden = concluded(own, marked, text_of, configuration.for_file)
+        shown, hidden = concluded(own, marked, sources, configuration.for_file, whole.sites)
         shown = _new(shown, hidden, path, settings.baseline, text_of)
         accesses = (a for k in whole.facts.kernels for a in k.accesses if a.span.path == path)
         return Analysis(path, shown, tuple(accesses), whole.facts, text_of, has_fixes)
