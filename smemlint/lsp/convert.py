@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from smemlint.errors import SmemlintError
 from smemlint.finding import Severity
 from smemlint.report.words import labelled_notes
 
@@ -42,6 +43,19 @@ def diagnostic(finding: Finding, places: Places) -> types.Diagnostic:
         code=finding.code,
         source=SOURCE,
         related_information=_related(finding, places),
+    )
+
+
+def failure(error: Exception) -> types.Diagnostic:
+    """Why a document was not analysed, at its top."""
+    what = str(error)
+    if not isinstance(error, SmemlintError):
+        what = f"internal error: {type(error).__name__}: {error}"
+    return types.Diagnostic(
+        range=types.Range(types.Position(0, 0), types.Position(0, 0)),
+        message=f"not analysed: {what}",
+        severity=types.DiagnosticSeverity.Error,
+        source=SOURCE,
     )
 
 

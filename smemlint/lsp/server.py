@@ -21,7 +21,8 @@ from smemlint.errors import SmemlintError
 from smemlint.files import SUFFIXES
 from smemlint.lsp.actions import FIX_ALL, Offer
 from smemlint.lsp.analysis import Analysis, Folders, analyses
-from smemlint.lsp.convert import diagnostics
+from smemlint.lsp.client import Client
+from smemlint.lsp.convert import diagnostics, failure
 from smemlint.lsp.documents import Document
 from smemlint.lsp.fix_all import COMMAND, all_fixes
 from smemlint.lsp.hover import hints, hover
@@ -34,6 +35,7 @@ from smemlint.lsp.worker import Worker
 from smemlint.source import Source
 
 _log = logging.getLogger(__name__)
+_SETTINGS = "settings"
 _WATCHED = [f"**/{name}" for name in FILE_NAMES] + [f"**/*{suffix}" for suffix in sorted(SUFFIXES)]
 
 
@@ -54,11 +56,16 @@ class Server(LanguageServer):
         self._overrides: dict[str, Any] = {}
         self._folders = Folders()
         self._memory = Memory()
-        self._said = ""
+        self._failures: dict[str, Exception] = {}
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Messages that cannot be read are logged: the user did not write them."""
         _log.error("%s", error)
+
+    @property
+    def client(self) -> Client:
+        """What the client can do."""
+        return Client(self.client_capabilities)
 
     # ---- documents
 
@@ -70,7 +77,7 @@ class Server(LanguageServer):
             self.worker,
             lambda: self._analyses(path),
             lambda analysis: self._tell(uri, analysis),
-            self._complain,
+            lambda error: self._fail(uri, error),
         )
         self.documents[uri].changed()
 
@@ -79,6 +86,7 @@ class Server(LanguageServer):
         document = self.documents.pop(uri, None)
         if document is not None:
             del self._paths[uri]
+            self._failures.pop(uri, None)
             document.close()
             self._publish(uri, [])
 
@@ -87,12 +95,9 @@ class Server(LanguageServer):
         self._memory.forget_units()
         for document in self.documents.values():
             document.changed()
-        workspace = self.client_capabilities.workspace
-        if workspace is None:
-            return
-        if workspace.diagnostics is not None and workspace.diagnostics.refresh_support:
+        if self.client.asks_for_diagnostics:
             self.workspace_diagnostic_refresh(None)
-        if workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+        if self.client.asks_again_for_hints:
             self.workspace_inlay_hint_refresh(None)
 
     async def known(self, uri: str) -> Analysis | None:
@@ -104,6 +109,13 @@ class Server(LanguageServer):
         """What is known of the newest version of a document, fixes included."""
         document = self.documents.get(uri)
         return await document.complete() if document is not None else None
+
+    def diagnostics(self, uri: str, analysis: Analysis | None) -> list[types.Diagnostic]:
+        """What a document shows: its findings, or why there are none."""
+        if analysis is not None:
+            return diagnostics(analysis, self.places(analysis))
+        error = self._failures.get(uri)
+        return [failure(error)] if error is not None else []
 
     def places(self, analysis: Analysis) -> Places:
         """How the client counts positions in the files of an analysis."""
@@ -117,21 +129,18 @@ class Server(LanguageServer):
 
     def versions(self) -> dict[str, int | None] | None:
         """Versions of open documents for a client that wants them in edits, else None."""
-        workspace = self.client_capabilities.workspace
-        edit = workspace.workspace_edit if workspace is not None else None
-        if edit is None or not edit.document_changes:
+        if not self.client.takes_versions:
             return None
         return {uri: self.workspace.get_text_document(uri).version for uri in self.documents}
 
     def offer(self, analysis: Analysis) -> Offer:
         """What the client can do about an analysis."""
-        workspace = self.client_capabilities.workspace
-        edit = workspace.workspace_edit if workspace is not None else None
-        versions = self.versions()
-        previews = edit is not None and edit.change_annotation_support is not None
-        applies = workspace is not None and bool(workspace.apply_edit)
         return Offer(
-            analysis, self.places(analysis), versions, previews and versions is not None, applies
+            analysis,
+            self.places(analysis),
+            self.versions(),
+            shows_previews=self.client.shows_previews,
+            applies_edits=self.client.applies_edits,
         )
 
     async def fix_all(self, uri: str) -> None:
@@ -144,7 +153,7 @@ class Server(LanguageServer):
         try:
             edits = await self.worker.run(lambda: all_fixes(path, *self._run_of(path)))
         except SmemlintError as error:
-            return self._complain(error)
+            return self._fail(uri, error)
         if edits and self.workspace.get_text_document(uri).version == before:
             edit = self.offer(analysis).workspace_edit(edits)
             label = "smemlint: all fixes"
@@ -163,35 +172,33 @@ class Server(LanguageServer):
 
     def _tell(self, uri: str, analysis: Analysis) -> None:
         """Publishes what was found; a client that asks for it is told that it may ask again."""
-        if not self._asks:
-            self._publish(uri, diagnostics(analysis, self.places(analysis)))
-            return
-        workspace = self.client_capabilities.workspace
-        refreshed = workspace.diagnostics if workspace is not None else None
-        if analysis.has_fixes and refreshed is not None and refreshed.refresh_support:
+        self._failures.pop(uri, None)
+        if not self.client.asks_for_diagnostics:
+            self._publish(uri, self.diagnostics(uri, analysis))
+        elif analysis.has_fixes:
             self.workspace_diagnostic_refresh(None)
 
-    @property
-    def _asks(self) -> bool:
-        """Whether the client asks for diagnostics."""
-        text_document = self.client_capabilities.text_document
-        return text_document is not None and text_document.diagnostic is not None
-
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
-        if self._asks:
+        if self.client.asks_for_diagnostics:
             return
         version = self.workspace.get_text_document(uri).version if uri in self.documents else None
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, found, version=version)
         )
 
-    def _complain(self, error: Exception) -> None:
-        """Says once what is wrong; internal errors only to the log."""
-        said = str(error)
-        _log.error("%s: %s", type(error).__name__, said)
-        if isinstance(error, SmemlintError) and said != self._said:
-            self._said = said
-            message = types.ShowMessageParams(types.MessageType.Error, f"smemlint: {said}")
+    def _fail(self, what: str, error: Exception) -> None:
+        """Says that a document (its URI) was not analysed, or why settings are not used.
+
+        A message is shown when something goes wrong, not again for each edit or each document
+        while it stays so; the documents themselves say it as long.
+        """
+        is_known = str(error) in map(str, self._failures.values())
+        self._failures[what] = error
+        _log.error("%s: %s", type(error).__name__, error)
+        if what in self.documents:
+            self._publish(what, self.diagnostics(what, None))
+        if isinstance(error, SmemlintError) and not is_known:
+            message = types.ShowMessageParams(types.MessageType.Error, f"smemlint: {error}")
             self.window_show_message(message)
 
     # ---- configuration
@@ -201,12 +208,13 @@ class Server(LanguageServer):
         try:
             self._overrides = overrides(given)
         except SmemlintError as error:
-            self._complain(error)
+            self._fail(_SETTINGS, error)
+        else:
+            self._failures.pop(_SETTINGS, None)
 
     async def ask_for_settings(self) -> None:
         """Asks a client that can be asked; one that answers nothing keeps what it gave before."""
-        workspace = self.client_capabilities.workspace
-        if workspace is None or not workspace.configuration:
+        if not self.client.knows_settings:
             return
         section = types.ConfigurationItem(section="smemlint")
         answer = await self.workspace_configuration_async(types.ConfigurationParams([section]))
@@ -216,9 +224,7 @@ class Server(LanguageServer):
 
     def watch(self) -> None:
         """Asks a client that can to say when a file of interest changes."""
-        workspace = self.client_capabilities.workspace
-        watching = workspace.did_change_watched_files if workspace is not None else None
-        if watching is None or not watching.dynamic_registration:
+        if not self.client.watches_files:
             return
         options = types.DidChangeWatchedFilesRegistrationOptions(
             [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
@@ -239,6 +245,8 @@ def make_server(worker: Worker) -> Server:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         server.configure(params.initialization_options)
+        if server.client.asks_for_diagnostics:
+            _offer_diagnostics(server)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(params: None) -> None:
@@ -274,15 +282,6 @@ def make_server(worker: Worker) -> Server:
         await server.ask_for_settings()
 
     @server.feature(
-        types.TEXT_DOCUMENT_DIAGNOSTIC,
-        types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
-    )
-    async def pulled(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-        analysis = await server.known(params.text_document.uri)
-        found = diagnostics(analysis, server.places(analysis)) if analysis is not None else []
-        return types.RelatedFullDocumentDiagnosticReport(items=found)
-
-    @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
     )
@@ -302,7 +301,7 @@ def make_server(worker: Worker) -> Server:
         if analysis is None:
             return None
         places = server.places(analysis)
-        return hover(analysis, places, params.position, is_markdown=_reads_markdown(server))
+        return hover(analysis, places, params.position, is_markdown=server.client.reads_markdown)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
@@ -312,10 +311,19 @@ def make_server(worker: Worker) -> Server:
     return server
 
 
-def _reads_markdown(server: Server) -> bool:
-    text_document = server.client_capabilities.text_document
-    formats = text_document.hover.content_format if text_document and text_document.hover else None
-    return types.MarkupKind.Markdown in (formats or ())
+def _offer_diagnostics(server: Server) -> None:
+    """Lets the client ask for diagnostics; to be called before the server says what it can do."""
+    if types.TEXT_DOCUMENT_DIAGNOSTIC in server.protocol.fm.features:
+        return  # a client that begins twice
+
+    @server.feature(
+        types.TEXT_DOCUMENT_DIAGNOSTIC,
+        types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
+    )
+    async def pulled(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        analysis = await server.known(params.text_document.uri)
+        found = server.diagnostics(params.text_document.uri, analysis)
+        return types.RelatedFullDocumentDiagnosticReport(items=found)
 
 
 def serve(*, debug: bool = False) -> int:

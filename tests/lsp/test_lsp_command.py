@@ -84,3 +84,17 @@ def test_malformed_messages_do_not_end_it():
 @pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
 def test_a_client_that_goes_away_ends_it():
     assert served(message("initialize", {"capabilities": {}}, 1)).returncode == 2
+
+
+@pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_client_may_ask_for_diagnostics_if_it_can_be_told_to_ask_again(is_told):
+    """Helix 25.07 asks after an edit only: it would never see what fixes and other files change."""
+    can = {
+        "textDocument": {"diagnostic": {"dynamicRegistration": False}},
+        "workspace": {"diagnostics": {"refreshSupport": is_told}},
+    }
+    start = message("initialize", {"capabilities": can}, 1)
+    done = served(start + message("shutdown", None, 2) + message("exit"))
+    (begun,) = (a["result"] for a in answers(done.stdout) if a.get("id") == 1)
+    assert ("diagnosticProvider" in begun["capabilities"]) is is_told

@@ -1,4 +1,7 @@
-"""The server seen by two clients: one that counts in UTF-16 and is told, one in UTF-8 that asks."""
+"""The server seen by two clients: one that counts in UTF-16 and is told, one in UTF-8 that asks.
+
+The first would ask, too, but cannot be told to ask again.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,14 @@ def capabilities(encoding: str) -> types.ClientCapabilities:
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(position_encodings=[encoding]),
         text_document=types.TextDocumentClientCapabilities(
-            diagnostic=types.DiagnosticClientCapabilities() if asks else None,
+            diagnostic=types.DiagnosticClientCapabilities(),
             hover=types.HoverClientCapabilities(
                 content_format=[types.MarkupKind.Markdown if asks else types.MarkupKind.PlainText]
             ),
         ),
         workspace=types.WorkspaceClientCapabilities(
             apply_edit=True,
+            diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=asks),
             workspace_edit=types.WorkspaceEditClientCapabilities(
                 document_changes=asks,
                 change_annotation_support=types.ChangeAnnotationsSupportOptions() if asks else None,
@@ -229,6 +233,31 @@ async def test_a_setting_that_does_not_exist_is_complained_of(client: LanguageCl
     assert len(await diagnostics(client, uri)) == 1
     (said,) = client.messages
     assert "unknown key `archh`" in said.message and "did you mean `arch`?" in said.message
+
+
+@pytest.mark.asyncio
+async def test_a_broken_configuration_is_said_as_long_as_it_is(client: LanguageClient):
+    uri = opened(client, KERNEL)
+    (fine,) = await diagnostics(client, uri)
+    file = client.folder / "smemlint.toml"
+    event = types.FileEvent(file.as_uri(), types.FileChangeType.Changed)
+    told = types.DidChangeWatchedFilesParams([event])
+    for times in (1, 2):
+        file.write_text('\narchh = "sm_90"\n')
+        client.workspace_did_change_watched_files(told)
+        for version in (2, 3):
+            (found,) = await diagnostics(client, uri)
+            assert found.message.startswith("not analysed: ")
+            assert (
+                "smemlint.toml:2: unknown key `archh`\n  hint: did you mean `arch`?"
+                in found.message
+            )
+            assert (found.severity, found.range.start.line) == (types.DiagnosticSeverity.Error, 0)
+            change(client, uri, KERNEL, 2 * times + version)
+        assert len(client.messages) == times  # when it breaks, not with each edit
+        file.write_text('arch = "sm_90"\n')
+        client.workspace_did_change_watched_files(told)
+        assert await diagnostics(client, uri) == [fine]
 
 
 @pytest.mark.asyncio
