@@ -236,11 +236,11 @@ def concluded(
 
 
 def problems(sources: Sequence[Source]) -> list[NotAnalysed]:
-    """Files, and cells of notebooks, that could not be read; a binary file is no news."""
+    """Files, and cells of notebooks, that could not be read."""
     found = []
     for source in sources:
         source.text  # noqa: B018 - reading finds the problem
-        if source.problem and source.problem != "binary":
+        if source.problem:
             found.append(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", source.problem))
         if source.notebook is not None:
             found += (

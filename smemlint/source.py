@@ -100,14 +100,23 @@ class Source:
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
-            return data.decode("utf-8-sig", "surrogateescape").translate(_REPLACEMENTS)
+            text = data.decode("utf-8-sig", "surrogateescape").translate(_REPLACEMENTS)
+            if is_python_path(self.path) or _is_in_code("\ufffd", text):
+                self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
+            return text
 
     def _data(self) -> bytes:
         if isinstance(self.given, bytes):
             return self.given
         with Path(self.path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
+
+
+def _is_in_code(character: str, text: str) -> bool:
+    """Whether a text of C holds a character outside of comments and string literals."""
+    from smemlint.pragmas import CommentStyle
+
+    return character in re.sub(CommentStyle.C.value, " ", text, flags=re.S)
 
 
 @lru_cache(maxsize=4)  # each finding of a file asks for its lines

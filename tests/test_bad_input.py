@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
+
+from conftest import facts_of
 
 KERNEL = """\
 __global__ void good(float *out) {
@@ -38,15 +42,43 @@ def test_the_kernel_beside_the_bad_one_is_still_analysed(smemlint, tmp_path, nam
     assert "Traceback" not in err
 
 
-def test_binary_files_are_passed_over(smemlint, tmp_path):
+def test_brackets_beyond_reason_cost_one_statement_and_no_memory():
+    """Every level took all of its words along: 200,000 levels took 4.7 GB and all the time."""
+    nested = "(" * 20_000 + "0" + ")" * 20_000
+    text = f"__global__ void d() {{ __shared__ int s[4]; s[{nested}] = 1; s[9] = 0; }}\n"
+    tracemalloc.start()
+    (kernel,) = facts_of(text).kernels
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [n.reason for n in kernel.not_analysed] == ["brackets are nested more than 256 deep"]
+    assert [a.span.column for a in kernel.accesses] == [text.index("s[9]") + 1]
+    assert most < 100e6, most
+
+
+def test_binary_files_are_said(smemlint, tmp_path):
     (tmp_path / "k.cu").write_bytes(b"\x7fELF\0\0" * 100)
-    assert smemlint("check", ".")[:2] == (0, "")
+    code, out, _ = smemlint("check", ".", "--output-format", "concise")
+    assert (code, out) == (0, "k.cu:1:1: SML901 note: not analysed: binary\n")
 
 
-def test_invalid_utf8_is_read_and_said(smemlint, tmp_path):
-    (tmp_path / "k.cu").write_bytes(b"// caf\xe9\n" + KERNEL.encode())
-    _, out, _ = smemlint("check", "k.cu", "--output-format", "concise")
-    assert "not UTF-8 at byte 6" in out and "k.cu:4:22: SML101" in out
+@pytest.mark.parametrize(
+    ("name", "line", "expected"),
+    [
+        ("k.cu", b"// caf\xe9", ""),
+        ("k.cu", b'/* \xe9 */ const char *name = "caf\xe9";', ""),
+        ("k.cu", b"int caf\xe9;", "k.cu:1:1: SML901 note: not analysed: not UTF-8 at byte 7: "
+         "read with replacement characters\n"),
+        ("k.py", b"import cupy  # caf\xe9", "k.py:1:1: SML901 note: not analysed: "
+         "not UTF-8 at byte 18: read with replacement characters\n"),
+    ],
+)  # fmt: skip
+def test_what_is_no_utf8_is_said_where_it_is_no_comment(smemlint, tmp_path, name, line, expected):
+    """Compilers take the names of authors in Latin-1 comments as they are; Python does not."""
+    text = KERNEL if name == "k.cu" else f"k = cupy.RawKernel({KERNEL!r}, 'good')\n"
+    (tmp_path / name).write_bytes(line + b"\n" + text.encode())
+    _, out, _ = smemlint("check", name, "--output-format", "concise")
+    assert out.startswith(expected) and ("SML901" in out) is bool(expected)
+    assert "32-way bank conflict reading `s`" in out
 
 
 def test_a_very_long_line_is_bounded(smemlint, tmp_path):

@@ -27,6 +27,8 @@ _AFTER_OPERAND = frozenset(
     )
 )  # fmt: skip
 _CAST_OR_BINARY = frozenset(("*", "&", "-", "+"))
+_MOST_NESTED = 256
+"""Brackets in brackets; clang's -fbracket-depth is the same."""
 
 
 class Expressions(Special):
@@ -192,6 +194,8 @@ class Expressions(Special):
 
     def _operator(self, words: Sequence[Word], i: int, after_operand: bool) -> tuple[int, bool]:
         word = words[i]
+        if word.height > _MOST_NESTED:  # each level takes its words along
+            raise CannotLower(f"brackets are nested more than {_MOST_NESTED} deep")
         match word.text:
             case "(":
                 return self._parenthesis(words, i, after_operand)

@@ -37,6 +37,7 @@ class Word:
         is_type: said to be a type by `typename` or `decltype`.
         operand: of a `cast`: the words of its type.
         reach: of an opening bracket: how many words later the closing one stands.
+        height: of an opening bracket: how deep brackets are nested in it.
     """
 
     kind: Kind
@@ -47,6 +48,7 @@ class Word:
     is_type: bool = False
     operand: tuple[Word, ...] = ()
     reach: int = 0
+    height: int = 0
 
 
 class Names:
@@ -194,7 +196,7 @@ class Names:
 
 
 def _pair_brackets(words: Sequence[Word]) -> None:
-    """Sets the reach of every opening bracket; one that nothing closes reaches to the end."""
+    """Sets what opening brackets tell of themselves; one that nothing closes reaches to the end."""
     opened: list[int] = []
     for i, word in enumerate(words):
         if word.kind == "operator":
@@ -203,6 +205,9 @@ def _pair_brackets(words: Sequence[Word]) -> None:
             elif word.text in (")", "]", "}") and opened:
                 begin = opened.pop()
                 words[begin].reach = i - begin
+                if opened:
+                    around = words[opened[-1]]
+                    around.height = max(around.height, words[begin].height + 1)
                 if _begins_template_lambda(words, begin, i):
                     _pair_angles(words, i + 1)
     for begin in opened:
