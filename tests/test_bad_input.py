@@ -5,7 +5,6 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-
 from conftest import facts_of
 
 KERNEL = """\

@@ -144,6 +144,33 @@ def test_a_launch_pragma_and_the_configuration_give_block_and_template(smemlint,
     assert (access["block"], access["wavefronts"]["mean"]) == ([32, 1, 1], 1)
 
 
+BLOCKS = """\
+{}__global__ void k(float *out, int n) {{
+  __shared__ float s[2048];
+  s[threadIdx.x * n] = 1;
+}}
+void run(float *o) {{ k<<<1, 64>>>(o, 32); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments", "said"),
+    [
+        ("", [], "block (64, 1, 1) (launch at k.cu:5)"),
+        ("", ["--block-dim", "32"], "block (32, 1, 1) (given by `block-dim`)"),
+        ("", ["--config", "kernels.k.block=[16]"], "block (16, 1, 1) (given by `kernels.k.block`)"),
+        ("// smemlint: launch(block=(8))\n", ["--block-dim", "32"], "block (8, 1, 1) (given by its `launch` pragma)"),
+    ],
+)  # fmt: skip
+def test_a_finding_says_who_gave_the_block(smemlint, tmp_path, before, arguments, said):
+    (tmp_path / "k.cu").write_text(BLOCKS.format(before))
+    _, out, _ = smemlint("check", "k.cu", "--output-format", "json", *arguments)
+    finding = next(f for f in json.loads(out)["findings"] if f["code"] == "SML101")
+    line = 6 if before else 5
+    passed = f"`n` = 32 as passed at the launch at k.cu:{line}"
+    assert finding["access"]["assumptions"] == [said, passed]
+
+
 def test_directories_are_walked_without_links(smemlint, tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "k.cu").write_text(BAD)

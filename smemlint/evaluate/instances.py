@@ -57,16 +57,16 @@ class Instances:
 
     def of(self, function: Function) -> list[list[Task]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
-        forced, template = self._override(function)
+        forced, given, template = self._override(function)
         if template:
-            return [self._told(function, forced, template)]
+            return [self._told(function, forced, given, template)]
         launches = [la for la in self.launches() if self._is_of(la, function)]
         if not launches or not all(self._is_settled(la, function) for la in launches):
             deeper = [la for la in self.launches(deep=True) if self._is_of(la, function)]
             launches = deeper or launches
         if forced is not None and not launches:
             scope, said = self._guess(function)
-            return [[self._task(function, scope, forced, "given", said)]]
+            return [[self._task(function, scope, forced, given, said)]]
         groups: dict[object, list[Task]] = {}
         for launch in launches:
             block = forced or launch.block
@@ -76,7 +76,7 @@ class Instances:
                 tasks = self._partly_told(function, scope, said, launch)
                 tasks = tasks or self._guessed(function, scope, said)
             else:
-                origin = f"launch at {_place(launch)}"
+                origin = given or _place(launch)
                 tasks = [self._task(function, scope, block, origin, said, launch)]
             text = scope_text(scope, function)
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
@@ -216,7 +216,7 @@ class Instances:
         }
         shapes = sorted((s for s in guesses if prod(s) <= MAX_THREADS), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
-        where = f"block ({shape}) (launch at {_place(launch)})"
+        where = f"block ({shape}) ({_place(launch)})"
         said = (*said, f"{where}: the figure is the same for several block shapes")
         return [self._task(function, scope, s, "", said, launch) for s in shapes]
 
@@ -234,23 +234,29 @@ class Instances:
         limit = value.constant if isinstance(value, Int) else None
         return limit if limit is not None and 0 < limit <= MAX_THREADS else None
 
-    def _override(self, function: Function) -> tuple[Block | None, Mapping[str, str]]:
-        """Block and template values that a pragma, the configuration or the command line gives."""
+    def _override(self, function: Function) -> tuple[Block | None, str, Mapping[str, str]]:
+        """The block that the user gives and where, and the template values.
+
+        A pragma comes before the kernel's table, and that before the block of all kernels.
+        """
         settings = self._project.settings
         own = settings.kernels.get(function.name)
-        block: Block | None = getattr(own, "block", None) or settings.block_dim
-        template: dict[str, str] = dict(getattr(own, "template", {}))
+        block, given = settings.block_dim, "given by `block-dim`"
+        if own is not None and own.block is not None:
+            block, given = own.block, f"given by `kernels.{function.name}.block`"
+        template = dict(own.template) if own is not None else {}
         pragma = self._project.launch_pragma(function)
         if pragma is not None:
             shape = pragma.values.get("block") or next(iter(pragma.arguments), "")
             with suppress(ValueError):  # a malformed pragma is reported
-                block = read_block(shape) if shape else block
+                if shape:
+                    block, given = read_block(shape), "given by its `launch` pragma"
             names = {p.name for p in function.template}
             template.update({k: v for k, v in pragma.values.items() if k in names})
-        return block, template
+        return block, given if block is not None else "", template
 
     def _told(
-        self, function: Function, block: Block | None, template: Mapping[str, str]
+        self, function: Function, block: Block | None, given: str, template: Mapping[str, str]
     ) -> list[Task]:
         """The instance with the template values that the user gives."""
         machine = self._machine()
@@ -263,7 +269,7 @@ class Instances:
         said = tuple(s for s in said if not any(f"`{name}`" in s for name in template))
         if block is None:
             return self._guessed(function, scope, said)
-        return [self._task(function, scope, block, "given", said)]
+        return [self._task(function, scope, block, given, said)]
 
     def _task(
         self,
@@ -285,11 +291,12 @@ class Instances:
         assumed = (f"block ({shape}){where}", *said, *self._project.built_with(self._unit))
         assumed += tuple(f"`{a.text}` (your assumption)" for a in given)
         shared = launch.shared if launch is not None else None
-        return Task(function, instance, scope, assumed, arguments, declared, shared, given)
+        place = _place(launch) if launch is not None else ""
+        return Task(function, instance, scope, assumed, arguments, declared, shared, given, place)
 
 
 def _place(launch: Launch) -> str:
-    return f"{launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
+    return f"launch at {launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
 
 
 def _starters(units: Sequence[Unit]) -> list[Function]:

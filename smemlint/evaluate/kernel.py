@@ -59,6 +59,7 @@ class Task:
         declared: the swizzle that the user declares for a shared array.
         shared: dynamic shared memory of the launch in bytes; None when not known.
         given: what the user assumes of the arguments.
+        launch: where it is launched, e.g. `launch at transpose.cu:41`; empty where nowhere.
     """
 
     function: Function
@@ -69,6 +70,7 @@ class Task:
     declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     shared: int | None = None
     given: tuple[Assumption, ...] = ()
+    launch: str = ""
 
 
 def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
@@ -84,7 +86,7 @@ def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
     if not arguments:
         return facts
     passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in arguments.items())
-    text = f"{passed} as passed at the {task.instance.origin or 'launch'}"
+    text = f"{passed} as passed at the {task.launch or 'launch'}"
     told = replace(task, assumptions=(*task.assumptions, text))
     closer = _evaluated(unit, told, arch, arguments)
     return closer if _decided(closer) > _decided(facts) else facts
