@@ -93,7 +93,7 @@ class Branches(Declarations):
         for text, threads, statement in (first, second):
             self.store.begin()
             self.assumptions.append(text)
-            self.frame.uncertain += 1
+            self.frame.open.append((condition, node))
             self.mask = kept(mask, threads)
             if loop is not None and left_before is not None:
                 loop.broken, loop.continued = left_before
@@ -102,7 +102,7 @@ class Branches(Declarations):
                 self.execute(statement)
             finally:
                 del self.assumptions[depth - 1 :]
-                self.frame.uncertain -= 1
+                self.frame.open.pop()
                 journal = self.store.rollback()
             ends.append((text, self.mask, journal))
             self.trace.fence("block")
@@ -118,22 +118,10 @@ class Branches(Declarations):
             self.mask = self.none_active()
             return
         self.mask = kept(mask, alive[0][1] | alive[1][1])
-        self._join(alive[0][2], alive[1][2], condition, node)
+        self.join(alive[0][2], alive[1][2], condition, node)
 
     def _replay(self, journal: Journal) -> None:
         for obj, offset, value in journal.values():
-            self.store.set_cell(obj, offset, value)
-
-    def _join(self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node) -> None:
-        for key in {**left, **right}:
-            obj, offset, _ = left.get(key) or right[key]
-            now = obj.cells.get(offset)
-            a = left[key][2] if key in left else now
-            b = right[key][2] if key in right else now
-            if a is None or b is None:
-                value = a if b is None else b
-            else:
-                value = self.joined(a, b, condition, node)
             self.store.set_cell(obj, offset, value)
 
     def _exec_Switch(self, node: c_ast.Switch) -> None:
@@ -144,8 +132,10 @@ class Branches(Declarations):
             else [node.stmt]
         )
         flat = _flat_cases(items)
-        loop = Loop(self.none_active(), self.none_active())
         outer, mask = self.loops, self.mask
+        loop = Loop(self.none_active(), self.none_active(), breaks=self.exits())
+        if outer:
+            loop.continues = outer[-1].continues
         self.loops = [*self.loops, loop]
         self.frame.scopes.append({})
         try:
@@ -161,6 +151,7 @@ class Branches(Declarations):
         if outer:
             outer[-1].continued = outer[-1].continued | loop.continued
         self.mask = kept(mask, self.mask | (loop.broken & mask))
+        self.arrive(loop.breaks)
 
     def _run_cases(
         self, flat: list[tuple[c_ast.Node | None, bool, c_ast.Node | None]], value: int
@@ -216,6 +207,7 @@ class Branches(Declarations):
         """Every case is run from the same state; only what all agree on survives."""
         mask = self.mask
         loop = self.loops[-1]
+        loop.breaks.around += 1
         condition = (
             value
             if isinstance(value, Unknown)
@@ -235,7 +227,7 @@ class Branches(Declarations):
             )
             self.assumptions.append(text)
             depth = len(self.assumptions)
-            self.frame.uncertain += 1
+            self.frame.open.append((condition, node))
             self.mask = mask
             loop.broken = self.none_active()
             self.refine(value, known)
@@ -247,14 +239,14 @@ class Branches(Declarations):
             finally:
                 self.refine(value, None)
                 del self.assumptions[depth - 1 :]
-                self.frame.uncertain -= 1
+                self.frame.open.pop()
                 journal = self.store.rollback()
             if is_any(self.mask | loop.broken):
                 state = journal if state is None else self._merged(state, journal, condition, node)
         self.mask = mask
         loop.broken = self.none_active()
         if state is not None:
-            self._join(state, {}, condition, node)
+            self.join(state, {}, condition, node)
 
     def _merged(self, a: Journal, b: Journal, condition: Unknown, node: c_ast.Node) -> Journal:
         merged: Journal = {}
@@ -280,19 +272,22 @@ class Branches(Declarations):
                 value = place.pointer() if isinstance(place, Place) else place
             else:
                 value = self.evaluate(node.expr)
-        self.frame.returns.append((self.mask, value, self.frame.uncertain == 0))
+        self.frame.returns.append((self.mask, value, not self.frame.open))
+        self.leave(self.frame.exits)
         self.mask = self.none_active()
 
     def _exec_Break(self, node: c_ast.Break) -> None:
         if self.loops:
             loop = self.loops[-1]
             loop.broken = loop.broken | self.mask
-            loop.is_left_openly |= self.frame.uncertain > loop.uncertain
+            loop.is_left_openly |= self.leave(loop.breaks)
         self.mask = self.none_active()
 
     def _exec_Continue(self, node: c_ast.Continue) -> None:
         if self.loops:
-            self.loops[-1].continued = self.loops[-1].continued | self.mask
+            loop = self.loops[-1]
+            loop.continued = loop.continued | self.mask
+            self.leave(loop.continues)
         self.mask = self.none_active()
 
     def _exec_Goto(self, node: c_ast.Goto) -> None:

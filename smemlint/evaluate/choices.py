@@ -87,7 +87,8 @@ class Choices(Operators):
             if condition.is_uniform:
                 line = node.coord.line if node.coord else 0
                 key = f"({line}?{a.identity()}:{b.identity()})"
-                either = self.algebra.either(a, b, key, self.source(node))
+                text = self.source(getattr(node, "cond", node))
+                either = self.algebra.either(a, b, key, text)
                 if either is not None:
                     return either
             if is_truth(a) and is_truth(b):

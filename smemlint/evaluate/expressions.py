@@ -8,7 +8,6 @@ from typing import Any
 
 from pycparser import c_ast
 
-from smemlint.evaluate.choices import Choices
 from smemlint.evaluate.ctypes import (
     DOUBLE,
     FLOAT,
@@ -22,6 +21,7 @@ from smemlint.evaluate.ctypes import (
     IntType,
     RecordType,
 )
+from smemlint.evaluate.joins import Joins
 from smemlint.evaluate.machine import Variable
 from smemlint.evaluate.memory import Object, Space
 from smemlint.evaluate.types import CTYPES
@@ -41,7 +41,7 @@ _NUMBERS = frozenset((IntType, FloatType))
 """Types of which a local variable holds one value, which a name reads."""
 
 
-class Expressions(Choices):
+class Expressions(Joins):
     """Evaluates expressions; calls live in `calls`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -51,11 +51,14 @@ class Generalizing(DryRuns):
         if pushed:
             self.loop_values.append((name, shown.constant))  # type: ignore[union-attr, arg-type]
         before = self.mask
+        for exits in (loop.breaks, loop.continues):
+            exits.depth, exits.around = self.store.depth, len(self.frame.open)
         try:
             self.execute(body)
         finally:
             if pushed:
                 self.loop_values.pop()
+        self.arrive(loop.continues)
         if is_any(loop.continued):
             self.mask = kept(before, self.mask | loop.continued)
             loop.continued = self.none_active()
@@ -79,21 +82,24 @@ class Generalizing(DryRuns):
         text = f"`{self.source(cond)}` holds" if cond is not None else ""
         if text:
             self.assumptions.append(text)
-        self.frame.uncertain += 1
+        self.frame.open.append((Unknown("how often the loop runs is not known"), node))
         self.store.begin()
+        broken = len(loop.breaks.ways)
         try:
             for _ in range(_ROUNDS):
+                del loop.breaks.ways[broken:]
                 if not self._find_changes(forms, trip, step, body, loop, mask):
                     break
             self._set_forms(forms)
             if not self.trace.is_muted or self._returned_inside:
                 self.trace.fence("block")
                 self.mask = mask
+                del loop.breaks.ways[broken:]
                 self.iteration("", step, body, loop)
                 self.trace.fence("block")
                 self._set_forms(forms)
         finally:
-            self.frame.uncertain -= 1
+            self.frame.open.pop()
             self.store.commit()
         loop.broken = self.none_active()
         self.mask = mask
@@ -118,7 +124,7 @@ class Generalizing(DryRuns):
         self.store.begin()
         self.mask = mask
         notes = dict(self.unfollowed)
-        returned = len(self.frame.returns)
+        returned, left = len(self.frame.returns), len(self.frame.exits.ways)
         try:
             self.iteration("", step, body, loop)
         finally:
@@ -128,6 +134,8 @@ class Generalizing(DryRuns):
             self.unfollowed = notes
             self._returned_inside = len(self.frame.returns) > returned
             del self.frame.returns[returned:]
+            del self.frame.exits.ways[left:]
+            loop.continues.ways.clear()
             loop.broken = self.none_active()
             loop.continued = self.none_active()
         changed = False

@@ -143,12 +143,14 @@ class Inlining(CuteTypes):
                 for i, param in enumerate(params)
             ]
             frame.call, frame.opening = node, len(self.trace.items)
+            frame.exits.depth = self.store.depth
             frame.is_copy = self.frame.is_copy or any(loop.copy for loop in loops)
             self.frames = [*self.frames, frame]
             for name, binding in bound:
                 if name:
                     self.bind(name, binding)
             yield
+            self.arrive(frame.exits)
         finally:
             self.frames = caller
             self.mask = mask

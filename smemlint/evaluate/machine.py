@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pycparser import c_ast
 
+    from smemlint.evaluate.memory import Journal
     from smemlint.evaluate.trace import Trace
     from smemlint.facts import LayoutUse, SharedArray, Span
     from smemlint.frontend.cuda.unit import Function, Unit
@@ -60,6 +61,21 @@ Scope: TypeAlias = dict[str, Binding]
 
 
 @dataclass(slots=True, eq=False)
+class Exits:
+    """The ways out of a block of code that were taken under open conditions.
+
+    Attributes:
+        depth: journals of the store that were open where the block began.
+        around: open conditions that it stands under.
+        ways: what was written under the conditions, and the innermost one.
+    """
+
+    depth: int = 0
+    around: int = 0
+    ways: list[tuple[Journal, Unknown, c_ast.Node]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
 class Frame:
     """One activation of a function.
 
@@ -67,6 +83,9 @@ class Frame:
         scopes: innermost last; the first holds template arguments.
         this: the object that a method works on.
         returns: (mask, value, certain) of each return that was reached.
+        open: the conditions around what runs that are not known, innermost last, with the
+            statements that they are of.
+        exits: what was written before returns under them.
         call: the expression that made it; None for what no call made.
         is_copy: unrolling made the call of another one.
         opening: items of the trace when it was made.
@@ -80,7 +99,8 @@ class Frame:
     record: RecordType | None = None
     returns: list[tuple[Mask, Value, bool]] = field(default_factory=list)
     returns_reference: bool = False
-    uncertain: int = 0
+    open: list[tuple[Unknown, c_ast.Node]] = field(default_factory=list)
+    exits: Exits = field(default_factory=Exits)
     call: c_ast.Node | None = None
     is_copy: bool = False
     opening: int = 0
@@ -108,7 +128,7 @@ class Loop:
         broken, continued: threads that left it, or its iteration.
         counter: name of the loop variable.
         cost: operations of all iterations so far, as the compiler's unroller counts them.
-        uncertain: open conditions around it.
+        breaks, continues: what was written before those under open conditions in it.
         is_left_openly: a `break` stands under an open condition.
         is_run_time: the compiler does not know how often it runs.
         copy: number of the iteration in its basic block, which unrolling makes copies of.
@@ -118,7 +138,8 @@ class Loop:
     continued: Mask
     counter: str = ""
     cost: int = 0
-    uncertain: int = 0
+    breaks: Exits = field(default_factory=Exits)
+    continues: Exits = field(default_factory=Exits)
     is_left_openly: bool = False
     is_run_time: bool = False
     copy: int = 0

@@ -104,6 +104,14 @@ class Store:
         finally:
             self._journals = journals
 
+    def since(self, depth: int) -> Journal:
+        """What the journals beyond the first `depth` have seen written, as it is now."""
+        cells: Journal = {}
+        for journal in self._journals[depth:]:
+            for key, (obj, offset, _) in journal.items():
+                cells[key] = obj, offset, obj.cells.get(offset)
+        return cells
+
     @property
     def depth(self) -> int:
         """How many `begin`s are open."""

@@ -69,7 +69,7 @@ class Turns(Generalizing):
         entry = self.mask
         left = self.none_active()
         name = counter_of(parts.node)
-        loop = Loop(self.none_active(), self.none_active(), name, uncertain=self.frame.uncertain)
+        loop = Loop(self.none_active(), self.none_active(), name)
         self.loops.append(loop)
         assumed = len(self.assumptions)
         starts: list[int] = []
@@ -98,6 +98,7 @@ class Turns(Generalizing):
             self.loops.pop()
             del self.assumptions[assumed:]
         self.mask = kept(entry, self.mask | left | loop.broken)
+        self.arrive(loop.breaks)
         if together is None:
             trips = len(starts) if foreseen is None else foreseen
             cost = loop.cost * trips // max(len(starts), 1)
