@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.config_file import ConfigFile, config_in, parse_toml, read_config
 from smemlint.errors import ConfigError, suggestion
-from smemlint.options import KERNEL_KEYS, OPTIONS, Block, Option, option_named
+from smemlint.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class Settings:
     fix: bool = False
     unsafe_fixes: bool = False
     diff: bool = False
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = NOT_OURS
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     respect_gitignore: bool = True

@@ -20,32 +20,45 @@ if TYPE_CHECKING:
 _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")
 SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES))
 """What is read in a directory: kernels, and the host code that launches them."""
-ALWAYS_EXCLUDED = (".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", "build")
+_VERSION_CONTROL = (".git", ".hg", ".svn")
 
 
 def find_sources(paths: Sequence[str], configuration: Configuration | None = None) -> list[Source]:
-    """The sources of a run, in a stable order, each once.
+    """The sources of a run, in a stable order, each once however often and however it is named.
 
     Args:
         paths: files and directories; directories are walked without following links.
-        configuration: says per file what is excluded; nothing is without it.
+        configuration: says per file what is excluded; without it, what is by default.
 
     Raises:
         SourceError: a named path does not exist.
     """
     excluded = _Excluded(configuration)
     found: dict[str, Source] = {}
+
+    def add(file: str) -> None:
+        place = file if len(paths) == 1 else os.path.abspath(file)
+        found.setdefault(place, Source(file))
+
     for given in paths:
         path = Path(given)
         if path.is_dir():
             for file in _walk(path, excluded):
-                found.setdefault(file, Source(file))
+                add(file)
         elif not path.exists():
             hint = "check the spelling, or name a directory to search"
             raise SourceError("no such file or directory", where=given, hint=hint)
         elif not excluded.forces(given):
-            found.setdefault(_slashes(given), Source(_slashes(given)))
+            add(_slashes(given))
     return list(found.values())
+
+
+def is_excluded(path: str, settings: Settings) -> bool:
+    """Whether a path is one that the settings exclude, wherever a walk would begin."""
+    relative = _relative(path, settings.root)
+    is_outside = os.path.isabs(relative) or relative.startswith("../")
+    above = relative.rpartition("/")[0] if is_outside else ""
+    return _has_match(relative, (*settings.exclude, *settings.extend_exclude), above)
 
 
 def matches(path: str, patterns: Sequence[str], root: str = "") -> bool:
@@ -53,8 +66,12 @@ def matches(path: str, patterns: Sequence[str], root: str = "") -> bool:
 
     `*` matches any characters, slashes included; a pattern without a slash is tried on names too.
     """
-    relative = _relative(path, root)
-    while relative:
+    return _has_match(_relative(path, root), patterns)
+
+
+def _has_match(relative: str, patterns: Sequence[str], above: str = "") -> bool:
+    """Whether a glob matches a path, or a folder that it lies in and that lies below `above`."""
+    while relative and relative != above:
         name = relative.rpartition("/")[2]
         for pattern in patterns:
             wanted = pattern.rstrip("/")
@@ -69,42 +86,47 @@ class _Excluded:
 
     def __init__(self, configuration: Configuration | None) -> None:
         self._configuration = configuration
-        self._folders: dict[str, bool] = {}
+        self._folders: dict[tuple[str, str], bool] = {}
 
-    def settings(self, path: str) -> Settings | None:
-        return self._configuration.for_file(path) if self._configuration is not None else None
+    def settings(self, path: str) -> Settings:
+        if self._configuration is None:
+            from smemlint.config import Configuration
 
-    def covers(self, path: str) -> bool:
-        """Whether a file that was met is passed over."""
+            self._configuration = Configuration(isolated=True)
+        return self._configuration.for_file(path)
+
+    def covers(self, path: str, above: str) -> bool:
+        """Whether a file or folder that was met on the way down from `above` is passed over."""
         folder, _, name = path.rpartition("/")
         settings = self.settings(path)
-        if settings is None:
-            return False
         patterns = (*settings.exclude, *settings.extend_exclude)
         if not patterns:
             return False
-        if folder not in self._folders:
-            self._folders[folder] = matches(folder, patterns, settings.root)
-        return self._folders[folder] or any(
+        if (folder, above) not in self._folders:
+            top = _relative(above, settings.root)
+            is_inside = _has_match(_relative(folder, settings.root), patterns, top)
+            self._folders[folder, above] = is_inside
+        return self._folders[folder, above] or any(
             fnmatchcase(name, p) or fnmatchcase(_relative(path, settings.root), p) for p in patterns
         )
 
     def forces(self, path: str) -> bool:
-        """Whether a file is passed over although it was named."""
+        """Whether a file or directory is passed over although it was named."""
         settings = self.settings(path)
-        return bool(settings and settings.force_exclude) and self.covers(_slashes(path))
+        return settings.force_exclude and is_excluded(path, settings)
 
     def respects_gitignore(self, folder: Path) -> bool:
-        settings = self.settings(f"{folder}/")
-        return settings is None or settings.respect_gitignore
+        return self.settings(f"{folder}/").respect_gitignore
 
 
 def _walk(root: Path, excluded: _Excluded) -> Iterator[str]:
+    if excluded.forces(str(root)):
+        return
     respects = excluded.respects_gitignore(root)
     listed = _listed_by_git(root) if respects else None
     candidates = listed if listed is not None else _walked(root, excluded, respects)
     for file in candidates:
-        if os.path.splitext(file)[1] in SUFFIXES and not excluded.covers(file):
+        if os.path.splitext(file)[1] in SUFFIXES and not excluded.covers(file, str(root)):
             yield file
 
 
@@ -117,8 +139,8 @@ def _walked(root: Path, excluded: _Excluded, respects_gitignore: bool) -> Iterat
         folders[:] = sorted(
             f
             for f in folders
-            if f not in ALWAYS_EXCLUDED
-            and not excluded.covers(shown + f)
+            if f not in _VERSION_CONTROL
+            and not excluded.covers(shown + f, str(root))
             and not (ignored is not None and ignored.covers(f"{shown}{f}/"))
         )
         for file in sorted(files):

@@ -191,6 +191,11 @@ def _number(value: Any, what: str, least: float, most: float = float_info.max) -
     return number
 
 
+NOT_OURS = (
+    ".eggs", ".ipynb_checkpoints", ".nox", ".tox", ".venv", "__pycache__", "__pypackages__",
+    "_build", "build", "dist", "node_modules", "site-packages", "venv",
+)  # fmt: skip
+"""Folders that hold what others wrote or tools made."""
 LEVELS = ("note", "warning", "error")
 CERTAINTIES = ("proved", "assumed", "sampled")
 
@@ -233,7 +238,7 @@ OPTIONS: tuple[Option, ...] = (
            commands=("check",)),
     Option("diff", False, read_bool, "print what --fix would change and write nothing", key=False,
            commands=("check",)),
-    Option("exclude", (), read_list, "paths not to look at", "GLOBS", repeated=True),
+    Option("exclude", NOT_OURS, read_list, "paths not to look at", "GLOBS", repeated=True),
     Option("extend-exclude", (), read_list, "paths not to look at, besides the excluded", "GLOBS",
            repeated=True),
     Option("force-exclude", False, read_bool, "exclude files that are named, too"),

@@ -84,6 +84,31 @@ def test_standard_input(smemlint):
     assert out.startswith("x/k.cu:3:3: SML101")
 
 
+def test_a_name_for_standard_input_asks_for_it(smemlint, tmp_path):
+    (tmp_path / "other.cu").write_text(BAD)
+    code, out, _ = smemlint(
+        "check", "--output-format", "concise", "--stdin-filename", "x/k.cu", stdin=BAD.encode()
+    )
+    assert (code, [line.partition(":")[0] for line in out.splitlines()]) == (1, ["x/k.cu"])
+    for arguments in (("-", "other.cu"), ("--stdin-filename", "k.cu", "other.cu")):
+        code, out, err = smemlint("check", *arguments, stdin=BAD.encode())
+        assert (code, out, err) == (
+            2,
+            "",
+            "smemlint: error: other.cu: given together with standard input\n"
+            "  hint: leave one of them out: standard input is checked alone\n",
+        )
+
+
+def test_standard_input_that_is_excluded_is_passed_through(smemlint):
+    arguments = ("--force-exclude", "--exclude", "gen", "--stdin-filename", "gen/k.cu")
+    code, out, err = smemlint("check", *arguments, stdin=BAD.encode())
+    assert (code, out) == (0, "")
+    assert err.startswith("smemlint: warning: no files to check\n")
+    assert smemlint("check", "--fix", *arguments, stdin=BAD.encode()) == (0, BAD, "")
+    assert smemlint("check", *arguments[1:], stdin=BAD.encode())[0] == 1
+
+
 def test_suppression_on_the_line_and_before_it(smemlint, tmp_path):
     same = BAD.replace("= out[threadIdx.x];", "= out[threadIdx.x];  // smemlint: ignore[SML101] ok")
     before = BAD.replace("  s[thr", "  // smemlint: ignore[bank-conflict] known\n  s[thr")

@@ -151,6 +151,34 @@ def test_what_is_excluded(smemlint, tmp_path):
 
 
 @pytest.mark.parametrize("is_repository", [True, False])
+def test_what_tools_made_is_left_out_below_what_is_named(smemlint, tmp_path, is_repository):
+    """Folders above the named one say nothing: the project itself may lie in a `build`."""
+    project = tmp_path / "build" / "project"
+    write(
+        project, a_cu=KERNEL, **{".venv__site-packages__b_cu": KERNEL, "src__build__c_cu": KERNEL}
+    )
+    if is_repository:
+        subprocess.run(["git", "init", "-q", str(project)], check=True)
+    assert shown(smemlint, "build/project") == ["build/project/a.cu"]
+    assert shown(smemlint, str(project)) == [f"{project}/a.cu"]
+    assert smemlint("check", "--show-files", "..", cwd=project / "src")[1] == "../a.cu\n"
+    assert shown(smemlint, "build/project/src/build") == ["build/project/src/build/c.cu"]
+    inside = ["check", "--show-files", "--force-exclude", "src/build", "src/build/c.cu", "a.cu"]
+    assert smemlint(*inside, cwd=project)[1] == "a.cu\n"
+    assert shown(smemlint, "--force-exclude", f"{project}/a.cu") == [f"{project}/a.cu"]
+    everything = smemlint("check", "--show-files", "--exclude", "", cwd=project)[1].split()
+    assert sorted(everything) == [".venv/site-packages/b.cu", "a.cu", "src/build/c.cu"]
+
+
+def test_a_file_that_is_named_twice_is_checked_once(smemlint, tmp_path):
+    write(tmp_path, a_cu=KERNEL, src__b_cu=KERNEL)
+    names = ("a.cu", "./a.cu", str(tmp_path / "a.cu"), "src", "src/../a.cu", "src/b.cu", ".")
+    code, out, err = smemlint("check", "--output-format", "concise", *names)
+    assert (code, out.count("\n")) == (1, 2)
+    assert err.startswith("checked 2 files: 2 shared accesses decided")
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
 def test_gitignore_is_respected_in_and_outside_of_repositories(smemlint, tmp_path, is_repository):
     write(tmp_path, a_cu=KERNEL, out__b_cu=KERNEL, src__c_cu=KERNEL, src__keep_cu=KERNEL)
     (tmp_path / ".gitignore").write_text("out/\n")

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if inputs.is_done:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
-    is_stdin, closing = False, []
+    is_fixed_stdin, closing = False, []
     verifies = bool(settings.verify_gpu) or settings.verify_all
     name = "\n".join(arguments.paths)
     if settings.fix or settings.diff:
@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         session = fixes.applied(inputs, name)
         if settings.diff:
             return fixes.show(session, settings)
-        is_stdin = arguments.paths == ["-"]
-        fixes.write(session, is_stdin=is_stdin)
+        is_fixed_stdin = inputs.is_stdin
+        fixes.write(session, is_stdin=is_fixed_stdin)
         result, sources = session.result, list(session.sources)
         closing.append(f"{plural(session.fixed, 'finding')} fixed")
     elif verifies:
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     exit_code = _exit_code(result, settings)
     report = _report(result, arguments, settings, sources, text_of, exit_code)
     is_for_tools = arguments.output_format not in FOR_PEOPLE
-    stream = sys.stderr if is_stdin else sys.stdout
+    stream = sys.stderr if is_fixed_stdin else sys.stdout
     write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
     left = said_of_fixes(result, is_fixing=settings.fix)
     print("; ".join([said_of_run(result), *closing, *filter(None, [left])]), file=sys.stderr)

@@ -12,14 +12,19 @@ if TYPE_CHECKING:
 
 def add_flags(command: argparse.ArgumentParser, name: str) -> None:
     """Adds paths, the options of the table that belong to the command, and the output's flags."""
-    command.add_argument("paths", nargs="*", default=["."], metavar="PATH",
-                         help="files and directories; - reads standard input")  # fmt: skip
+    command.add_argument(
+        "paths",
+        nargs="*",
+        default=[],
+        metavar="PATH",
+        help="files and directories, or - for standard input; default: .",
+    )
     _add_options(command, name)
     formats = FORMATS[name]
     command.add_argument("--output-format", choices=formats, default=formats[0], help="the report")
     command.add_argument("--output-file", metavar="FILE", help="write the report there")
-    command.add_argument("--stdin-filename", default="stdin.cu", metavar="PATH",
-                         help="what to call standard input")  # fmt: skip
+    command.add_argument("--stdin-filename", metavar="PATH",
+                         help="read standard input and call it this")  # fmt: skip
     command.add_argument("--config", action="append", default=[], metavar="FILE|KEY=VALUE",
                          help="a configuration file to use, or one setting")  # fmt: skip
     command.add_argument("--isolated", action="store_true", help="read no configuration file")

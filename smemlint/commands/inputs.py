@@ -26,13 +26,15 @@ class Inputs:
         settings: of the run: those of the first path.
         configuration: those of every file.
         sources: the files.
-        is_done: `--show-…` already said all that was asked for.
+        is_done: everything that was asked for has been said already.
+        is_stdin: the source is standard input.
     """
 
     settings: Settings
     configuration: Configuration
     sources: list[Source]
     is_done: bool = False
+    is_stdin: bool = False
 
 
 def prepare(arguments: argparse.Namespace) -> Inputs:
@@ -41,12 +43,15 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
     Raises:
         SmemlintError: a setting cannot be used, or a named file cannot be read.
     """
+    from smemlint.files import find_sources, is_excluded
     from smemlint.source import Source
 
     overrides = {o.name: getattr(arguments, o.attribute, None) for o in OPTIONS}
     configuration = Configuration(overrides, arguments.config, isolated=arguments.isolated)
-    reads_stdin = arguments.paths == ["-"]
-    first = Path(arguments.stdin_filename if reads_stdin else arguments.paths[0])
+    reads_stdin = _reads_stdin(arguments)
+    stdin_name = arguments.stdin_filename or "stdin.cu"
+    arguments.paths = arguments.paths or ["."]
+    first = Path(stdin_name if reads_stdin else arguments.paths[0])
     folder = first if first.is_dir() else first.parent
     settings = configuration.for_folder(folder)
     if any((settings.select, settings.ignore, settings.extend_select, settings.extend_ignore)):
@@ -57,10 +62,14 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         _show(settings)
         return Inputs(settings, configuration, [], is_done=True)
     if reads_stdin:
-        sources = [Source(arguments.stdin_filename, sys.stdin.buffer.read())]
+        data = sys.stdin.buffer.read()
+        sources = [Source(stdin_name, data)]
+        if settings.force_exclude and is_excluded(stdin_name, settings):
+            if settings.fix:  # whoever pipes a text through wants it back
+                sys.stdout.buffer.write(data)
+                return Inputs(settings, configuration, [], is_done=True)
+            sources = []
     else:
-        from smemlint.files import find_sources
-
         sources = find_sources(arguments.paths, configuration)
         _require_readable(arguments.paths, sources)
     if arguments.show_files:
@@ -69,7 +78,18 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         return Inputs(settings, configuration, sources, is_done=True)
     if not sources:
         print("smemlint: warning: no files to check", file=sys.stderr)
-    return Inputs(settings, configuration, sources)
+    return Inputs(settings, configuration, sources, is_stdin=reads_stdin)
+
+
+def _reads_stdin(arguments: argparse.Namespace) -> bool:
+    """Whether `-` or a name for it asks for standard input, which is checked alone."""
+    if "-" not in arguments.paths and arguments.stdin_filename is None:
+        return False
+    others = [path for path in arguments.paths if path != "-"]
+    if others:
+        hint = "leave one of them out: standard input is checked alone"
+        raise SourceError("given together with standard input", where=others[0], hint=hint)
+    return True
 
 
 def _show(settings: Settings) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.engine import concluded, judged, may_use_shared, problems
 from smemlint.facts import Facts
-from smemlint.files import SUFFIXES, matches
+from smemlint.files import SUFFIXES, is_excluded
 from smemlint.frontend.python import is_python, may_hold_kernels
 from smemlint.source import Source
 
@@ -107,7 +107,7 @@ def analyses(
         return texts[name].text
 
     settings = configuration.for_file(path)
-    is_left_out = matches(path, (*settings.exclude, *settings.extend_exclude), settings.root)
+    is_left_out = is_excluded(path, settings)
     if any((settings.select, settings.ignore, settings.extend_select, settings.extend_ignore)):
         from smemlint.selection import require_known_rules
 
