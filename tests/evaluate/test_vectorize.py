@@ -1,0 +1,100 @@
+"""Which neighbours LLVM and ptxas fuse; widths as in the SASS of nvcc 13.0.88 -O3, sm_90."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from conftest import accesses_of
+
+KERNEL = """
+__global__ void k(const TYPE *a, const TYPE *b, TYPE *out, int n) {
+  DECLARATION
+  int tx = threadIdx.x * STEP, ty = threadIdx.y;
+  BODY
+}
+void f(TYPE *a, int n) { k<<<1, dim3(4, 8)>>>(a, a, a, n); }
+"""
+PROMISED = "__shared__ __align__(16) TYPE s[32][64]; __shared__ __align__(16) TYPE t[32][64];"
+PLAIN = "__shared__ TYPE s[32][64]; __shared__ TYPE t[32][64];"
+TWO = "for (int j = 0; j < 4; ++j) { s[ty][tx + j] = a[j * n]; t[ty][tx + j] = b[j * n]; }"
+ROWS = "for (int j = 0; j < 4; ++j) { s[ty][tx + j] = a[j * n]; s[ty + 8][tx + j] = b[j * n]; }"
+HALVES = "for (int j = 0; j < 4; ++j) { s[ty][tx + j] = a[j * n]; s[ty][tx + 4 + j] = b[j]; }"
+BETWEEN = """
+  s[ty][tx] = a[n]; s[ty][tx + 1] = a[tx]; s[ty + 8][tx] = a[ty];
+  s[ty][tx + 2] = a[2 * n]; s[ty][tx + 3] = a[3 * n];
+"""
+OTHER_COLUMN = "for (int j = 0; j < 4; ++j) { s[ty][tx + j] = a[j]; s[n][tx + j + 4] = b[j]; }"
+PASSED = """
+  TYPE x = s[ty][tx], y = s[ty][tx + 1];
+  t[n][tx] = x;
+  TYPE z = s[ty][tx + 2], w = s[ty][tx + 3];
+  out[tx] = x * y + z * w;
+"""
+SUM = "TYPE x = 0; for (int j = 0; j < COUNT; ++j) x = x * n + s[ty][tx + j]; out[tx] = x;"
+FILL = "for (int j = 0; j < COUNT; ++j) s[ty][tx + j] = a[j * n];"
+DYNAMIC = "extern __shared__ %s TYPE d[]; TYPE (*s)[64] = (TYPE (*)[64])d; TYPE (*t)[64] = s + 32;"
+
+
+def widths(body: str, declaration: str, type_: str = "float", step: int = 8) -> dict[str, int]:
+    """Instructions of one warp by kind and widest bytes of a site, e.g. `{"store 16": 2}`."""
+    text = KERNEL.replace("DECLARATION", declaration).replace("BODY", body)
+    text = text.replace("TYPE", type_).replace("STEP", str(step))
+    found: Counter[str] = Counter()
+    for access in accesses_of(text):
+        if access.instructions:
+            found[f"{access.kind} {access.width_bytes}"] += access.instructions
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("body", "promised", "plain"),
+    [
+        (TWO, {"store 16": 2}, {"store 4": 8}),
+        (ROWS, {"store 16": 2}, {"store 4": 8}),
+        (HALVES, {"store 16": 2}, {"store 4": 8}),
+        (BETWEEN, {"store 16": 1, "store 4": 1}, {"store 8": 2, "store 4": 1}),
+        (OTHER_COLUMN, {"store 16": 2}, {"store 4": 8}),
+        (PASSED, {"load 16": 1, "store 4": 1}, {"load 8": 2, "store 4": 1}),
+    ],
+    ids=["arrays", "rows", "slots", "between", "column", "passed"],
+)
+def test_a_promised_alignment_lets_accesses_pass_others(
+    body: str, promised: dict[str, int], plain: dict[str, int]
+) -> None:
+    assert widths(body, PROMISED) == promised
+    assert widths(body, PLAIN) == plain
+
+
+def test_dynamic_shared_memory_is_aligned_to_sixteen_bytes() -> None:
+    assert widths(TWO, DYNAMIC % "__align__(16)") == {"store 16": 2}
+    assert widths(TWO, DYNAMIC % "") == {"store 16": 2}
+    assert widths(TWO, (DYNAMIC % "").replace("s + 32", "s + n")) == {"store 4": 8}
+
+
+@pytest.mark.parametrize(
+    ("type_", "count", "loads", "stores"),
+    [
+        ("unsigned char", 2, {"load 2": 1}, {"store 2": 1}),
+        ("unsigned char", 3, {"load 4": 1}, {"store 2": 2}),
+        ("unsigned char", 16, {"load 16": 1}, {"store 16": 1}),
+        ("float", 3, {"load 16": 1}, {"store 8": 2}),
+        ("float", 6, {"load 16": 2}, {"store 16": 2}),
+        ("double", 2, {"load 16": 1}, {"store 16": 1}),
+        ("unsigned short", 8, None, {"store 16": 1}),
+        ("unsigned short", 6, None, {"store 8": 2}),
+        ("unsigned short", 3, None, {"store 4": 2}),
+    ],
+)
+def test_elements_of_a_promised_array_fuse_by_halves_of_sixteen_bytes(
+    type_: str, count: int, loads: dict[str, int] | None, stores: dict[str, int]
+) -> None:
+    n = str(count)
+    if loads is not None:
+        assert widths(SUM.replace("COUNT", n), PROMISED, type_, 16) == loads
+    assert widths(FILL.replace("COUNT", n), PROMISED, type_, 16) == stores
+
+
+def test_bytes_of_an_array_without_a_promise_stay_bytes() -> None:
+    assert widths(SUM.replace("COUNT", "4"), PLAIN, "unsigned char", 16) == {"load 1": 4}
+    assert widths(FILL.replace("COUNT", "4"), PLAIN, "unsigned char", 16) == {"store 1": 4}
