@@ -105,6 +105,12 @@ class Settings:
         table = self.max_ways
         return next((table[key] for key in (name, code, "*") if key in table), 1.0)
 
+    @property
+    def names_rules(self) -> bool:
+        """Whether there are names of rules in it, which may be none."""
+        chosen = self.select, self.ignore, self.extend_select, self.extend_ignore
+        return any((*chosen, self.per_file_ignores)) or bool(self.max_ways.keys() - {"*"})
+
     def is_sure_enough(self, certainty: Certainty) -> bool:
         """Whether rules may report what is known with this certainty."""
         if self.pedantic or self.min_certainty == "sampled":
@@ -119,6 +125,7 @@ class Configuration:
         overrides: values of the command line by option name; None where not given.
         given: `--config` values, each a file or `KEY=VALUE`; a file replaces all that are found.
         isolated: read no file.
+        above: settings that come before those of any file, e.g. those of an editor.
 
     Raises:
         ConfigError: something on the command line cannot be used.
@@ -130,7 +137,9 @@ class Configuration:
         given: Sequence[str] = (),
         *,
         isolated: bool = False,
+        above: Sequence[ConfigFile] = (),
     ) -> None:
+        self._above = above
         self._overrides = {k: v for k, v in (overrides or {}).items() if v is not None}
         self._lines = [g for g in given if "=" in g and not Path(g).is_file()]
         files = [g for g in given if g not in self._lines]
@@ -176,9 +185,7 @@ class Configuration:
 
     def _settled(self, file: ConfigFile | None) -> Settings:
         settings = Settings() if file is None else from_file(Settings(), file)
-        for line in self._lines:
-            text = parse_toml(_quoted(line), f"--config {line}")
-            given = ConfigFile(Path(f"--config {line}"), text, "")
+        for given in (*self._above, *map(_from_line, self._lines)):
             settings = replace(
                 from_file(settings, given), origin=settings.origin, root=settings.root
             )
@@ -221,6 +228,12 @@ def _named_file(path: Path) -> ConfigFile:
     if found is None:
         raise ConfigError("has no table [tool.smemlint]", where=str(path))
     return found
+
+
+def _from_line(line: str) -> ConfigFile:
+    """What `--config KEY=VALUE` sets."""
+    where = f"--config {line}"
+    return ConfigFile(Path(where), parse_toml(_quoted(line), where), "")
 
 
 def _quoted(line: str) -> str:

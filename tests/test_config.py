@@ -77,6 +77,8 @@ def test_the_search_ends_at_the_root_of_the_repository(smemlint, tmp_path):
         ("max-ways = { SML101 = 0 }\n", "smemlint.toml:1: 0 is no number of ways: at least 1", ""),
         ("a = \n", "smemlint.toml: is not TOML: ", "line 1"),
         ('select = ["SML777"]\n', "unknown rule `SML777`", "did you mean"),
+        ("max-ways = { bank-conflct = 2 }\n", "max-ways: unknown rule", "did you mean"),
+        ('[per-file-ignores]\n"*.h" = ["SML777"]\n', "per-file-ignores: unknown", "did you mean"),
         ('[per-file-ignores]\n"*.h" = [3]\n', "smemlint.toml:1: [3] is not a list of strings", ""),
     ],
 )  # fmt: skip

@@ -54,7 +54,7 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
     first = Path(stdin_name if reads_stdin else arguments.paths[0])
     folder = first if first.is_dir() else first.parent
     settings = configuration.for_folder(folder)
-    if any((settings.select, settings.ignore, settings.extend_select, settings.extend_ignore)):
+    if settings.names_rules:
         from smemlint.selection import require_known_rules
 
         require_known_rules(settings)

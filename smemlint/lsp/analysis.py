@@ -108,7 +108,7 @@ def analyses(
 
     settings = configuration.for_file(path)
     is_left_out = is_excluded(path, settings)
-    if any((settings.select, settings.ignore, settings.extend_select, settings.extend_ignore)):
+    if settings.names_rules:
         from smemlint.selection import require_known_rules
 
         require_known_rules(settings)

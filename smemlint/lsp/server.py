@@ -16,8 +16,8 @@ from pygls.lsp.server import LanguageServer
 from smemlint import __version__
 from smemlint.commands import CLEAN, FAILED
 from smemlint.config import Configuration
-from smemlint.config_file import FILE_NAMES
-from smemlint.errors import SmemlintError
+from smemlint.config_file import FILE_NAMES, ConfigFile
+from smemlint.errors import ConfigError, SmemlintError
 from smemlint.files import SUFFIXES
 from smemlint.lsp.actions import FIX_ALL, Offer
 from smemlint.lsp.analysis import Analysis, Folders, analyses
@@ -30,7 +30,7 @@ from smemlint.lsp.memory import Memory
 from smemlint.lsp.paths import path_of
 from smemlint.lsp.positions import Places
 from smemlint.lsp.protocol import Protocol
-from smemlint.lsp.settings import overrides
+from smemlint.lsp.settings import are_ours, settings_from
 from smemlint.lsp.worker import Worker
 from smemlint.source import Source
 
@@ -53,7 +53,7 @@ class Server(LanguageServer):
         self.documents: dict[str, Document] = {}
         self._paths: dict[str, str] = {}
         self.is_shut_down = False
-        self._overrides: dict[str, Any] = {}
+        self._settings: ConfigFile | ConfigError | None = None
         self._folders = Folders()
         self._memory = Memory()
         self._failures: dict[str, Exception] = {}
@@ -168,7 +168,7 @@ class Server(LanguageServer):
         for uri, name in tuple(self._paths.items()):
             opened[name] = Source(name, self.workspace.get_text_document(uri).source)
         sources = self._folders.sources(path, opened)
-        return sources, Configuration(self._overrides), self._memory
+        return sources, self._configuration(), self._memory
 
     def _tell(self, uri: str, analysis: Analysis) -> None:
         """Publishes what was found; a client that asks for it is told that it may ask again."""
@@ -204,13 +204,23 @@ class Server(LanguageServer):
     # ---- configuration
 
     def configure(self, given: Any) -> None:
-        """Takes over the client's settings."""
+        """Takes over the client's settings; with wrong ones nothing is analysed, as in `check`."""
+        self._failures.pop(_SETTINGS, None)
         try:
-            self._overrides = overrides(given)
-        except SmemlintError as error:
+            self._settings = settings_from(given)
+        except ConfigError as error:
+            self._settings = error
             self._fail(_SETTINGS, error)
-        else:
-            self._failures.pop(_SETTINGS, None)
+
+    def _configuration(self) -> Configuration:
+        """The settings of the client and of files, these as they are now.
+
+        Raises:
+            ConfigError: those of the client cannot be used.
+        """
+        if isinstance(self._settings, ConfigError):
+            raise self._settings
+        return Configuration(above=[self._settings] if self._settings is not None else ())
 
     async def ask_for_settings(self) -> None:
         """Asks a client that can be asked; one that answers nothing keeps what it gave before."""
@@ -276,7 +286,7 @@ def make_server(worker: Worker) -> Server:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def settings_changed(params: types.DidChangeConfigurationParams) -> None:
-        if params.settings:
+        if are_ours(params.settings):
             server.configure(params.settings)
         server.refresh()
         await server.ask_for_settings()

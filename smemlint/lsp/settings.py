@@ -1,38 +1,56 @@
-"""What a client configures: the option table, as on the command line, and above files."""
+"""What a client configures: the keys of `smemlint.toml`, and above those of files."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from smemlint.errors import ConfigError, suggestion
-from smemlint.options import OPTIONS, option_named
+from smemlint.config import Settings, from_file
+from smemlint.config_file import ConfigFile
+from smemlint.errors import ConfigError
+from smemlint.options import option_named
+from smemlint.selection import require_known_rules
 
 _WHERE = "settings of the editor"
 
 
-def overrides(given: Any) -> dict[str, Any]:
-    """The client's settings by option name, for `Configuration`.
+class _Given(ConfigFile):
+    """Settings without lines: the key is where they are wrong."""
+
+    def where(self, *keys: str) -> str:
+        return f"{self.path}: {'.'.join(keys)}"
+
+
+def settings_from(given: Any) -> ConfigFile:
+    """The client's settings as those of a file.
 
     Args:
-        given: a table of options; those under its key `smemlint` where it has one.
+        given: a table as in `smemlint.toml`; the one under its key `smemlint` where it has one.
 
     Raises:
-        ConfigError: an option does not exist.
+        ConfigError: a key or a rule does not exist, or a value cannot be used.
     """
-    if isinstance(given, dict) and "smemlint" in given:
-        given = given["smemlint"]
-    if given is None:
-        return {}
-    if not isinstance(given, dict):
+    table = _own(given)
+    if table is None:
+        table = {}
+    if not isinstance(table, dict):
         raise ConfigError("is no table", where=_WHERE)
-    found = {}
-    for key, value in given.items():
-        option = option_named(key)
-        if option is None or not option.key:
-            known = [o.name for o in OPTIONS if o.key]
-            raise ConfigError(
-                f"unknown key `{key}`", where=_WHERE, hint=suggestion(key, known, "keys")
-            )
-        if value is not None:
-            found[key] = [value]
-    return found
+    set_keys = {key: value for key, value in table.items() if value is not None}
+    file = _Given(Path(_WHERE), set_keys, "")
+    settings = from_file(Settings(), file)
+    if settings.names_rules:
+        require_known_rules(settings)
+    return file
+
+
+def are_ours(given: Any) -> bool:
+    """Whether settings that changed are for smemlint: some clients send those of all servers."""
+    if not isinstance(given, dict):
+        return False
+    return "smemlint" in given or any(
+        key == "kernels" or option_named(key) is not None for key in given
+    )
+
+
+def _own(given: Any) -> Any:
+    return given["smemlint"] if isinstance(given, dict) and "smemlint" in given else given

@@ -227,12 +227,36 @@ async def test_settings_of_the_client_and_of_files_count(client: LanguageClient)
 @pytest.mark.asyncio
 async def test_a_setting_that_does_not_exist_is_complained_of(client: LanguageClient):
     uri = opened(client, KERNEL)
+    (fine,) = await diagnostics(client, uri)
+    for given, where, what in (
+        ({"archh": "sm_90"}, "archh", "unknown key `archh`\n  hint: did you mean `arch`?"),
+        ({"arch": "sm_91x"}, "arch", "unknown architecture 'sm_91x': one of sm_70, "),
+        ({"ignore": ["bank"]}, "ignore", "unknown rule `bank`\n  hint: did you mean `bank-conf"),
+        ({"max-ways": {"bank-conflct": 2}}, "max-ways", "unknown rule `bank-conflct`"),
+    ):
+        changed = types.DidChangeConfigurationParams({"smemlint": given})
+        client.workspace_did_change_configuration(changed)
+        (found,) = await diagnostics(client, uri)
+        said = f"settings of the editor: {where}: {what}"
+        assert found.message.startswith(f"not analysed: {said}")
+        assert client.messages[-1].message.startswith(f"smemlint: {said}")
+    assert len(client.messages) == 4
     client.workspace_did_change_configuration(
-        types.DidChangeConfigurationParams({"smemlint": {"archh": "sm_90"}})
+        types.DidChangeConfigurationParams({"other-server": {"a": 1}})
     )
     assert len(await diagnostics(client, uri)) == 1
-    (said,) = client.messages
-    assert "unknown key `archh`" in said.message and "did you mean `arch`?" in said.message
+    client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"smemlint": {}}))
+    assert await diagnostics(client, uri) == [fine]
+
+
+@pytest.mark.asyncio
+async def test_a_kernel_may_be_described_in_the_settings(client: LanguageClient):
+    uri = opened(client, KERNEL[: KERNEL.index("void run")])
+    for block, ways in ([4, 8], "4-way"), ([32, 32], "32-way"):
+        given = {"kernels": {"transpose": {"block": block}}}
+        client.workspace_did_change_configuration(types.DidChangeConfigurationParams(given))
+        found = await diagnostics(client, uri)
+        assert found[-1].message.split(" ")[0] == ways
 
 
 @pytest.mark.asyncio
