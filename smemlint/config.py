@@ -105,12 +105,6 @@ class Settings:
         table = self.max_ways
         return next((table[key] for key in (name, code, "*") if key in table), 1.0)
 
-    @property
-    def names_rules(self) -> bool:
-        """Whether there are names of rules in it, which may be none."""
-        chosen = self.select, self.ignore, self.extend_select, self.extend_ignore
-        return any((*chosen, self.per_file_ignores)) or bool(self.max_ways.keys() - {"*"})
-
     def is_sure_enough(self, certainty: Certainty) -> bool:
         """Whether rules may report what is known with this certainty."""
         if self.pedantic or self.min_certainty == "sampled":
@@ -254,6 +248,10 @@ def _with(settings: Settings, option: Option, values: Sequence[Any], where: str)
             read = option.read(value)
         except ValueError as error:
             raise ConfigError(str(error), where=where) from error
+        if option.names_rules:
+            from smemlint.selection import require_known_rules
+
+            require_known_rules(read, where)
         if isinstance(read, dict):
             result = {**(result or getattr(settings, option.attribute)), **read}
         elif option.repeated and isinstance(read, tuple):

@@ -73,7 +73,11 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
-        raise ConfigError(f"is not TOML: {error}", where=where) from error
+        said, _, place = str(error).partition(" (at line ")
+        line, _, column = place.rstrip(")").partition(", column ")
+        if line.isdigit() and where:
+            where = f"{where}:{line}:{column}"
+        raise ConfigError(f"is not TOML: {said if line else error}", where=where) from error
 
 
 def find_config(start: Path) -> ConfigFile | None:

@@ -12,6 +12,9 @@ from sys import float_info
 from typing import Any
 
 Block = tuple[int, int, int]
+_OF_RULES = (
+    "select", "ignore", "extend-select", "extend-ignore", "per-file-ignores", "max-ways",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ class Option:
     choices: tuple[str, ...] = ()
     is_path: bool = False
     implied: str = ""
+
+    @property
+    def names_rules(self) -> bool:
+        """Whether rules stand in its value."""
+        return self.name in _OF_RULES
 
     @property
     def attribute(self) -> str:

@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.errors import ConfigError, suggestion
+from smemlint.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import ModuleType
 
     from smemlint.rule import Rule
@@ -81,29 +80,6 @@ def entry(name: str) -> Entry:
     for found in entries():
         if name.lower() in (found.rule.code.lower(), found.rule.name):
             return found
-    known = [n for e in entries() for n in (e.rule.code, e.rule.name)]
-    raise ConfigError(f"unknown rule `{name}`", hint=suggestion(name, known, "rules"))
+    from smemlint.selection import nearest_rule
 
-
-def selected(
-    select: Sequence[str], ignore: Sequence[str], extend: Sequence[str] = ()
-) -> tuple[Rule, ...]:
-    """The rules to run, by codes, prefixes of codes, or names; all when nothing is selected.
-
-    Raises:
-        ConfigError: something names no rule.
-    """
-    for word in (*select, *ignore, *extend):
-        if not any(_names(word, e.rule) for e in entries()):
-            entry(word)
-    return tuple(
-        e.rule
-        for e in entries()
-        if (not select or any(_names(w, e.rule) for w in (*select, *extend)))
-        and not any(_names(w, e.rule) for w in ignore)
-    )
-
-
-def _names(word: str, rule: Rule) -> bool:
-    is_prefix = word.upper().startswith("S") and rule.code.startswith(word.upper())
-    return word == rule.name or is_prefix or word.upper() == "ALL"
+    raise ConfigError(f"unknown rule `{name}`", hint=nearest_rule(name))

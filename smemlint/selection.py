@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from smemlint.errors import ConfigError, suggestion
+from smemlint.errors import ConfigError
 from smemlint.files import matches
 
 if TYPE_CHECKING:
@@ -31,8 +31,11 @@ def rule_of(word: str) -> tuple[str, str] | None:
 
 
 def nearest_rule(word: str) -> str:
-    """A hint for a word that names no rule."""
-    return suggestion(word, [n for rule in known_rules() for n in rule], "rules")
+    """A hint for a word that names no rule; of codes none is nearer than another."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), [name for _, name in known_rules()], n=1, cutoff=0.4)
+    return f"did you mean `{near[0]}`?" if near else "`smemlint rule` lists them"
 
 
 def specificity(word: str, code: str, name: str) -> int:
@@ -67,25 +70,27 @@ class Selection:
         )
 
 
-def require_known_rules(settings: Settings) -> None:
-    """Looks at every rule that settings name.
+def require_known_rules(read: Any, where: str) -> None:
+    """Looks at every rule that the value of an option names.
+
+    Args:
+        read: words, or a table with words for its values (`per-file-ignores`) or with the codes or
+            names of single rules for its keys (`max-ways`).
+        where: the place of the option.
 
     Raises:
         ConfigError: one does not exist.
     """
-    named: list[tuple[str, Iterable[str]]] = [
-        ("select", settings.select),
-        ("ignore", settings.ignore),
-        ("extend-select", settings.extend_select),
-        ("extend-ignore", settings.extend_ignore),
-        ("max-ways", (w for w in settings.max_ways if w != "*")),
-        *(("per-file-ignores", words) for words in settings.per_file_ignores.values()),
-    ]
-    for option, words in named:
-        for word in words:
-            if not is_known(word):
-                where = f"{settings.origin or 'command line'}: {option}"
-                raise ConfigError(f"unknown rule `{word}`", where=where, hint=nearest_rule(word))
+    is_known_here: Callable[[str], object] = is_known
+    words = list(read)
+    if isinstance(read, dict):
+        if all(isinstance(value, tuple) for value in read.values()):
+            words = [word for value in read.values() for word in value]
+        else:
+            is_known_here = rule_of
+    for word in words:
+        if word != "*" and not is_known_here(word):
+            raise ConfigError(f"unknown rule `{word}`", where=where, hint=nearest_rule(word))
 
 
 def _closest(words: Iterable[str], code: str, name: str) -> int:

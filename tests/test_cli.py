@@ -251,8 +251,7 @@ def test_an_unknown_option_is_told_the_nearest(smemlint):
         ),
         (
             ("check", "--select", "BANK", "."),
-            "smemlint: error: command line: select: unknown rule `BANK`\n"
-            "  hint: did you mean `bank-conflict`?",
+            "smemlint: error: --select: unknown rule `BANK`\n  hint: did you mean `bank-conflict`?",
         ),
         (
             ("swizzle", "solve", "--dtype"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from smemlint.options import option_named
-from smemlint.registry import entries, entry, selected
+from smemlint.registry import entries, entry
 
 SECTIONS = (
     "What it does", "Why is this bad?", "Example", "Use instead", "Fix safety", "How sure",
@@ -123,15 +123,3 @@ def test_the_advised_padding_heals_the_bad_kernel(smemlint, tmp_path):
     (tmp_path / "k.cu").write_text(bad.replace("tile[32][32]", "tile[32][33]"))
     code, out, _ = smemlint("check", "k.cu")
     assert (code, out) == (0, "")
-
-
-def test_rules_are_selected_by_code_prefix_and_name():
-    def codes(*args):
-        return [r.code for r in selected(*args)]
-
-    everything = [e.rule.code for e in ENTRIES]
-    assert codes((), ()) == everything == sorted(everything)
-    assert codes(("SML1",), ()) == ["SML101", "SML102"]
-    assert codes(("bank-conflict",), (), ("SML4",)) == ["SML101", "SML401"]
-    kept = [c for c in everything if not c.startswith("SML9") and c != "SML102"]
-    assert codes((), ("SML9", "SML102")) == kept

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from smemlint.config import Settings
+from smemlint.config import Configuration, Settings
 from smemlint.errors import ConfigError
-from smemlint.selection import Selection, require_known_rules
+from smemlint.selection import Selection
 
 CONFLICT, CONTENTION = ("SML101", "bank-conflict"), ("SML102", "atomic-contention")
 
@@ -39,9 +39,18 @@ def test_the_closest_word_decides(settings, conflict, contention):
     assert selection.reports(*CONTENTION, path) is contention
 
 
-@pytest.mark.parametrize("name", ["select", "ignore", "extend_select", "extend_ignore"])
-def test_a_rule_that_does_not_exist_is_an_error_with_the_nearest(name):
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("select", ["bank-conflit"], "unknown rule `bank-conflit`\n  hint: did you mean `bank-conflict`?"),
+        ("ignore", ["SML777"], "unknown rule `SML777`\n  hint: `smemlint rule` lists them"),
+        ("extend-select", "SML101,nope", "unknown rule `nope`\n  hint: `smemlint rule` lists them"),
+        ("per-file-ignores", {"*.h": ["SML1", "banks"]}, "unknown rule `banks`\n  hint: did you mean `bank-conflict`?"),
+        ("max-ways", {"SML101": 2, "bank": 2}, "unknown rule `bank`\n  hint: did you mean `bank-conflict`?"),
+        ("max-ways", {"SML1": 2}, "unknown rule `SML1`\n  hint: `smemlint rule` lists them"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_does_not_exist_is_an_error_with_the_nearest(option, value, said):
     with pytest.raises(ConfigError) as raised:
-        require_known_rules(Settings(**{name: ("bank-conflit",)}))
-    assert "unknown rule `bank-conflit`" in str(raised.value)
-    assert "did you mean `bank-conflict`?" in str(raised.value)
+        Configuration({option: [value]}, isolated=True).for_file("k.cu")
+    assert str(raised.value) == f"--{option}: {said}"

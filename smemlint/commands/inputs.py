@@ -54,10 +54,6 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
     first = Path(stdin_name if reads_stdin else arguments.paths[0])
     folder = first if first.is_dir() else first.parent
     settings = configuration.for_folder(folder)
-    if settings.names_rules:
-        from smemlint.selection import require_known_rules
-
-        require_known_rules(settings)
     if arguments.show_settings:
         _show(settings)
         return Inputs(settings, configuration, [], is_done=True)

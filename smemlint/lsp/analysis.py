@@ -108,10 +108,6 @@ def analyses(
 
     settings = configuration.for_file(path)
     is_left_out = is_excluded(path, settings)
-    if settings.names_rules:
-        from smemlint.selection import require_known_rules
-
-        require_known_rules(settings)
     if is_left_out or path.endswith(".ipynb"):  # its JSON; clients open the cells one by one
         yield Analysis(path, (), (), Facts(), text_of)
         return

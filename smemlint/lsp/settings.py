@@ -9,7 +9,6 @@ from smemlint.config import Settings, from_file
 from smemlint.config_file import ConfigFile
 from smemlint.errors import ConfigError
 from smemlint.options import option_named
-from smemlint.selection import require_known_rules
 
 _WHERE = "settings of the editor"
 
@@ -37,9 +36,7 @@ def settings_from(given: Any) -> ConfigFile:
         raise ConfigError("is no table", where=_WHERE)
     set_keys = {key: value for key, value in table.items() if value is not None}
     file = _Given(Path(_WHERE), set_keys, "")
-    settings = from_file(Settings(), file)
-    if settings.names_rules:
-        require_known_rules(settings)
+    from_file(Settings(), file)
     return file
 
 
