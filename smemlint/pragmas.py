@@ -173,8 +173,9 @@ def _read(pragma: Pragma, rest: str, style: CommentStyle) -> Pragma:
 
     name = pragma.name
     if name not in KNOWN:
-        said = f"unknown pragma `{name}`: one of {', '.join(KNOWN)}"
-        return replace(pragma, problem=said)
+        near = nearest_pragma(name)
+        hint = f"did you mean `{near}`?" if near else f"one of {', '.join(KNOWN)}"
+        return replace(pragma, problem=f"unknown pragma `{name}`: {hint}")
     if name in ("swizzle", "shared") and "shared(" in f"{name}{rest}":
         return _of_offsets(pragma, f"{name}{rest}", style)
     inner, reason, problem = "", rest, ""
@@ -206,6 +207,13 @@ def _read(pragma: Pragma, rest: str, style: CommentStyle) -> Pragma:
     return replace(
         pragma, arguments=tuple(arguments), values=values, reason=reason, problem=problem
     )
+
+
+def nearest_pragma(name: str) -> str:
+    """The pragma that a misspelled one means; empty where none is near."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, KNOWN, n=1)), "")
 
 
 def _of_offsets(pragma: Pragma, text: str, style: CommentStyle) -> Pragma:

@@ -31,11 +31,17 @@ def rule_of(word: str) -> tuple[str, str] | None:
 
 
 def nearest_rule(word: str) -> str:
-    """A hint for a word that names no rule; of codes none is nearer than another."""
+    """A hint for a word that names no rule."""
+    near = nearest_name(word)
+    return f"did you mean `{near}`?" if near else "`smemlint rule` lists them"
+
+
+def nearest_name(word: str) -> str:
+    """The name that is spelled most like a word; empty for none: of codes none is nearer."""
     from difflib import get_close_matches
 
-    near = get_close_matches(word.lower(), [name for _, name in known_rules()], n=1, cutoff=0.4)
-    return f"did you mean `{near[0]}`?" if near else "`smemlint rule` lists them"
+    names = [name for _, name in known_rules()]
+    return next(iter(get_close_matches(word.lower(), names, n=1, cutoff=0.4)), "")
 
 
 def specificity(word: str, code: str, name: str) -> int:

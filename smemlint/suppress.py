@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from smemlint.facts import Span
-from smemlint.finding import Edit, Finding, Fix, Severity, Suppression
-from smemlint.pragmas import IGNORES, CommentStyle, Pragma, pragmas_in
+from smemlint.finding import Finding, Fix, Severity, Suppression
+from smemlint.mended_pragmas import Mender
+from smemlint.pragmas import IGNORES, KNOWN, CommentStyle, Pragma, nearest_pragma, pragmas_in
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def suppress(
             shown.append(finding)
     for path in judged:
         needs_reason = require_reason(path)
-        shown += files[path].complaints(used, reports, was_seen, needs_reason=needs_reason)
+        own = [finding for finding in shown if finding.span.path == path]
+        shown += files[path].complaints(used, reports, was_seen, own, needs_reason=needs_reason)
     return Kept(tuple(shown), tuple(hidden))
 
 
@@ -101,14 +102,14 @@ class _File:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self.lines = lines_of(text)
+        self.mender = Mender(path, lines_of(text))
         self.pragmas = pragmas_in(text, CommentStyle.of(path))
         self.unpaired: list[tuple[Pragma, str]] = []
         self.ignores = list(self._ignores())
 
     def _ignores(self) -> Iterator[Ignore]:
         """The ignores with their lines; what has no partner is noted in `unpaired`."""
-        last = len(self.lines)
+        last = len(self.mender.lines)
         opened: list[Pragma] = []
         for pragma in self.pragmas:
             if pragma.problem:
@@ -140,23 +141,26 @@ class _File:
         used: set[tuple[int, str]],
         reports: Reports,
         was_seen: Seen,
+        shown: Sequence[Finding],
         *,
         needs_reason: bool,
     ) -> Iterator[Finding]:
-        """Notes on what is wrong with the pragmas of the file."""
-        from smemlint.selection import nearest_rule, rule_of
+        """Notes on what is wrong with the pragmas of the file, whose findings are `shown`."""
+        from smemlint.selection import rule_of
 
         for pragma in self.pragmas:
             if pragma.problem:
-                yield self._note(MALFORMED, pragma, pragma.problem)
+                yield self._note(
+                    MALFORMED, pragma, pragma.problem, self._mended(pragma, shown, was_seen)
+                )
             elif pragma.name in IGNORES:
-                for word in (w for w in pragma.arguments if rule_of(w) is None):
-                    said = f"`{word}` is no rule: {nearest_rule(word)}"
-                    yield self._note(MALFORMED, pragma, said)
+                yield from self._unknown_words(pragma)
                 if needs_reason and not pragma.reason and pragma.name != "ignore-end":
                     yield self._note(MALFORMED, pragma, f"`{pragma.name}` gives no reason")
         for pragma, said in self.unpaired:
-            yield self._note(MALFORMED, pragma, said)
+            is_end = pragma.name == "ignore-end"
+            fix = self.mender.without_it(pragma) if is_end else None
+            yield self._note(MALFORMED, pragma, said, fix)
         for ignore in self.ignores:
             words = ignore.pragma.arguments
             unused = [
@@ -168,31 +172,40 @@ class _File:
             ]
             if unused and was_seen(self.path, ignore.first, ignore.last):
                 said = f"`{ignore.pragma.name}[{', '.join(unused)}]` suppresses nothing"
-                yield self._note(UNUSED, ignore.pragma, said, self._without(ignore.pragma, unused))
+                yield self._note(
+                    UNUSED, ignore.pragma, said, self.mender.without(ignore.pragma, unused)
+                )
+
+    def _unknown_words(self, pragma: Pragma) -> Iterator[Finding]:
+        from smemlint.selection import nearest_name, nearest_rule, rule_of
+
+        for word in (w for w in pragma.arguments if rule_of(w) is None):
+            near = nearest_name(word)
+            fix = (
+                self.mender.renamed(pragma, word, near)
+                if near
+                else self.mender.without(pragma, [word])
+            )
+            yield self._note(MALFORMED, pragma, f"`{word}` is no rule: {nearest_rule(word)}", fix)
+
+    def _mended(self, pragma: Pragma, shown: Sequence[Finding], was_seen: Seen) -> Fix | None:
+        """What to write instead of a pragma that cannot be read."""
+        near = nearest_pragma(pragma.name) if pragma.name not in KNOWN else ""
+        if near:
+            return self.mender.renamed(pragma, pragma.name, near)
+        if pragma.name != "ignore" or not pragma.problem.startswith("`ignore` names no rule"):
+            return None
+        line = Ignore(pragma, pragma.target, pragma.target)
+        names = {f.name: None for f in shown if line.covers(f, f.name)}
+        if names:
+            return self.mender.naming(pragma, [*names])
+        hides_nothing = was_seen(self.path, line.first, line.last)
+        return self.mender.without_it(pragma) if hides_nothing else None
 
     def _note(
         self, rule: tuple[str, str], pragma: Pragma, message: str, fix: Fix | None = None
     ) -> Finding:
         return Finding(*rule, Severity.NOTE, message, pragma.span(self.path), fix=fix)
-
-    def _without(self, pragma: Pragma, unused: Sequence[str]) -> Fix | None:
-        """The edit that takes words out of a pragma, or the pragma out of the file."""
-        if pragma.name != "ignore" and pragma.name != "ignore-file":
-            return None  # the partner of a block would have to go, too
-        left = [w for w in pragma.arguments if w not in unused]
-        row = self.lines[pragma.line - 1]
-        if left:
-            at, end = row.find("[", pragma.column - 1), row.find("]", pragma.column - 1)
-            if not 0 <= at < end:
-                return None
-            span = Span(self.path, pragma.line, at + 2, pragma.line, end + 1)
-            return Fix("remove what suppresses nothing", (Edit(span, ", ".join(left)),), True)
-        if pragma.stands_alone and pragma.end_line < len(self.lines):
-            span = Span(self.path, pragma.line, 1, pragma.end_line + 1, 1)
-        else:
-            start = len(row[: pragma.column - 1].rstrip())
-            span = Span(self.path, pragma.line, start + 1, pragma.end_line, pragma.end_column)
-        return Fix("remove the pragma", (Edit(span, ""),), is_safe=True)
 
 
 def _last_begun(opened: Sequence[Pragma], end: Pragma) -> Pragma | None:

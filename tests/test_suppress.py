@@ -85,8 +85,10 @@ def test_the_reason_is_kept():
         ("// smemlint: ignore[SML101]\n", ("SML902", 1, "`ignore[SML101]` suppresses nothing")),
         ("s; // smemlint: ignore\n", ("SML903", 1, "`ignore` names no rule: write ignore[bank-conflict]")),
         ("s; // smemlint: ignore[SML101\n", ("SML903", 1, "`[` is not closed")),
-        ("s; // smemlint: ignor[SML101]\n", ("SML903", 1, "unknown pragma `ignor`: one of ignore, ignore-begin, "
+        ("s; // smemlint: ignor[SML101]\n", ("SML903", 1, "unknown pragma `ignor`: did you mean `ignore`?")),
+        ("s; // smemlint: nothing\n", ("SML903", 1, "unknown pragma `nothing`: one of ignore, ignore-begin, "
           "ignore-end, ignore-file, launch, swizzle, shared, assume")),
+        ("s; // smemlint: ignore[SML777]\n", ("SML903", 1, "`SML777` is no rule: `smemlint rule` lists them")),
         ("s;\n// smemlint: ignore-end\n", ("SML903", 2, "`ignore-end` ends nothing")),
         ("// smemlint: ignore-begin[SML101]\n", ("SML903", 1, "`ignore-begin` without an `ignore-end`: ignored")),
         ("s; // smemlint: ignore[bank-conflit]\n", ("SML903", 1, "`bank-conflit` is no rule: did you mean `bank-conflict`?")),
@@ -135,6 +137,46 @@ def apply(text: str, result) -> str:
 )
 def test_the_edit_removes_what_is_unused(before, after):
     assert apply(before, kept(before)) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("s; // smemlint: ignore[SML777]\n", "s;\n"),
+        ("s; // smemlint: ignore[SML777, SML101] why\n", "s; // smemlint: ignore[SML101] why\n"),
+        ("s;\n// smemlint: ignore-end\nt;\n", "s;\nt;\n"),
+        ("t;\ns; // smemlint: ignore odd\n", "t;\ns;\n"),
+    ],
+)
+def test_what_cannot_mean_anything_is_removed_safely(before, after):
+    result = kept(before, finding(1))
+    notes = tuple(f for f in result.findings if f.code == "SML903")
+    assert apply(before, type(result)(notes)) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("s; // smemlint: ignroe[SML101] why\n", "s; // smemlint: ignore[SML101] why\n"),
+        ("s; // smemlint: ignore[bank-conflit, SML401]\n", "s; // smemlint: ignore[bank-conflict, SML401]\n"),
+        ("s; /* smemlint: ignore */ t;\n", "s; /* smemlint: ignore[bank-conflict] */ t;\n"),
+        ("s; // smemlint:ignore[ ] why\n", "s; // smemlint: ignore[bank-conflict] why\n"),
+    ],
+)  # fmt: skip
+def test_what_begins_to_hide_findings_is_no_safe_fix(before, after):
+    note = next(f for f in kept(before, finding(1)).findings if f.code == "SML903")
+    assert note.fix is not None and not note.fix.is_safe
+    assert note.fix.why_unsafe == "the pragma begins to hide findings"
+    ((edit,),) = (note.fix.edits,)
+    begin, end = edit.span.column - 1, edit.span.end_column - 1
+    assert before[:begin] + edit.text + before[end:] == after
+
+
+@pytest.mark.parametrize(
+    "text", ["s; // smemlint: ignore[SML101\n", "// smemlint: ignore-begin[SML101]\ns;\n", "// smemlint: nothing\n"]
+)  # fmt: skip
+def test_what_may_mean_several_things_is_left_to_its_author(text):
+    assert [f.fix for f in kept(text, finding(1)).findings if f.code == "SML903"] == [None]
 
 
 def test_of_several_rules_only_the_unused_one_goes():
