@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
 
 if TYPE_CHECKING:
     import argparse
+
+_LONGEST_HEADER = 1000
+"""Bytes of a line before a message."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -28,7 +32,26 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        raise SmemlintError(
+        missing = SmemlintError(
             f"the language server needs `{error.name}`", hint="pip install 'smemlint[lsp]'"
-        ) from error
+        )
+        if not sys.stdin.isatty():
+            _refuse(f"smemlint: {missing}")
+        raise missing from error
     return serve(debug=arguments.debug)
+
+
+def _refuse(why: str) -> None:
+    """Answers the client's first request with an error: it would hide standard error in a log."""
+    import json
+
+    lines = iter(lambda: sys.stdin.buffer.readline(_LONGEST_HEADER).strip(), b"")
+    headers = {name.lower(): value for name, _, value in (line.partition(b":") for line in lines)}
+    try:
+        request = json.loads(sys.stdin.buffer.read(int(headers.get(b"content-length", 0))))
+        answer = {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32803, "message": why}}
+    except (ValueError, TypeError, KeyError):
+        return  # no client
+    body = json.dumps(answer).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    sys.stdout.buffer.flush()

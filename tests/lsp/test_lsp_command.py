@@ -52,6 +52,23 @@ def test_without_pygls_it_says_what_to_install():
     assert "hint: pip install 'smemlint[lsp]'" in said and "Traceback" not in said
 
 
+def test_a_client_is_told_what_to_install():
+    """Clients show why `initialize` failed, but hide in a log what stands on standard error."""
+    start = message("initialize", {"capabilities": {}}, 1)
+    done = served(start, "sys.modules['pygls'] = None")
+    (answer,) = answers(done.stdout)
+    assert (answer["id"], done.returncode) == (1, 2)
+    assert "pip install 'smemlint[lsp]'" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"\r\n", b"Content-Length: x\r\n\r\n", framed(b"3"), framed(b"{")]
+)
+def test_what_is_no_client_is_told_on_standard_error_only(text):
+    done = served(text, "sys.modules['pygls'] = None")
+    assert (done.returncode, done.stdout) == (2, b"") and b"Traceback" not in done.stderr
+
+
 MALFORMED = [
     framed(b"{"),
     framed(b"\xff\xfe"),
