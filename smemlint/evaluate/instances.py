@@ -53,7 +53,7 @@ class Instances:
         self._owners: dict[int, Unit] = {}
         self._launching: frozenset[str] = frozenset()
         self._planes: dict[int, bool] = {}
-        self._runs: dict[tuple[int, frozenset[str]], list[Launch]] = {}
+        self._runs: dict[tuple[int, frozenset[str], bool], list[Launch]] = {}
 
     def of(self, function: Function) -> list[list[Task]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
@@ -153,21 +153,25 @@ class Instances:
         kernels = {f.name for f in self._unit.functions if f.is_kernel}
         own = [s for s in starters if s.words & kernels]
         tops, self._launching = _ancestors(own, hosts)
-        found = [launch for top in tops for launch in self._run(units, top)]
+        found = [launch for top in tops for launch in self._run(units, top, has_no_caller=True)]
         reached = {la.kernel for la in found if la.block is not None}
         for starter in own:
             if (kernels & starter.words) - reached:
-                found += self._run(units, starter)
+                found += self._run(units, starter, has_no_caller=True)
         return found
 
-    def _run(self, units: Sequence[Unit], function: Function) -> list[Launch]:
+    def _run(
+        self, units: Sequence[Unit], function: Function, *, has_no_caller: bool = False
+    ) -> list[Launch]:
         """The launches of a host function, once for all that it calls that launch."""
+        has_no_caller = has_no_caller and bool(function.template)
         called = frozenset(w for w in function.words & self._launching if w != function.name)
         launching = self._launching if called else frozenset[str]()
-        key = (id(function), launching)
+        key = (id(function), launching, has_no_caller)
         if key not in self._runs:
             unit = self._owners[id(function)]
-            self._runs[key] = self._project.work.launches(unit, units, function, launching)
+            work = self._project.work
+            self._runs[key] = work.launches(unit, units, function, launching, has_no_caller)
         return self._runs[key]
 
     def _is_of(self, launch: Launch, function: Function) -> bool:

@@ -15,6 +15,7 @@ from pycparser import c_ast
 from smemlint.evaluate.algebra import BY_CONSTANT, Results
 from smemlint.evaluate.ctypes import CType, IntType, RecordType
 from smemlint.evaluate.inlining import Operand
+from smemlint.evaluate.instantiations import written_instantiations
 from smemlint.evaluate.interpret import Interpreter
 from smemlint.evaluate.machine import (
     MAX_THREADS,
@@ -120,14 +121,19 @@ class Host(Interpreter):
         self._idle_nests: dict[int, bool] = {}
         self.max_trips = 12
 
-    def run(self, function: Function) -> None:
-        """Runs a function with unknown arguments; its launches are in `launches`."""
+    def run(self, function: Function, given: Scope) -> None:
+        """Runs a function with unknown arguments; its launches are in `launches`.
+
+        Args:
+            function: host code.
+            given: its template parameters, as far as they are told.
+        """
         tree = function.parse().tree
         if tree is None:
             return
         self.steps = 0
         self.mask = self.geometry.exists
-        self.frames = [Frame(function.name, [self._host_scope(function), {}])]
+        self.frames = [Frame(function.name, [{**self._host_scope(function), **given}, {}])]
         self.loops, self.assumptions = [], []
         params = tree.decl.type.args
         try:
@@ -425,7 +431,11 @@ def _whole(extents: Extents) -> tuple[int, int, int] | None:
 
 
 def launches_of(
-    unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str]
+    unit: Unit,
+    linked: Sequence[Unit],
+    function: Function,
+    launching: frozenset[str],
+    has_no_caller: bool = False,
 ) -> list[Launch]:
     """Launches that hold on every path; where the block is open, those of the default path.
 
@@ -434,14 +444,32 @@ def launches_of(
         linked: units whose functions it may call.
         function: host code.
         launching: see `Host`.
+        has_no_caller: no call tells its template arguments; those that are written anywhere do.
     """
+    scopes: list[Scope] = [{}]
+    if has_no_caller and function.template:
+        host = Host(unit, linked)
+        host.frames.append(Frame("file", [{}]))
+        scopes = written_instantiations(host, host.units, function) or scopes
+    return [
+        la for scope in scopes for la in _launches_under(unit, linked, function, launching, scope)
+    ]
+
+
+def _launches_under(
+    unit: Unit,
+    linked: Sequence[Unit],
+    function: Function,
+    launching: frozenset[str],
+    scope: Scope,
+) -> list[Launch]:
     strict = Host(unit, linked, launching=launching)
-    strict.run(function)
+    strict.run(function, scope)
     if all(la.block is not None for la in strict.launches) or not strict.has_default_path:
         return strict.launches
     known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
     default = Host(unit, linked, launching=launching, default_path=True)
-    default.run(function)
+    default.run(function, scope)
     more = [la for la in default.launches if (la.kernel, la.span) not in known]
     return [la for la in strict.launches if (la.kernel, la.span) in known] + more
 

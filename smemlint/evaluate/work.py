@@ -42,5 +42,7 @@ class Work:
     """
 
     evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
-    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str]], list[Launch]] = launches_of
+    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], list[Launch]] = (
+        launches_of
+    )
     load: Callable[[str, str, LoadOptions], Unit] = load_unit

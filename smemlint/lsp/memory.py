@@ -184,9 +184,16 @@ class _Known:
     # ---- launches
 
     def launches(
-        self, unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str]
+        self,
+        unit: Unit,
+        linked: Sequence[Unit],
+        function: Function,
+        launching: frozenset[str],
+        has_no_caller: bool = False,
     ) -> list[Launch]:
         """What a host function launches."""
+        if has_no_caller and function.template:
+            return launches_of(unit, linked, function, launching, has_no_caller)
         units = (unit, *(u for u in linked if u is not unit))
         contexts, around = self._of(units)
         context = contexts.of(function)
