@@ -151,7 +151,8 @@ class Instances:
     def _find_deep(self) -> list[Launch]:
         units, starters, hosts = self._hosts()
         kernels = {f.name for f in self._unit.functions if f.is_kernel}
-        own = [s for s in starters if s.words & kernels]
+        others = {f.name for u in units for f in u.functions if f.is_kernel} - kernels
+        own = [s for s in starters if s.words & kernels or not s.words & others]
         tops, self._launching = _ancestors(own, hosts)
         found = [launch for top in tops for launch in self._run(units, top, has_no_caller=True)]
         reached = {la.kernel for la in found if la.block is not None}

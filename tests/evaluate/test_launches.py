@@ -376,3 +376,43 @@ def test_units_are_linked_as_long_as_memory_allows(monkeypatch):
     assert origins() == {"launch at b.cu:2"}
     monkeypatch.setattr("smemlint.evaluate.instances._MOST_LINKED", 0)
     assert origins() == {""}
+
+
+TYPED = """
+template <typename T, int N> __global__ void k(T *g) {
+  __shared__ T s[N * 4];
+  s[threadIdx.x] = g[threadIdx.x];
+  g[0] = s[threadIdx.x ^ 1];
+}
+template <typename T> void launch(T *g) { k<T, 64><<<1, 64>>>(g); }
+"""
+
+
+def test_an_explicit_instantiation_tells_the_types_of_a_launch() -> None:
+    written = "template void launch<float>(float *);\ntemplate void launch<double>(double *);"
+    assert instances(facts_of(TYPED + written)) == [
+        ("k", ("double", "64"), (64, 1, 1)),
+        ("k", ("float", "64"), (64, 1, 1)),
+    ]
+
+
+def test_an_address_of_a_template_function_tells_the_types_of_a_launch() -> None:
+    table = "struct Entry { const char *name; void (*run)(double *); };\n"
+    table += 'Entry entries[] = {{"double", launch<double>}};'
+    assert instances(facts_of(TYPED + table)) == [("k", ("double", "64"), (64, 1, 1))]
+
+
+def test_a_call_that_is_seen_tells_more_than_what_is_written_elsewhere() -> None:
+    called = "void run(double *g) { launch(g); }\ntemplate void launch<float>(float *);"
+    assert instances(facts_of(TYPED + called)) == [("k", ("double", "64"), (64, 1, 1))]
+
+
+def test_a_kernel_that_is_passed_to_what_launches_it_has_its_block() -> None:
+    two = K + K.replace(" k(", " other(")
+    run = "float run(void (*f)(float *), dim3 b, float *g) { f<<<1, b>>>(g); return 0; }\n"
+    main = "int main() { float *g; void (*f)(float *) = k; run(f, dim3(32, 4), g); "
+    main += "run(other, 96, g); }"
+    assert instances(facts_of(two + run + main)) == [
+        ("k", (), (32, 4, 1)),
+        ("other", (), (96, 1, 1)),
+    ]
