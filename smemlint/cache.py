@@ -222,12 +222,13 @@ class Cache:
         for name, text in _ABOUT.items():
             if not (self._folder / name).exists():
                 (self._folder / name).write_text(text, encoding="utf-8")
-        with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".tmp", delete=False) as file:
-            file.write(digest + b"\n" + body)
+        number, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
         try:
-            Path(file.name).replace(self._folder / (self._identity() + ending))
+            with open(number, "wb") as file:  # noqa: PTH123 - it is open already
+                file.write(digest + b"\n" + body)
+            Path(name).replace(self._folder / (self._identity() + ending))
         except OSError:
-            Path(file.name).unlink(missing_ok=True)
+            Path(name).unlink(missing_ok=True)
             raise
 
     def _prune(self) -> None:

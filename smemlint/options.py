@@ -34,6 +34,7 @@ class Option:
         choices: the values there are.
         is_path: in a file, relative to the folder of the file.
         implied: the value of the flag given bare, where that is allowed.
+        denied: what `--no-NAME` does, of a switch that is on by default.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Option:
     choices: tuple[str, ...] = ()
     is_path: bool = False
     implied: str = ""
+    denied: str = ""
 
     @property
     def names_rules(self) -> bool:
@@ -207,72 +209,92 @@ NOT_OURS = (
 LEVELS = ("note", "warning", "error")
 CERTAINTIES = ("proved", "assumed", "sampled")
 
-OPTIONS: tuple[Option, ...] = (
-    Option("arch", "sm_90", read_arch, "target architecture", "ARCH"),
-    Option("block-dim", None, read_block, "block shape of every kernel, e.g. 32,8", "X,Y,Z"),
-    Option("define", {}, read_defines, "define a macro", "NAME[=VALUE]", "D", repeated=True),
-    Option("undefine", (), read_list, "a macro that is not defined", "NAME", "U", True),
-    Option("include-dir", (), read_list, "where quoted includes are found", "DIR", "I", True,
-           is_path=True),
-    Option("select", (), read_list, "rules to run: codes, prefixes or names", "RULES",
-           repeated=True, commands=("check",)),
-    Option("ignore", (), read_list, "rules not to run", "RULES", repeated=True,
-           commands=("check",)),
-    Option("extend-select", (), read_list, "rules to run besides the selected", "RULES",
-           repeated=True, commands=("check",)),
-    Option("extend-ignore", (), read_list, "rules not to run, besides the ignored", "RULES",
-           repeated=True, commands=("check",)),
-    Option("per-file-ignores", {}, read_lists, "rules not to report in some files", "GLOB:RULE",
-           repeated=True, commands=("check",)),
-    Option("max-ways", {"*": 1.0}, read_ways, "report conflicts only above this many ways",
-           "[RULE=]N", repeated=True, commands=("check",)),
-    Option("min-certainty", "assumed", one_of(*CERTAINTIES), "report only what is this sure",
-           "LEVEL", commands=("check",), choices=CERTAINTIES),
-    Option("pedantic", False, read_bool, "the same as --min-certainty sampled",
-           commands=("check",)),
-    Option("fail-on", "warning", one_of(*LEVELS, "never"), "least severity that fails the run",
-           "LEVEL", commands=("check",), choices=(*LEVELS, "never")),
-    Option("exit-zero", False, read_bool, "exit 0 in spite of findings", key=False,
-           commands=("check",)),
-    Option("strict", False, read_bool, "code that was not analysed fails the run, too",
-           commands=("check",)),
-    Option("require-reason", False, read_bool, "an ignore pragma without a reason is reported",
-           commands=("check",)),
-    Option("baseline", "", read_text, "findings to leave out: see --write-baseline", "FILE",
-           commands=("check",), is_path=True),
-    Option("fix", False, read_bool, "apply safe fixes", key=False, commands=("check",)),
-    Option("unsafe-fixes", False, read_bool,
-           "with --fix or --diff, also apply fixes that change more than the cost",
-           commands=("check",)),
-    Option("diff", False, read_bool, "print what --fix would change and write nothing", key=False,
-           commands=("check",)),
-    Option("exclude", NOT_OURS, read_list, "paths not to look at", "GLOBS", repeated=True),
-    Option("extend-exclude", (), read_list, "paths not to look at, besides the excluded", "GLOBS",
-           repeated=True),
-    Option("force-exclude", False, read_bool, "exclude files that are named, too"),
-    Option("respect-gitignore", True, read_bool, "pass over what .gitignore files name"),
-    Option("jobs", 0, read_jobs, "processes; 0 is one a processor", "N", "j", key=False),
-    Option("time-limit", 30.0, read_seconds, "processor time for one file and what it includes",
-           "SECONDS"),
-    Option("cache-dir", ".smemlint_cache", read_text, "where results are kept between runs", "DIR",
-           commands=("check",), is_path=True),
-    Option("no-cache", False, read_bool, "keep and use no results of other runs",
-           commands=("check",), key=False),
-    Option("statistics", False, read_bool, "count the findings by rule", key=False,
-           commands=("check",)),
-    Option("verify-gpu", "", one_of("patterns", "kernel"), "replay flagged accesses on a GPU; "
-           "=kernel compiles and runs the kernels themselves", "MODE", key=False,
-           commands=("check",), choices=("patterns", "kernel"), implied="patterns"),
-    Option("verify-all", False, read_bool, "replay every decided access, not only flagged ones",
-           key=False, commands=("check",)),
-    Option("verify-timeout", 120.0, read_seconds, "how long the GPU may take", "SECONDS",
-           commands=("check",)),
-    Option("device", 0, read_device, "which GPU to verify on, as `nvidia-smi -L` numbers them",
-           "N", key=False, commands=("check",)),
-    Option("color", "auto", one_of("auto", "always", "never"), "colour the output", "WHEN",
-           key=False, choices=("auto", "always", "never")),
-)  # fmt: skip
-"""The table. `output-format` differs by command and is added by the command line."""
+GROUPS: dict[str, tuple[Option, ...]] = {
+    "kernels": (
+        Option("arch", "sm_90", read_arch, "target architecture", "ARCH"),
+        Option("block-dim", None, read_block, "block shape of every kernel, e.g. 32,8", "X,Y,Z"),
+        Option("define", {}, read_defines, "define a macro", "NAME[=VALUE]", "D", repeated=True),
+        Option("undefine", (), read_list, "a macro that is not defined", "NAME", "U", True),
+        Option("include-dir", (), read_list, "where quoted includes are found", "DIR", "I", True,
+               is_path=True),
+    ),
+    "rules": (
+        Option("select", (), read_list, "rules to run: codes, prefixes or names", "RULES",
+               repeated=True, commands=("check",)),
+        Option("ignore", (), read_list, "rules not to run", "RULES", repeated=True,
+               commands=("check",)),
+        Option("extend-select", (), read_list, "rules to run besides the selected", "RULES",
+               repeated=True, commands=("check",)),
+        Option("extend-ignore", (), read_list, "rules not to run, besides the ignored", "RULES",
+               repeated=True, commands=("check",)),
+        Option("per-file-ignores", {}, read_lists, "rules not to report in some files", "GLOB:RULE",
+               repeated=True, commands=("check",)),
+        Option("max-ways", {"*": 1.0}, read_ways, "report conflicts only above this many ways",
+               "[RULE=]N", repeated=True, commands=("check",)),
+        Option("min-certainty", "assumed", one_of(*CERTAINTIES), "report only what is this sure",
+               "LEVEL", commands=("check",), choices=CERTAINTIES),
+        Option("pedantic", False, read_bool, "the same as --min-certainty sampled",
+               commands=("check",)),
+        Option("require-reason", False, read_bool, "an ignore pragma without a reason is reported",
+               commands=("check",)),
+    ),
+    "exit code": (
+        Option("fail-on", "warning", one_of(*LEVELS, "never"), "least severity that fails the run",
+               "LEVEL", commands=("check",), choices=(*LEVELS, "never")),
+        Option("exit-zero", False, read_bool, "exit 0 in spite of findings", key=False,
+               commands=("check",)),
+        Option("strict", False, read_bool, "code that was not analysed fails the run, too",
+               commands=("check",)),
+    ),
+    "known findings": (
+        Option("baseline", "", read_text, "findings to leave out: see --write-baseline", "FILE",
+               commands=("check",), is_path=True),
+    ),
+    "fixes": (
+        Option("fix", False, read_bool, "apply safe fixes", key=False, commands=("check",)),
+        Option("unsafe-fixes", False, read_bool,
+               "with --fix or --diff, also apply fixes that change more than the cost",
+               commands=("check",)),
+        Option("diff", False, read_bool, "print what --fix would change, write nothing", key=False,
+               commands=("check",)),
+    ),
+    "files": (
+        Option("exclude", NOT_OURS, read_list, "paths not to look at", "GLOBS", repeated=True),
+        Option("extend-exclude", (), read_list, "paths not to look at, besides the excluded",
+               "GLOBS", repeated=True),
+        Option("force-exclude", False, read_bool, "exclude files that are named, too"),
+        Option("respect-gitignore", True, read_bool, "pass over what .gitignore files name",
+               denied="look at what .gitignore files name, too"),
+    ),
+    "time": (
+        Option("jobs", 0, read_jobs, "processes; 0 is one a processor", "N", "j", key=False),
+        Option("time-limit", 30.0, read_seconds, "processor time for one file and what it includes",
+               "SECONDS"),
+        Option("cache-dir", ".smemlint_cache", read_text, "where results are kept between runs",
+               "DIR", commands=("check",), is_path=True),
+        Option("no-cache", False, read_bool, "keep and use no results of other runs",
+               commands=("check",), key=False),
+    ),
+    "on a GPU": (
+        Option("verify-gpu", "", one_of("patterns", "kernel"), "replay flagged accesses on a GPU; "
+               "=kernel compiles and runs the kernels themselves", "MODE", key=False,
+               commands=("check",), choices=("patterns", "kernel"), implied="patterns"),
+        Option("verify-all", False, read_bool, "replay every decided access, not only flagged ones",
+               key=False, commands=("check",)),
+        Option("verify-timeout", 120.0, read_seconds, "how long the GPU may take", "SECONDS",
+               commands=("check",)),
+        Option("device", 0, read_device, "which GPU to verify on, as `nvidia-smi -L` numbers them",
+               "N", key=False, commands=("check",)),
+    ),
+    "output": (
+        Option("statistics", False, read_bool, "count the findings by rule", key=False,
+               commands=("check",)),
+        Option("color", "auto", one_of("auto", "always", "never"), "colour the output", "WHEN",
+               key=False, choices=("auto", "always", "never")),
+    ),
+}  # fmt: skip
+"""The table, by what the options are about; the command line adds `output-format` to it."""
+OPTIONS = tuple(option for group in GROUPS.values() for option in group)
 
 
 def read_swizzles(value: Any) -> dict[str, str]:

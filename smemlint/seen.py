@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,14 +27,20 @@ class Seen:
 
     def __init__(self, findings: Iterable[Finding], sites: Iterable[Site]) -> None:
         self._partly = {f.span.path for f in findings if f.code == "SML901"}
-        self._sites: dict[str, list[tuple[int, int, bool]]] = {}
-        for span, _, is_decided in sites:
+        self._sites = sites
+
+    @cached_property
+    def _places(self) -> dict[str, list[tuple[int, int, bool]]]:
+        """First line, last line and verdict of the sites of each file; few runs ask."""
+        found: dict[str, list[tuple[int, int, bool]]] = {}
+        for span, _, is_decided in self._sites:
             place = (span.line, max(span.line, span.end_line), is_decided)
-            self._sites.setdefault(span.path, []).append(place)
+            found.setdefault(span.path, []).append(place)
+        return found
 
     def __call__(self, path: str, first: int, last: int) -> bool:
         """Whether the lines hold decided accesses only, or none in a file that was read whole."""
-        sites = self._sites.get(path, ())
+        sites = self._places.get(path, ())
         verdicts = [decided for line, end, decided in sites if line <= last and end >= first]
         if verdicts and first == last:
             return all(verdicts)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from smemlint.codec import CodecError, decode, encode
 
+ROOT = Path(__file__).resolve().parent.parent
 KERNEL = """\
 #include "size.h"
 __global__ void NAME(float *out) {
@@ -177,6 +181,19 @@ def test_settings_have_their_own_results(smemlint, tree):
     assert smemlint("check", "--max-ways", "32", ".")[1] == ""
     assert smemlint("check", "--ignore", "SML101", ".")[1] == ""
     assert smemlint("check", ".")[1].count("bank-conflict") == 6
+
+
+def test_a_full_disk_leaves_no_pieces(smemlint, tree):
+    """No file of this process gets longer than one kilobyte."""
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", sys.executable, "-m", "smemlint"]
+    done = subprocess.run(
+        [*limited, "check", "--cache-dir", "full", "."],
+        cwd=tree, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == smemlint("check", "--no-cache", ".")[:2]
+    assert "error" not in done.stderr
+    assert sorted(p.name for p in (tree / "full").iterdir()) == [".gitignore", "CACHEDIR.TAG"]
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(smemlint, tree):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -227,6 +228,15 @@ def test_settings_are_listed_and_explained(smemlint):
     listed = {line.split()[0] for line in smemlint("config")[1].splitlines()}
     assert listed >= {o.name for o in OPTIONS if o.key} | {"kernels.NAME.assume"}
     assert 'default: "assumed"' in smemlint("config", "min-certainty")[1]
+    block = "its block shape\nin configuration files and --config only\n"
+    assert smemlint("config", "kernels.transpose.block")[:2] == (0, block)
+    assert (
+        smemlint("config", "kernels")[1].splitlines()[0]
+        == "kernels.NAME.block      its block shape"
+    )
+    assert (
+        "on the command line: --no-respect-gitignore" in smemlint("config", "respect-gitignore")[1]
+    )
     code, _, err = smemlint("config", "min-certaintie")
     assert code == 2 and "did you mean `min-certainty`?" in err
 
@@ -234,7 +244,10 @@ def test_settings_are_listed_and_explained(smemlint):
 def test_a_baseline_hides_what_it_knows_and_is_pruned(smemlint, tmp_path):
     write(tmp_path, a_cu=KERNEL, b_cu=KERNEL.replace("k(", "m(").replace("k<<<", "m<<<"))
     _, _, err = smemlint("check", "--write-baseline", ".")
-    assert err == "wrote 2 findings to smemlint-baseline.json: 2 new, 0 pruned\n"
+    assert err == (
+        "wrote 2 findings to smemlint-baseline.json: 2 new, 0 pruned\n"
+        '  hint: `baseline = "smemlint-baseline.json"` in the configuration uses it\n'
+    )
     use = ("check", "--baseline", "smemlint-baseline.json", ".")
     code, out, err = smemlint(*use)
     assert (code, out) == (0, "") and "(2 suppressed)" in err
@@ -259,6 +272,32 @@ def test_add_ignore_leaves_nothing_to_find(smemlint, tmp_path):
     code, out, err = smemlint("check", "--strict", ".")
     assert (code, out) == (0, "") and "(2 suppressed)" in err
     assert "  // smemlint: ignore[bank-conflict] later\n" in (tmp_path / "a.cu").read_text()
+
+
+def test_a_reason_that_would_leave_its_comment_is_refused(smemlint, tmp_path):
+    write(tmp_path, a_cu=KERNEL)
+    for reason in ("two\nlines", "a\\", "'''"):
+        code, _, err = smemlint("check", f"--add-ignore={reason}")
+        assert (code, (tmp_path / "a.cu").read_text()) == (2, KERNEL)
+        assert err == (
+            f"smemlint: error: --add-ignore: {reason!r} does not fit into a comment\n"
+            "  hint: write one line without backslashes and triple quotes\n"
+        )
+
+
+def test_a_report_of_nothing_is_an_empty_file(smemlint, tmp_path):
+    write(tmp_path, a_cu="int a;\n")
+    assert smemlint("check", "--output-file", "report.txt")[:2] == (0, "")
+    assert (tmp_path / "report.txt").read_bytes() == b""
+
+
+def test_every_option_is_in_one_group_of_the_help(smemlint):
+    text = smemlint("check", "--help")[1]
+    for option in OPTIONS:
+        flag = f"--{'no-' * bool(option.denied)}{option.name}"
+        assert len(re.findall(rf"^  (?:-\w [\w=\[\]]+, )?{flag}\b(?!-)", text, re.M)) == 1, flag
+    assert "  --fail-on LEVEL       least severity that fails the run: note, warning,\n" in text
+    assert "  --arch ARCH           target architecture (default: sm_90)\n" in text
 
 
 def test_strict_and_min_certainty(smemlint, tmp_path):

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Adds what the command takes."""
-    add_flags(command, "check")
-    command.add_argument("--write-baseline", action="store_true",
-                         help="write the findings to the baseline file and stop")  # fmt: skip
-    command.add_argument("--add-ignore", nargs="?", const="", metavar="REASON",
-                         help="write ignore pragmas, with =REASON, and stop")  # fmt: skip
+    known = add_flags(command, "check")["known findings"]
+    known.add_argument("--write-baseline", action="store_true",
+                       help="write the findings to the baseline file and stop")  # fmt: skip
+    known.add_argument("--add-ignore", nargs="?", const="", metavar="REASON",
+                       help="write ignore pragmas, with =REASON, and stop")  # fmt: skip
     command.set_defaults(run=run)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from smemlint.commands import CLEAN
@@ -22,7 +23,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the schema, one setting, or all."""
     from smemlint.errors import ConfigError, suggestion
-    from smemlint.options import KERNEL_KEYS, OPTIONS, option_named
+    from smemlint.options import KERNEL_KEYS, OPTIONS
 
     if arguments.schema:
         import json
@@ -31,23 +32,27 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(schema(), indent=2))
         return CLEAN
-    keys = [o for o in OPTIONS if o.key]
-    if arguments.name is not None:
-        option = option_named(arguments.name)
-        if option not in keys or option is None:
-            hint = suggestion(arguments.name, [o.name for o in keys], "settings")
-            raise ConfigError(f"unknown setting `{arguments.name}`", hint=hint)
-        print(_said(option))
-        return CLEAN
-    for option in keys:
-        print(f"{option.name:18} {option.help}")
+    known = {o.name: _said(o) for o in OPTIONS if o.key}
     for key, (_, help) in KERNEL_KEYS.items():
-        print(f"{'kernels.NAME.' + key:18} {help}")
+        known[f"kernels.NAME.{key}"] = f"{help}\nin configuration files and --config only"
+    wanted = re.sub(r"^kernels\.[^.]+\.", "kernels.NAME.", arguments.name or "")
+    listed = [name for name in known if not wanted or name.startswith(f"{wanted}.")]
+    if wanted in known:
+        print(known[wanted])
+    elif listed:
+        width = max(map(len, listed))
+        for name in listed:
+            print(f"{name:{width}}  {known[name].splitlines()[0]}")
+    else:
+        hint = suggestion(arguments.name, known, "settings")
+        raise ConfigError(f"unknown setting `{arguments.name}`", hint=hint)
     return CLEAN
 
 
 def _said(option: Option) -> str:
     flag = f"--{option.name}" + (f" {option.metavar}" if option.metavar else "")
+    if option.denied:
+        flag = f"--no-{option.name}"
     lines = [option.help, f"default: {shown(option.default)}", f"on the command line: {flag}"]
     if option.choices:
         lines.append(f"one of: {', '.join(option.choices)}")

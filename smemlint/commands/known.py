@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.commands import CLEAN, FAILED
+from smemlint.errors import ConfigError
 from smemlint.report.words import plural
 
 if TYPE_CHECKING:
@@ -50,13 +51,24 @@ def write_baseline(
         f"{written.added} new, {written.pruned} pruned",
         file=sys.stderr,
     )
+    if not settings.baseline:
+        print(f'  hint: `baseline = "{path}"` in the configuration uses it', file=sys.stderr)
     return FAILED if result.crashed else CLEAN
 
 
 def add_ignore_pragmas(result: Result, reason: str) -> int:
-    """Writes the pragmas; returns the exit code."""
+    """Writes the pragmas; returns the exit code.
+
+    Raises:
+        ConfigError: the reason would not stay in its comment.
+    """
     from smemlint.add_ignores import add_ignores
 
+    if any(part in reason for part in ("\n", "\r", "\\", '"""', "'''")):
+        hint = "write one line without backslashes and triple quotes"
+        raise ConfigError(
+            f"{reason!r} does not fit into a comment", where="--add-ignore", hint=hint
+        )
     shown, _ = _parted(result.findings)
     added, left = add_ignores(shown, reason)
     print(f"added {plural(added, 'ignore pragma')}", file=sys.stderr)

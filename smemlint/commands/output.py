@@ -16,7 +16,7 @@ def write(
     *,
     is_for_tools: bool = False,
 ) -> None:
-    """Writes a report and a line end to a file or a stream; nothing to a stream when it is empty.
+    """Writes a report and a line end to a file or a stream; nothing when it is empty.
 
     Files, and what tools read, are UTF-8; people get what their terminal can show. A character that
     cannot be written, such as a byte of a path that is no UTF-8, becomes a question mark.
@@ -43,4 +43,4 @@ def write(
 
 
 def _encoded(text: str, encoding: str) -> bytes:
-    return f"{text}\n".encode(encoding, "replace")
+    return f"{text}\n".encode(encoding, "replace") if text else b""
