@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemlint.config_file import ConfigFile, config_in, parse_toml, read_config
+from smemlint.config_file import ConfigFile, config_in, is_repository, parse_toml, read_config
 from smemlint.errors import ConfigError, suggestion
 from smemlint.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 
@@ -168,7 +168,7 @@ class Configuration:
         found = config_in(folder) if self._searches else None
         if found is not None:
             settings = self._settled(found)
-        elif self._searches and folder.parent != folder and not (folder / ".git").exists():
+        elif self._searches and folder.parent != folder and not is_repository(folder):
             settings = self._for_absolute(folder.parent)
         else:
             if self._base is None:

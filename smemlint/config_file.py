@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,16 +86,21 @@ def find_config(start: Path) -> ConfigFile | None:
     start = start.absolute()
     for folder in (start, *start.parents):
         found = config_in(folder)
-        if found is not None or (folder / ".git").exists():
+        if found is not None or is_repository(folder):
             return found
     return None
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether a folder is the root of a repository; one that nobody may look into is none."""
+    return os.path.exists(folder / ".git")  # noqa: PTH110 - says no instead of raising
 
 
 def config_in(folder: Path) -> ConfigFile | None:
     """The configuration file of one folder."""
     for name in FILE_NAMES:
         path = folder / name
-        if path.is_file():
+        if os.path.isfile(path):  # noqa: PTH113 - a folder that nobody may look into has none
             found = read_config(path)
             if found is not None:
                 return found

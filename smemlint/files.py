@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smemlint.config_file import is_repository
 from smemlint.errors import SourceError
 from smemlint.source import PYTHON_SUFFIXES, Source
 
@@ -31,7 +32,7 @@ def find_sources(paths: Sequence[str], configuration: Configuration | None = Non
         configuration: says per file what is excluded; without it, what is by default.
 
     Raises:
-        SourceError: a named path does not exist.
+        SourceError: a named path does not exist, or nobody may look at it.
     """
     excluded = _Excluded(configuration)
     found: dict[str, Source] = {}
@@ -42,15 +43,23 @@ def find_sources(paths: Sequence[str], configuration: Configuration | None = Non
 
     for given in paths:
         path = Path(given)
-        if path.is_dir():
+        if os.path.isdir(given):
             for file in _walk(path, excluded):
                 add(file)
-        elif not path.exists():
+        elif not _exists(path):
             hint = "check the spelling, or name a directory to search"
             raise SourceError("no such file or directory", where=given, hint=hint)
         elif not excluded.forces(given):
             add(_slashes(given))
     return list(found.values())
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        said = f"cannot be read: {error.strerror or error}"
+        raise SourceError(said, where=str(path)) from error
 
 
 def is_excluded(path: str, settings: Settings) -> bool:
@@ -126,13 +135,16 @@ def _walk(root: Path, excluded: _Excluded) -> Iterator[str]:
     listed = _listed_by_git(root) if respects else None
     candidates = listed if listed is not None else _walked(root, excluded, respects)
     for file in candidates:
-        if os.path.splitext(file)[1] in SUFFIXES and not excluded.covers(file, str(root)):
-            yield file
+        is_source = os.path.splitext(file)[1] in SUFFIXES or file.endswith("/")
+        if is_source and not excluded.covers(file.rstrip("/"), str(root)):
+            yield file.rstrip("/") or "."
 
 
 def _walked(root: Path, excluded: _Excluded, respects_gitignore: bool) -> Iterator[str]:
+    """Files below a folder, and with a slash at the end the folders that cannot be looked into."""
     ignored = _Gitignores() if respects_gitignore else None
-    for folder, folders, files in os.walk(root, followlinks=False):
+    closed: list[str] = []
+    for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(e.filename)):
         shown = "" if folder == "." else _slashes(folder).removeprefix("./") + "/"
         if ignored is not None and ".gitignore" in files:
             ignored.read(shown)
@@ -147,6 +159,8 @@ def _walked(root: Path, excluded: _Excluded, respects_gitignore: bool) -> Iterat
             path = shown + file
             if os.path.isfile(path) and not (ignored is not None and ignored.covers(path)):
                 yield path
+    for folder in closed:
+        yield _slashes(folder).removeprefix("./") + "/"
 
 
 class _Gitignores:
@@ -176,7 +190,7 @@ class _Gitignores:
 
 def _listed_by_git(root: Path) -> list[str] | None:
     """Files that git tracks or does not ignore below a directory; None outside a repository."""
-    if not any((p / ".git").exists() for p in (root.absolute(), *root.absolute().parents)):
+    if not any(map(is_repository, (root.absolute(), *root.absolute().parents))):
         return None
     import subprocess
 

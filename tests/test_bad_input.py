@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import re
 import tracemalloc
 
 import pytest
 from conftest import facts_of
+
+from smemlint.cli import main
 
 KERNEL = """\
 __global__ void good(float *out) {
@@ -98,3 +104,39 @@ def test_a_directory_without_kernels_is_clean(smemlint, tmp_path):
     assert smemlint("check", ".")[:2] == (0, "")
     code, _, err = smemlint("check", ".", "--exclude", "*.cpp")
     assert code == 0 and "no files to check" in err
+
+
+@pytest.fixture
+def closed(tmp_path, monkeypatch):
+    """A folder that nobody may look into; whoever runs the tests may look into all of them."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "c.cu").write_text(KERNEL)
+    (tmp_path / "k.cu").write_text(KERNEL)
+    monkeypatch.chdir(tmp_path)
+
+    def refusing(ask, what):
+        def asked(path=".", *arguments, **options):
+            if re.search(what, str(path)):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return ask(path, *arguments, **options)
+
+        return asked
+
+    for module, name, what in (
+        (os, "scandir", r"closed$"), (os, "stat", r"closed/"), (io, "open", r"closed(/|$)"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, refusing(getattr(module, name), what))
+
+
+@pytest.mark.parametrize("path", ["closed", "closed/c.cu"])
+def test_a_named_path_that_nobody_may_look_at_is_an_error(closed, capsys, path):
+    assert main(["check", "--no-cache", path]) == 2
+    said = f"smemlint: error: {path}: cannot be read: Permission denied\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_folder_that_cannot_be_walked_is_said(closed, capsys):
+    assert main(["check", "--no-cache", "--output-format", "concise"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "closed:1:1: SML901 note: not analysed: cannot be read: Permission denied"
+    assert said[1].startswith("k.cu:3:22: SML101")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +52,8 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
     reads_stdin = _reads_stdin(arguments)
     stdin_name = arguments.stdin_filename or "stdin.cu"
     arguments.paths = arguments.paths or ["."]
-    first = Path(stdin_name if reads_stdin else arguments.paths[0])
-    folder = first if first.is_dir() else first.parent
+    first = stdin_name if reads_stdin else arguments.paths[0]
+    folder = Path(first) if os.path.isdir(first) else Path(first).parent  # noqa: PTH112
     settings = configuration.for_folder(folder)
     if arguments.show_settings:
         _show(settings)
