@@ -21,9 +21,10 @@ def path_of(uri: str, language: str) -> str:
         language: the client's name of the language, e.g. `python` or `cuda-cpp`.
     """
     parts = urlsplit(uri)
-    given = uris.to_fs_path(uri) if parts.scheme == "file" else None
+    name = parts.path.rpartition("/")[2]
+    given = uris.to_fs_path(uri) if parts.scheme == "file" and name else None
     if given is None:
-        name = parts.path.rpartition("/")[2] or uri
+        name = name or "untitled"  # Neovim calls a buffer without a name `file://`
         if parts.fragment:
             name += f"#{parts.fragment}"  # a cell
         if parts.fragment or not name.endswith(tuple(SUFFIXES)):

@@ -17,6 +17,8 @@ pytest_lsp = pytest.importorskip("pytest_lsp", reason="pytest-lsp is not install
 from lsprotocol import types  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
+from smemlint.lsp.paths import path_of  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = """\
 __global__ void transpose(float *out, const float *in) {
@@ -393,6 +395,11 @@ async def test_documents_without_a_file(client: LanguageClient, uri, language):
     client.text_document_did_open(types.DidOpenTextDocumentParams(item))
     (found,) = await diagnostics(client, uri)
     assert found.message.startswith("32-way bank conflict reading `tile`")
+
+
+def test_a_buffer_without_a_name_has_one_in_notes():
+    assert path_of("file://", "cuda") == "untitled.cu"  # Neovim's
+    assert path_of("untitled:Untitled-1", "cuda-cpp") == "Untitled-1.cu"
 
 
 @pytest.mark.asyncio
