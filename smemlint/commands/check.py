@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Adds what the command takes."""
     known = add_flags(command, "check")["known findings"]
-    known.add_argument("--write-baseline", action="store_true",
-                       help="write the findings to the baseline file and stop")  # fmt: skip
-    known.add_argument("--add-ignore", nargs="?", const="", metavar="REASON",
-                       help="write ignore pragmas, with =REASON, and stop")  # fmt: skip
+    one = known.add_mutually_exclusive_group()
+    one.add_argument("--write-baseline", action="store_true",
+                     help="write the findings to the baseline file and stop")  # fmt: skip
+    one.add_argument("--add-ignore", nargs="?", const="", metavar="REASON",
+                     help="write ignore pragmas, with =REASON, and stop")  # fmt: skip
     command.set_defaults(run=run)
 
 

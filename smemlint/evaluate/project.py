@@ -157,7 +157,8 @@ class Project(Roots):
                     kernels.append(agreed(facts, tasks))
                     effort.add(kernels[-1], sum(f.steps for f in facts))
             if effort.left:
-                said = f"{effort.left} further instances are not evaluated"
+                left = "instance is" if effort.left == 1 else "instances are"
+                said = f"{effort.left} further {left} not evaluated"
                 notes.append(NotAnalysed(function.span, function.name, said))
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:

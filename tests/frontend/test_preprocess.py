@@ -160,6 +160,14 @@ def test_an_include_under_a_condition_is_assumed() -> None:
     assert result.regions.at(second.file, second.start) == ()
 
 
+def test_quotes_around_a_header_of_the_toolkit_are_no_news() -> None:
+    names = ("cuda_fp16.h", "thrust/sort.h", "assert.h", "cuda_utils.h", "utils/math.h")
+    text = "".join(f'#include "{name}"\n' for name in names)
+    assert run(text, {}).not_found == ("cuda_utils.h", "utils/math.h")
+    own = run('#include "cuda.h"\n', {"cuda.h": "mine"})
+    assert [t.text for t in own.tokens] == ["mine"]
+
+
 def test_endless_includes_end() -> None:
     result = run('#include "b.h"\n#include "b.h"\nend', {"b.h": '#include "b.h"\n#include "b.h"\n'})
     assert result.tokens[-1].text == "end"

@@ -21,6 +21,7 @@ from smemlint.frontend.cuda.conditions import (
 from smemlint.frontend.cuda.macros import Expander, Macro, read_definition
 from smemlint.frontend.cuda.pieces import SourceFile
 from smemlint.frontend.cuda.sources import Includes, PreparedFile, prepare, prepare_cached
+from smemlint.frontend.cuda.system_headers import is_of_system
 from smemlint.frontend.cuda.tokens import Token, lex
 from smemlint.frontend.cuda.unit import Dropped
 
@@ -87,8 +88,6 @@ _UNDEFINED = re.compile(
 _KNOWN_QUESTIONS = frozenset(
     ("__has_include", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
 )
-
-_TOOLKIT_FOLDERS = frozenset(("cub", "cuda", "cooperative_groups", "nv", "sys", "thrust"))
 
 MAX_DEPTH = 64
 MAX_INCLUDES = 4_000
@@ -317,12 +316,14 @@ class _Run:
             arguments = self.expander.expand(arguments)
         if not arguments or arguments[0].kind != "string":
             # <..>: the toolkit's and other libraries' headers
-            self._headers_are_missing |= any(t.text == "/" for t in arguments) and not (
-                len(arguments) > 1 and arguments[1].text in _TOOLKIT_FOLDERS
-            )
+            in_folder = any(t.text == "/" for t in arguments)
+            folder = arguments[1].text if len(arguments) > 1 else ""
+            self._headers_are_missing |= in_folder and not is_of_system(folder)
             return
         name = arguments[0].text.strip('"')
         found = self._includes.find(name, prepared.source.path)
+        if found is None and is_of_system(name):
+            return
         if found is None:
             self.not_found.append(name)
             self._headers_are_missing = True
