@@ -13,6 +13,8 @@ from smemlint.pragmas import CommentStyle
 if TYPE_CHECKING:
     from smemlint.finding import Finding
 
+_FORMATTED = re.compile(r"[{}%$]")
+"""What an f-string, `%`, `.format` or a `Template` would read as its own."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
@@ -20,7 +22,8 @@ def add_ignores(findings: Sequence[Finding], reason: str) -> tuple[int, list[Fin
     """Writes `ignore` pragmas into the files; returns how many, and the findings without one.
 
     A pragma stands on a line of its own before the finding, indented like it. Lines inside macros
-    that go over several lines cannot have one, nor can notebooks and Python that does not parse.
+    that go over several lines cannot have one, nor can notebooks and Python that does not parse,
+    nor strings of Python where the reason holds what formatting reads.
 
     Raises:
         SmemlintError: a file cannot be read or written.
@@ -64,7 +67,8 @@ def with_ignores(
     for finding in findings:
         line = finding.span.line
         above = lines[line - 2] if line > 1 else ""
-        if line > len(lines) or above.rstrip("\r\n").endswith("\\"):
+        is_formatted = line in in_strings and _FORMATTED.search(reason) is not None
+        if line > len(lines) or above.rstrip("\r\n").endswith("\\") or is_formatted:
             left.append(finding)
         else:
             names.setdefault(line, {})[finding.name] = None

@@ -172,6 +172,14 @@ def test_what_begins_to_hide_findings_is_no_safe_fix(before, after):
     assert before[:begin] + edit.text + before[end:] == after
 
 
+@pytest.mark.parametrize("reason", ["5 % of it", "see {this}", "for $5"])
+def test_a_reason_that_formatting_would_read_stays_out_of_strings(reason):
+    findings = [finding(n, path="k.py") for n in (2, 6)]
+    text, added, left = with_ignores(PYTHON, findings, reason, CommentStyle.PYTHON)
+    assert (added, left) == (1, findings[:1])
+    assert text.splitlines()[5] == f"# smemlint: ignore[bank-conflict] {reason}"
+
+
 @pytest.mark.parametrize(
     "text", ["s; // smemlint: ignore[SML101\n", "// smemlint: ignore-begin[SML101]\ns;\n", "// smemlint: nothing\n"]
 )  # fmt: skip
