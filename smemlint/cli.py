@@ -22,6 +22,9 @@ _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-igno
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit code and never shows a traceback."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever runs this
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that none needs
     given = _with_implied(sys.argv[1:] if argv is None else argv)
     parser = _parser(next((a for a in given if not a.startswith("-")), ""))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -147,6 +148,7 @@ class _Worker:
 def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     """Answers tasks until the other end closes."""
     _bound_memory()
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     while True:
         try:
             task = connection.recv()
@@ -157,6 +159,14 @@ def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
         except KeyboardInterrupt:
             return
         connection.send(answer)
+
+
+def _leave_with_parent() -> None:
+    """Ends this process with the one that began it: forked brothers hold its connection open."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _bound_memory() -> None:

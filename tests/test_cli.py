@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
 
 BAD = """\
 __global__ void k(float *out) {
@@ -107,6 +113,31 @@ def test_standard_input_that_is_excluded_is_passed_through(smemlint):
     assert err.startswith("smemlint: warning: no files to check\n")
     assert smemlint("check", "--fix", *arguments, stdin=BAD.encode()) == (0, BAD, "")
     assert smemlint("check", *arguments[1:], stdin=BAD.encode())[0] == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [("check",), ("check", "--output-format", "json")])
+def test_a_disk_that_is_full_is_no_internal_error(tmp_path, arguments):
+    (tmp_path / "k.cu").write_text(BAD)
+    command = [sys.executable, "-m", "smemlint", *arguments, "--no-cache", "k.cu"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=env,
+        )
+    said = "smemlint: error: standard output: cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    closed = ["bash", "-c", '"$@" >&-', "bash", *command]
+    done = subprocess.run(
+        closed, cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False, env=env
+    )
+    assert (done.returncode, done.stderr[:15]) == (1, "checked 1 file:")
 
 
 def test_suppression_on_the_line_and_before_it(smemlint, tmp_path):

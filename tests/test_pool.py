@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +81,32 @@ def test_a_unit_whose_process_is_killed_is_said_and_the_rest_goes_on(tmp_path, m
     notes = [(f.span.path, f.message) for f in result.findings if f.code == "SML901"]
     said = "not analysed: internal error: the process ended with signal 9"
     assert notes == [("f3.cu", said)] and result.crashed
+
+
+def test_processes_end_with_the_one_that_began_them():
+    """A run that was killed left its processes waiting for ever: each kept the others' pipes open."""
+    script = (
+        "import os, time\n"
+        "from smemlint.pool import spread\n"
+        "def work(task):\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(60)\n"
+        "for _ in spread([1, 2, 3], work, jobs=3, seconds=60): pass\n"
+    )
+    run = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    workers = [int(run.stdout.readline()) for _ in range(3)]
+    assert all(map(is_running, workers))
+    run.kill()
+    run.wait()
+    deadline = time.monotonic() + 20
+    while any(map(is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_running, workers))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -22,7 +22,7 @@ def write(
     cannot be written, such as a byte of a path that is no UTF-8, becomes a question mark.
 
     Raises:
-        SmemlintError: the file cannot be written.
+        SmemlintError: the file or standard output cannot be written.
     """
     if output_file:
         try:
@@ -32,14 +32,23 @@ def write(
                 f"cannot be written: {error.strerror}", where=output_file
             ) from error
     elif text:
-        out = stream or sys.stdout
-        if is_for_tools:
-            out.flush()
-            out.buffer.write(_encoded(text, "utf-8"))
-        else:
-            encoding = out.encoding or "utf-8"
-            out.write(_encoded(text, encoding).decode(encoding))
+        try:
+            _print(text, stream or sys.stdout, is_for_tools=is_for_tools)
+        except BrokenPipeError:
+            raise  # whoever reads has seen enough
+        except OSError as error:
+            said = f"cannot be written: {error.strerror}"
+            raise SmemlintError(said, where="standard output") from error
+
+
+def _print(text: str, out: TextIO, *, is_for_tools: bool) -> None:
+    if is_for_tools:
         out.flush()
+        out.buffer.write(_encoded(text, "utf-8"))
+    else:
+        encoding = out.encoding or "utf-8"
+        out.write(_encoded(text, encoding).decode(encoding))
+    out.flush()
 
 
 def _encoded(text: str, encoding: str) -> bytes:
