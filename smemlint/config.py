@@ -204,10 +204,7 @@ def from_file(settings: Settings, file: ConfigFile) -> Settings:
             continue
         option = option_named(key)
         if option is None or not option.key:
-            known = [o.name for o in OPTIONS if o.key] + ["kernels"]
-            raise ConfigError(
-                f"unknown key `{key}`", where=file.where(key), hint=suggestion(key, known, "keys")
-            )
+            raise ConfigError(f"unknown key `{key}`", where=file.where(key), hint=_nearest_key(key))
         settings = _with(settings, option, [value], where=file.where(key))
         if option.is_path:
             held = getattr(settings, option.attribute)
@@ -215,6 +212,12 @@ def from_file(settings: Settings, file: ConfigFile) -> Settings:
             joined = tuple(_joined(root, h) for h in held) if joined is None else joined
             settings = replace(settings, **{option.attribute: joined})
     return replace(settings, origin=str(file.path), root=root)
+
+
+def _nearest_key(key: str) -> str:
+    if option_named(key) is not None or key in ("output-format", "output-file"):
+        return f"`--{key}` is for the command line only"
+    return suggestion(key, [*(o.name for o in OPTIONS if o.key), "kernels"], "keys")
 
 
 def _named_file(path: Path) -> ConfigFile:

@@ -68,6 +68,8 @@ def test_the_search_ends_at_the_root_of_the_repository(smemlint, tmp_path):
     ("text", "message", "hint"),
     [
         ("\nmax-wais = 3\n", "smemlint.toml:2: unknown key `max-wais`", "did you mean `max-ways`?"),
+        ("fix = true\n", "smemlint.toml:1: unknown key `fix`", "`--fix` is for the command line only"),
+        ('output-format = "json"\n', "unknown key `output-format`", "is for the command line only"),
         ('arch = "sm_12"\n', "smemlint.toml:1: ", "sm_12"),
         ("select = 3\n", "smemlint.toml:1: 3 is not a list of strings", ""),
         ("strict = 1\n", "smemlint.toml:1: 1 is not true or false", ""),
@@ -287,6 +289,7 @@ def test_a_reason_that_would_leave_its_comment_is_refused(smemlint, tmp_path):
 
 def test_a_report_of_nothing_is_an_empty_file(smemlint, tmp_path):
     write(tmp_path, a_cu="int a;\n")
+    assert "\nmax-ways = {}\n" in smemlint("check", "--show-settings")[1]
     assert smemlint("check", "--output-file", "report.txt")[:2] == (0, "")
     assert (tmp_path / "report.txt").read_bytes() == b""
 

@@ -65,6 +65,8 @@ def shown(value: Any) -> str:
         return str(value).lower()
     if value is None:
         return "not set"
+    if value == {}:
+        return "{}"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(k)} = {shown(v)}" for k, v in value.items()) + " }"
     if isinstance(value, tuple | list):
