@@ -13,6 +13,7 @@ from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.limits import OutOfTime, broke_off
 from smemlint.evaluate.roots import Roots
+from smemlint.evaluate.unreached import unreached
 from smemlint.evaluate.work import Part, Work
 from smemlint.evaluate.written_layouts import MENTION, written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
@@ -131,6 +132,7 @@ class Project(Roots):
     ) -> None:
         """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
+        notes += unreached(unit, (f for f in unit.functions if self._is_here(f, unit)))
         functions = [f for f in unit.functions if f.is_kernel and self._is_wanted(f, unit)]
         if not functions:
             return
@@ -196,16 +198,20 @@ class Project(Roots):
 
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
         """Whether the kernel is evaluated in this unit and may touch shared memory."""
+        if not self._is_here(function, unit):
+            return False
+        if self._part is not None and function.name not in self._part.kernels:
+            return False
+        return touches_shared(function, unit)
+
+    def _is_here(self, function: Function, unit: Unit) -> bool:
+        """Whether what the function does is evaluated in this unit."""
         path = posixpath.normpath(function.span.path)
         if path not in self.sources:
             return False
         is_of_unit = self.is_evaluated_in(path, unit.path)
         self.journal.units[path, unit.path] = is_of_unit
-        if not is_of_unit:
-            return False
-        if self._part is not None and function.name not in self._part.kernels:
-            return False
-        return touches_shared(function, unit)
+        return is_of_unit
 
 
 @contextmanager

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadOptions", "load_unit"]
 
+_KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
+_DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
 _DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
 
 
@@ -101,8 +103,11 @@ class CudaFunction:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it can be launched."""
-        return "__global__" in self.specifiers
+        """Whether it can be launched, as its specifiers or a macro of that sense say."""
+        if "__global__" in self.specifiers:
+            return True
+        is_named_so = any(_KERNEL_MACRO.fullmatch(word) for word in self.specifiers)
+        return is_named_so and not self.words.isdisjoint(_DEVICE_WORDS)
 
     @property
     def is_device(self) -> bool:

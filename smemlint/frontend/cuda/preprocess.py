@@ -1,4 +1,4 @@
-"""The preprocessor: one token stream of a root file and its quoted includes.
+"""The preprocessor: one token stream of a root file and the includes that are found.
 
 It is optimistic: a condition that depends on an unknown name is assumed true and the first such
 branch wins, because kernels behind `#ifdef SOME_FEATURE` are to be seen. What was assumed is kept.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smemlint.frontend.cuda.conditions import (
@@ -88,6 +88,9 @@ _UNDEFINED = re.compile(
 _KNOWN_QUESTIONS = frozenset(
     ("__has_include", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
 )
+
+_MODELLED_FOLDERS = frozenset(("cute", "cutlass"))
+"""Libraries whose headers are not read: what is used of them is known without."""
 
 MAX_DEPTH = 64
 MAX_INCLUDES = 4_000
@@ -314,18 +317,18 @@ class _Run:
     def _include(self, prepared: PreparedFile, arguments: list[Token], depth: int) -> None:
         if arguments[0].kind == "identifier":
             arguments = self.expander.expand(arguments)
-        if not arguments or arguments[0].kind != "string":
-            # <..>: the toolkit's and other libraries' headers
-            in_folder = any(t.text == "/" for t in arguments)
-            folder = arguments[1].text if len(arguments) > 1 else ""
-            self._headers_are_missing |= in_folder and not is_of_system(folder)
+        is_quoted = bool(arguments) and arguments[0].kind == "string"
+        name = arguments[0].text.strip('"') if is_quoted else _bracketed(arguments)
+        folder, slash, _ = name.partition("/")
+        if not is_quoted and (not slash or is_of_system(folder)):
             return
-        name = arguments[0].text.strip('"')
-        found = self._includes.find(name, prepared.source.path)
+        is_followed = is_quoted or folder not in _MODELLED_FOLDERS
+        found = self._includes.find(name, prepared.source.path) if is_followed else None
         if found is None and is_of_system(name):
             return
         if found is None:
-            self.not_found.append(name)
+            if is_quoted:
+                self.not_found.append(name)
             self._headers_are_missing = True
             return
         path, text = found
@@ -457,3 +460,11 @@ class _Run:
                 return other
             other = directives[other].next
         return None
+
+
+def _bracketed(arguments: Sequence[Token]) -> str:
+    """`a/b-c.h` of `<a/b-c.h>`, whose spaces between tokens are none."""
+    words = [t.text for t in arguments]
+    if words[:1] != ["<"] or ">" not in words:
+        return ""
+    return "".join(words[1 : words.index(">")])
