@@ -34,7 +34,7 @@ def analysis_json(facts: Facts, arch: str) -> str:
 def access_record(access: Access) -> dict[str, Any]:
     """One access; its place begins on the line that the compiler's line table names."""
     place = span_record(access.span)
-    if access.line > access.span.line:
+    if access.line not in (0, access.span.line):
         place["line"], place["column"] = access.line, 1
         if access.line >= access.span.end_line:
             place["end_line"], place["end_column"] = access.line + 1, 1

@@ -353,3 +353,31 @@ void g(float *o) { rows<<<1, dim3(16, 12)>>>(o, 3); }
 """
     facts = facts_in(one_cu=small, other_cu=other)
     assert [k.instance.block for k in facts.kernels if k.accesses] == [(16, 4, 1)]
+
+
+MACRO_LINES = r"""
+#define LDM(R0, R1, addr) \
+  asm volatile("ldmatrix.sync.aligned.x2.m8n8.shared.b16 {%0, %1}, [%2];\n" \
+               : "=r"(R0), "=r"(R1) : "r"(addr))
+#define SUM(a, b) a + b
+__global__ void k(unsigned *out, float *g) {
+  __shared__ __align__(16) float s[1024];
+  unsigned a, b, p = __cvta_generic_to_shared(&s[threadIdx.x * 4]);
+  LDM(a,
+      b,
+      p);
+  g[0] = SUM(g[1],
+             s[threadIdx.x +
+               5]);
+  asm volatile("ldmatrix.sync.aligned.x2.m8n8.shared.b16 {%0, %1}, [%2];"
+               : "=r"(a), "=r"(b)
+               : "r"(p));
+  out[0] = a + b;
+}
+void f(unsigned *out, float *g) { k<<<1, 32>>>(out, g); }
+"""
+
+
+def test_what_a_macro_makes_stands_on_the_line_where_its_call_begins() -> None:
+    # nvdisasm -gi: LDSM at 9, LDS at 12; without a macro at the last operand's line, 17
+    assert [a.line for a in accesses_of(MACRO_LINES)] == [9, 12, 17]

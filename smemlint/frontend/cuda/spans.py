@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
+_MOST_BEFORE = 200
+"""Tokens of a macro's replacement that may stand before one of its arguments."""
 
 
 class SpanTable:
@@ -63,12 +65,25 @@ class SpanTable:
         return self._spans[id(node)][1]
 
     def last_line(self, node: c_ast.Node) -> int:
-        r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1."""
+        r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1.
+
+        All that a macro is replaced by, its arguments too, stands on the line of its call.
+        """
         numbers = [n for n in _operands(node) if n < len(self._tokens)]
         if not numbers:
             return 1
-        token = self._tokens[max(numbers)]
-        return self._files[token.file].lines(token.start)[0]
+        last = max(numbers)
+        token = self._tokens[last]
+        return self._files[token.file].lines(self._call_of(last).start)[0]
+
+    def _call_of(self, number: int) -> Token:
+        """The token before an argument of a macro that has the range of the call; else itself."""
+        token = self._tokens[number]
+        for before in reversed(self._tokens[max(number - _MOST_BEFORE, 0) : number]):
+            is_around = before.start <= token.start and token.end <= before.end
+            if before.macro is not None and before.file == token.file and is_around:
+                return before
+        return token
 
     def _find(self, node: c_ast.Node) -> Span:
         extent = self._extent(node)
