@@ -1,22 +1,27 @@
-"""One line a finding: `path:line:column: CODE severity: message`."""
+"""One line a finding, to jump to: `path:line:column: CODE severity: message`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.report.terminal import SEVERITY_COLOURS
+
 if TYPE_CHECKING:
     from smemlint.finding import Finding
     from smemlint.report.run import Run
+    from smemlint.report.terminal import Terminal
 
 
 def render(run: Run) -> str:
     """All findings."""
-    return "\n".join(run.terminal.visible(concise(f)) for f in run.result.findings)
+    return "\n".join(concise(f, run.terminal) for f in run.result.findings)
 
 
-def concise(finding: Finding) -> str:
-    """A finding that editors and logs can jump to."""
-    span = finding.span
+def concise(finding: Finding, terminal: Terminal) -> str:
+    """The line of one finding."""
+    span, severity = finding.span, str(finding.severity)
+    path = terminal.paint(terminal.visible(span.path), "bold")
+    what = terminal.paint(f"{finding.code} {severity}", "bold", SEVERITY_COLOURS[severity])
     sure = f" [{finding.certainty}]" if finding.certainty is not None else ""
-    place = f"{span.path}:{span.line}:{span.column}"
-    return f"{place}: {finding.code} {finding.severity}: {finding.message}{sure}"
+    said = terminal.visible(finding.message)
+    return f"{path}:{span.line}:{span.column}: {what}: {said}{sure}"

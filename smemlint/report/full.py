@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from smemlint.finding import BANK_CONFLICT, Finding, Severity
+from smemlint.finding import BANK_CONFLICT, Finding
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
 from smemlint.report.strip import bank_strip
+from smemlint.report.terminal import SEVERITY_COLOURS
 from smemlint.report.words import advice, labelled_notes, said_of_measurement
 from smemlint.source import lines_of
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from smemlint.report.run import Run
     from smemlint.report.terminal import Terminal
 
-_STYLES = {Severity.NOTE: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 _MOST_NOTES = 6
 
 
@@ -28,7 +28,7 @@ def render(run: Run) -> str:
 
 def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str:
     """One finding as a frame."""
-    style = _STYLES[finding.severity]
+    style = SEVERITY_COLOURS[str(finding.severity)]
     marks = [Mark(finding.span, "", "^", style)]
     marks += [Mark(span, said, "-", "blue") for span, said in finding.related]
     changed = _changes(finding, text_of)

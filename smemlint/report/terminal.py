@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+SEVERITY_COLOURS = {"note": "cyan", "warning": "yellow", "error": "red"}
 _FALSE = ("", "0", "false", "no")
 
 

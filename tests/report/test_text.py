@@ -65,6 +65,10 @@ def test_colour_changes_no_character_of_the_text():
     painted = report("full", sample(Terminal(colour=True)))
     assert "\x1b[1;33mSML101 bank-conflict\x1b[0m" in painted
     assert re.sub(r"\x1b\[[\d;]*m", "", painted) + "\n" == FULL
+    painted = report("concise", sample(Terminal(colour=True)))
+    assert "\x1b[1;33mSML101 warning\x1b[0m: " in painted
+    plain = report("concise", sample(Terminal()))
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == plain != painted
 
 
 def test_notes_wrap_at_the_width_of_the_window():
