@@ -157,7 +157,8 @@ def _walked(root: Path, excluded: _Excluded, respects_gitignore: bool) -> Iterat
         )
         for file in sorted(files):
             path = shown + file
-            if os.path.isfile(path) and not (ignored is not None and ignored.covers(path)):
+            is_ignored = ignored is not None and ignored.covers(path)
+            if not is_ignored and _is_file(path):
                 yield path
     for folder in closed:
         yield _slashes(folder).removeprefix("./") + "/"
@@ -204,7 +205,12 @@ def _listed_by_git(root: Path) -> list[str] | None:
     names = sorted(set(done.stdout.decode("utf-8", "surrogateescape").split("\0")) - {""})
     prefix = "" if str(root) == "." else _slashes(str(root)).rstrip("/") + "/"
     found = (prefix + n for n in names if os.path.splitext(n)[1] in SUFFIXES)
-    return [f for f in found if os.path.isfile(f) and not os.path.islink(f)]
+    return [f for f in found if _is_file(f)]
+
+
+def _is_file(path: str) -> bool:
+    """Whether it is a file itself: what a link leads to is found where it lies."""
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def _relative(path: str, root: str) -> str:

@@ -232,10 +232,13 @@ def test_directories_are_walked_without_links(smemlint, tmp_path):
     (tmp_path / "a" / "b" / "k.cu").write_text(BAD)
     (tmp_path / "a" / "readme.md").write_text("text")
     (tmp_path / "a" / "b" / "loop").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "again.cu").symlink_to(tmp_path / "a" / "b" / "k.cu")
     code, out, _ = smemlint("check", "a", "--output-format", "concise")
     assert code == 1
     assert [line.split(":")[0] for line in out.splitlines()] == ["a/b/k.cu"]
     assert smemlint("check", "a", "--exclude", "b")[0] == 0
+    _, out, _ = smemlint("check", "a/again.cu", "--output-format", "concise")
+    assert out.startswith("a/again.cu:")
 
 
 def test_a_finding_in_several_instances_is_one(smemlint, tmp_path):
