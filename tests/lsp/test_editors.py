@@ -1,14 +1,19 @@
-"""What the README tells users of Neovim and Emacs to write, tried in the editors where they are new
-enough; and that what it shows for the others are settings that the server takes."""
+"""What the README tells users of Neovim, Helix and Emacs to write, tried in the editors where they
+are new enough; and that what it shows for VS Code are settings that the server takes."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
+import termios
+import time
 import tomllib
 from pathlib import Path
 
@@ -131,16 +136,17 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def environment(project: Path) -> dict[str, str]:
+    """That of an editor whose user has nothing but the project."""
+    home = str(project / "home")
+    folders = {f"XDG_{kind}_HOME": home for kind in ("CONFIG", "STATE", "CACHE", "DATA")}
+    path = f"{project / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, **folders, "HOME": home, "PATH": path, "TERM": "xterm-256color"}
+
+
 def seen_in(project: Path, *command: str) -> object:
     """What an editor wrote down of its session in a project."""
-    home = project / "home"
-    env = {
-        **os.environ,
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home),
-        "XDG_STATE_HOME": str(home),
-        "PATH": f"{project / 'bin'}{os.pathsep}{os.environ['PATH']}",
-    }
+    env = environment(project)
     done = subprocess.run(
         command, cwd=project, env=env, capture_output=True, text=True, timeout=120, check=False
     )
@@ -162,6 +168,64 @@ def test_emacs_as_the_readme_sets_it_up(project):
     (project / "init.el").write_text(shown("elisp"))
     (project / "session.el").write_text(EMACS)
     assert seen_in(project, "emacs", "-Q", "--batch", "-l", "init.el", "-l", "session.el") == SEEN
+
+
+_NO_TEXT = re.compile(rb"\x1b\[[0-9;:?]*[A-Za-z]|\s")
+
+
+class Screen:
+    """A program in a terminal."""
+
+    def __init__(self, project: Path, *command: str) -> None:
+        self._drawn = b""
+        self._terminal, inside = pty.openpty()
+        termios.tcsetwinsize(inside, (45, 180))
+        self.program = subprocess.Popen(
+            command, cwd=project, env=environment(project), stdin=inside, stdout=inside
+        )
+        os.close(inside)
+
+    def wait_for(self, text: str) -> None:
+        """Reads what is drawn until some text was, colours and blanks left out."""
+        wanted, end = "".join(text.split()).encode(), time.monotonic() + 30
+        while wanted not in _NO_TEXT.sub(b"", self._drawn):
+            left = end - time.monotonic()
+            assert select.select([self._terminal], [], [], max(left, 0))[0], self._drawn
+            self._drawn += os.read(self._terminal, 1 << 16)
+
+    def type(self, keys: str) -> None:
+        """Types as a user would, who looks at what happens."""
+        os.write(self._terminal, keys.encode())
+        end = time.monotonic() + 1
+        with contextlib.suppress(OSError):  # it ended
+            while (left := end - time.monotonic()) > 0:
+                if select.select([self._terminal], [], [], left)[0]:
+                    self._drawn += os.read(self._terminal, 1 << 16)
+
+    def close(self) -> None:
+        """Ends the program."""
+        self.program.kill()
+        self.program.wait()
+        os.close(self._terminal)
+
+
+@pytest.mark.skipif(version_of("hx") < (25, 1), reason="no Helix 25.01 on the PATH")
+def test_helix_as_the_readme_sets_it_up(project):
+    home = project / "home" / "helix"
+    home.mkdir(parents=True)
+    (home / "languages.toml").write_text(shown("toml"))
+    (home / "config.toml").write_text("[editor.lsp]\ndisplay-inlay-hints = true\n")
+    screen = Screen(project, "hx", "k.cu")
+    try:
+        screen.wait_for("k.cu")
+        screen.type(":5\rglhhhh")
+        screen.wait_for("help: pad the rows")
+        for keys in (" a", "\r", "\r", ":wq\r"):  # menus are drawn over text, in pieces
+            screen.type(keys)
+        screen.program.wait(20)
+    finally:
+        screen.close()
+    assert (project / "k.cu").read_text(encoding="utf-8").splitlines()[1] == SEEN["line"]
 
 
 def test_the_settings_of_the_readme_are_settings():
