@@ -205,12 +205,13 @@ class Server(LanguageServer):
 
     def configure(self, given: Any) -> None:
         """Takes over the client's settings; with wrong ones nothing is analysed, as in `check`."""
-        self._failures.pop(_SETTINGS, None)
         try:
             self._settings = settings_from(given)
         except ConfigError as error:
             self._settings = error
             self._fail(_SETTINGS, error)
+        else:
+            self._failures.pop(_SETTINGS, None)
 
     def _configuration(self) -> Configuration:
         """The settings of the client and of files, these as they are now.

@@ -238,6 +238,7 @@ async def test_a_setting_that_does_not_exist_is_complained_of(client: LanguageCl
     ):
         changed = types.DidChangeConfigurationParams({"smemlint": given})
         client.workspace_did_change_configuration(changed)
+        client.workspace_did_change_configuration(changed)  # which is not said again
         (found,) = await diagnostics(client, uri)
         said = f"settings of the editor: {where}: {what}"
         assert found.message.startswith(f"not analysed: {said}")
