@@ -14,7 +14,8 @@ def diff(session: Session) -> bytes:
     found = b""
     for path in sorted(session.after):
         before, after = _lines(session.before[path]), _lines(session.after[path])
-        for line in unified_diff(before, after, path, path):
+        name = f"{path}\t" if " " in path else path  # a tab ends names with blanks, as in git
+        for line in unified_diff(before, after, name, name):
             found += line.encode("utf-8", "surrogateescape")
             if not line.endswith("\n"):
                 found += b"\n\\ No newline at end of file\n"

@@ -54,6 +54,16 @@ def test_the_setting_may_stand_in_a_configuration(smemlint, tmp_path):
     assert smemlint("check", "k.cu")[0] == 2
 
 
+@pytest.mark.skipif(not os.access("/usr/bin/patch", os.X_OK), reason="no patch program")
+def test_a_diff_of_a_name_with_blanks_is_applied_by_patch(smemlint, tmp_path):
+    path = tmp_path / "my kernel.cu"
+    path.write_text(TRANSPOSE)
+    _, out, _ = smemlint("check", "--diff", "--unsafe-fixes", "my kernel.cu")
+    assert out.startswith("--- my kernel.cu\t\n+++ my kernel.cu\t\n@@ ")
+    subprocess.run(["/usr/bin/patch", "-p0"], input=out.encode(), cwd=tmp_path, check=True)
+    assert path.read_text() == FIXED
+
+
 def test_a_diff_writes_nothing_and_patch_applies_it(smemlint, tmp_path):
     path = tmp_path / "k.cu"
     path.write_text(TRANSPOSE)
