@@ -8,6 +8,7 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pycparser import c_ast
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from smemlint.evaluate.machine import Binding
     from smemlint.facts import Span
-    from smemlint.frontend.cuda.unit import Function, Unit
+    from smemlint.frontend.cuda.unit import Declaration, Function, Unit
 
 _LAUNCHERS = {
     "cudaLaunchKernel": (0, 2, 4),
@@ -152,6 +153,16 @@ class Host(Interpreter):
 
     # ---- linking
 
+    @cached_property
+    def _shapes(self) -> frozenset[str]:
+        """Variables of files that hold shapes: a function without a result may set them."""
+        return frozenset(
+            name
+            for unit in self.units
+            for name, found in unit.declarations.items()
+            if any(d.kind == "variable" and "dim3" in d.specifiers for d in found)
+        )
+
     def functions(self, name: str) -> Iterator[Function]:
         """Definitions in any of the linked units."""
         last = name.rsplit("::", 1)[-1]
@@ -173,6 +184,17 @@ class Host(Interpreter):
         finally:
             self.enter(before)
         return found
+
+    def _global_variable(self, declaration: Declaration, node: c_ast.Decl) -> Binding:
+        """As in a kernel; but shapes of launches are followed from function to function."""
+        bound = super()._global_variable(declaration, node)
+        name = declaration.name
+        if name in self._shapes and isinstance(bound, Variable) and name not in self.globals:
+            bound.object.space = Space.LOCAL
+            bound.object.default = Unknown(f"`{name}` is set nowhere that was seen")
+            self.globals[name] = bound
+            self.defaults.setdefault(f"`{name}` is what the code before the launch makes it")
+        return bound
 
     def keeps_its_value(self, name: str, kind: CType) -> bool:
         """Whether no unit that has an integer writes to it; a launch that follows says so."""
@@ -224,7 +246,8 @@ class Host(Interpreter):
             function.is_device and "__host__" not in function.specifiers
         ):
             return Unknown("device code")
-        if function.name not in self.launching and not _may_compute(function):
+        is_wanted = function.name in self.launching or _may_compute(function)
+        if not is_wanted and self._shapes.isdisjoint(function.words):
             return Unknown(f"`{function.name}` is not run")
         before, limit, depth = self.unit, self._call_limit, self.store.depth
         is_outermost = limit is None and function.name not in self.launching
@@ -404,6 +427,9 @@ class Host(Interpreter):
             node = node.expr
         if isinstance(node, c_ast.UnaryOp) and node.op == "&":
             node = node.expr
+        if isinstance(node, c_ast.ArrayRef | c_ast.StructRef):  # an entry of a table of kernels
+            value = self.evaluate(node)
+            return (value.name,) if isinstance(value, Callable) else ()
         if not isinstance(node, c_ast.ID):
             return ()
         if self.lookup(node.name) is not None:

@@ -419,3 +419,54 @@ def test_a_kernel_that_is_passed_to_what_launches_it_has_its_block() -> None:
         ("k", (), (32, 4, 1)),
         ("other", (), (96, 1, 1)),
     ]
+
+
+TABLE = (
+    K
+    + K.replace(" k(", " other(")
+    + """
+dim3 shapes[2][2];
+void prepare(int width) {
+  shapes[0][0] = dim3(width, 4);
+  shapes[0][1] = dim3(8, 8);
+  shapes[1][0] = dim3(128);
+  shapes[1][1] = dim3(32, 2);
+}
+void run(int row, float *g) {
+  void (*table[2])(float *);
+  switch (row) {
+    case 0: table[0] = k; table[1] = other; break;
+    case 1: table[0] = other; table[1] = k; break;
+  }
+  for (int i = 0; i < 2; i++) table[i]<<<1, shapes[row][i]>>>(g);
+}
+"""
+)
+
+
+def test_an_entry_of_a_table_of_kernels_has_the_shape_that_was_put_into_a_variable() -> None:
+    main = "int main() { float *g; prepare(64); run(0, g); run(1, g); }"
+    facts = facts_of(TABLE + main)
+    assert instances(facts) == [
+        ("k", (), (32, 2, 1)),
+        ("k", (), (64, 4, 1)),
+        ("other", (), (128, 1, 1)),
+        ("other", (), (8, 8, 1)),
+    ]
+    assert all(
+        "`shapes` is what the code before the launch makes it" in a.assumptions
+        for kernel in facts.kernels
+        for a in kernel.accesses
+    )
+
+
+def test_a_shape_that_nothing_seen_sets_is_not_known() -> None:
+    facts = facts_of(TABLE + "int main() { float *g; run(0, g); run(1, g); }")
+    origins = {k.instance.origin for k in facts.kernels}
+    assert origins == {""}
+
+
+def test_a_shape_that_hangs_on_what_is_not_known_is_not_known() -> None:
+    main = "int main(int n, char **) { float *g; prepare(n); run(0, g); }"
+    facts = facts_of(TABLE + main)
+    assert [k.instance.origin for k in facts.kernels if k.instance.kernel == "k"] == [""]

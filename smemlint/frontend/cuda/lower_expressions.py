@@ -163,8 +163,9 @@ class Expressions(Special):
             end = closing(words, i + 1)
             self.call(f"mk {word.text}", words[i + 2 : end], word)
             return end + 1, True
-        if following == "<<<":
-            return self.launch(words, i), True
+        launch = _launch_after(words, i)
+        if launch:
+            return self.launch(words, i, launch), True
         if following == "(" and self.is_type_word(word) and word.text not in self.variables:
             self.name(f"mk {word.text}", word)
         else:
@@ -311,3 +312,11 @@ def _has_fold(words: Sequence[Word]) -> bool:
             return True
         i += words[i].reach + 1
     return False
+
+
+def _launch_after(words: Sequence[Word], i: int) -> int:
+    """Where `<<<` stands behind `kernel`, `table[i][j]` or `entry->kernel`; 0 if it does not."""
+    j = i + 1
+    while j < len(words) and words[j].text in ("[", ".", "->"):
+        j = closing(words, j) + 1 if words[j].text == "[" else j + 2
+    return j if text_at(words, j) == "<<<" else 0

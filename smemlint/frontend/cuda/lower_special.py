@@ -63,9 +63,15 @@ class Special(Types):
             i = closing(words, i) + 1
         return i
 
-    def launch(self, words: Sequence[Word], i: int) -> int:
-        """`k<<<g, b>>>` as `__launch(k, g, b)`; the arguments follow as a call of it."""
-        end = i + 2
+    def launch(self, words: Sequence[Word], i: int, at: int) -> int:
+        """`k<<<g, b>>>` as `__launch(k, g, b)`; the arguments follow as a call of it.
+
+        Args:
+            words: of the expression.
+            i: where what is launched begins, a name or an element of a table.
+            at: where its `<<<` stands.
+        """
+        end = at + 1
         while end < len(words) and not _ends_launch(words, end):
             end += words[end].reach + 1
         if end >= len(words):
@@ -73,9 +79,9 @@ class Special(Types):
         word = words[i]
         self.name("__launch", word)
         self.op("(", word)
-        self.name(word.text, word)
-        self.op(",", words[i + 1])
-        self.arguments(words[i + 2 : end])
+        self.expression(words[i:at])
+        self.op(",", words[at])
+        self.arguments(words[at + 1 : end])
         self.op(")", words[end])
         return end + 3
 
