@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.evaluate.choices import Choices
-from smemlint.evaluate.machine import Exits
+from smemlint.evaluate.machine import BudgetExceeded, Exits
 
 if TYPE_CHECKING:
     from pycparser import c_ast
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from smemlint.evaluate.memory import Journal
     from smemlint.evaluate.values import Unknown
 
+_MOST_NOTED = 1_000_000
+"""Cells that jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
+
 
 class Joins(Choices):
     """Joins what alternatives and jumps leave."""
+
+    noted = 0
 
     def join(self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node) -> None:
         """Puts together what two alternatives wrote; a cell that one left alone is as it is now."""
@@ -43,6 +48,9 @@ class Joins(Choices):
         """Notes what was written before a jump; whether an open condition decides about it."""
         is_open = len(self.frame.open) > exits.around
         if is_open and (written := self.store.since(exits.depth)):
+            self.noted += len(written)
+            if self.noted > _MOST_NOTED:
+                raise BudgetExceeded("too much is written before jumps under open conditions")
             exits.ways.append((written, *self.frame.open[-1]))
         return is_open
 

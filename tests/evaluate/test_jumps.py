@@ -84,3 +84,25 @@ int pick(int n, dim3 &block) {
 void run(float *g, int n) { dim3 block; int size = pick(n, block); k<<<1, block, size>>>(g); }
 """
     assert [k.instance.block for k in facts_of(text).kernels] == [(16, 16, 1)]
+
+
+def test_what_jumps_note_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+__device__ void pick(int n, int &at) {
+  at = 1;
+  if (n > 3) { at = 2; return; }
+  at = 3;
+}
+__global__ void k(int n, float *g) {
+  __shared__ float s[1024];
+  int at;
+  pick(n, at);
+  s[threadIdx.x * at] = g[0];
+  g[1] = s[threadIdx.x];
+}
+void f(float *g) { k<<<1, 32>>>(3, g); }
+"""
+    monkeypatch.setattr("smemlint.evaluate.joins._MOST_NOTED", 0)
+    (kernel,) = facts_of(text).kernels
+    said = "evaluation stopped: too much is written before jumps under open conditions"
+    assert said in [n.reason for n in kernel.not_analysed]
