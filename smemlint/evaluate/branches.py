@@ -5,6 +5,7 @@ Each way is run, rolled back, and the two are joined; accesses under it say what
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
@@ -24,8 +25,27 @@ from smemlint.evaluate.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.evaluate.machine import Mask
     from smemlint.evaluate.memory import Journal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class End:
+    """What one alternative of an open condition leaves.
+
+    Attributes:
+        text: that it was taken, in words.
+        mask: the threads that reach its end.
+        journal: what it wrote.
+        guards: what was assumed inside for them to reach it.
+    """
+
+    text: str
+    mask: Mask
+    journal: Journal
+    guards: Sequence[str]
 
 
 class Branches(Declarations):
@@ -87,7 +107,8 @@ class Branches(Declarations):
                 return
         loop = self.loops[-1] if self.loops else None
         left_before = (loop.broken, loop.continued) if loop else None
-        ends: list[tuple[str, Mask, Journal]] = []
+        ends: list[End] = []
+        returned = len(self.frame.returns)
         self.trace.fence("block")
         self.note_data(condition, first[0], node.cond)
         for text, threads, statement in (first, second):
@@ -101,24 +122,31 @@ class Branches(Declarations):
             try:
                 self.execute(statement)
             finally:
+                guards = self.assumptions[depth:]
                 del self.assumptions[depth - 1 :]
                 self.frame.open.pop()
                 journal = self.store.rollback()
-            ends.append((text, self.mask, journal))
+            ends.append(End(text, self.mask, journal, guards))
             self.trace.fence("block")
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
-        alive = [end for end in ends if is_any(end[1])]
-        if len(alive) == 1:
-            text, self.mask, journal = alive[0]
-            self.assumptions.append(text)
-            self._replay(journal)
-            return
+        alive = [end for end in ends if is_any(end.mask)]
         if not alive:
             self.mask = self.none_active()
             return
-        self.mask = kept(mask, alive[0][1] | alive[1][1])
-        self.join(alive[0][2], alive[1][2], condition, node)
+        has_returned = len(self.frame.returns) > returned
+        if len(alive) == 1:
+            self.mask = alive[0].mask
+            self.assume([alive[0].text, *alive[0].guards], has_returned)
+            self._replay(alive[0].journal)
+            return
+        self.mask = kept(mask, ends[0].mask | ends[1].mask)
+        for other, (_, began, _), end in zip(ends[::-1], (first, second), ends, strict=True):
+            if is_any(mask & began & ~end.mask & self.mask):  # who left stays on the other way
+                self.assume([other.text], has_returned)
+                break
+        self.assume([*ends[0].guards, *ends[1].guards], has_returned)
+        self.join(ends[0].journal, ends[1].journal, condition, node)
 
     def _replay(self, journal: Journal) -> None:
         for obj, offset, value in journal.values():
@@ -215,6 +243,8 @@ class Branches(Declarations):
         )
         state: Journal | None = None
         subject = self.source(node.cond)
+        ends: list[End] = []
+        returned = len(self.frame.returns)
         for i, (label, is_default, _) in enumerate(flat):
             if label is None and not is_default:
                 continue
@@ -238,15 +268,30 @@ class Branches(Declarations):
                     self.execute(statement)
             finally:
                 self.refine(value, None)
+                guards = self.assumptions[depth:]
                 del self.assumptions[depth - 1 :]
                 self.frame.open.pop()
                 journal = self.store.rollback()
-            if is_any(self.mask | loop.broken):
+            ends.append(End(text, self.mask | loop.broken, journal, guards))
+            if is_any(ends[-1].mask):
                 state = journal if state is None else self._merged(state, journal, condition, node)
-        self.mask = mask
+        if not any(is_default for _, is_default, _ in flat):
+            ends.insert(0, End(f"`{subject}` is no case", mask, {}, []))
         loop.broken = self.none_active()
+        self._stay(mask, ends, len(self.frame.returns) > returned)
         if state is not None:
             self.join(state, {}, condition, node)
+
+    def _stay(self, mask: Mask, ends: Sequence[End], has_returned: bool) -> None:
+        """The threads that any case leaves behind it; where others lose some, it is assumed."""
+        staying = self.none_active()
+        for end in ends:
+            staying = staying | end.mask
+        self.mask = kept(mask, staying)
+        if any(is_any(staying & ~end.mask) for end in ends):
+            whole = [end.text for end in ends if not is_any(staying & ~end.mask)]
+            self.assume([whole[0] if whole else ends[0].text], has_returned)
+        self.assume([text for end in ends if is_any(end.mask) for text in end.guards], has_returned)
 
     def _merged(self, a: Journal, b: Journal, condition: Unknown, node: c_ast.Node) -> Journal:
         merged: Journal = {}
@@ -272,7 +317,8 @@ class Branches(Declarations):
                 value = place.pointer() if isinstance(place, Place) else place
             else:
                 value = self.evaluate(node.expr)
-        self.frame.returns.append((self.mask, value, not self.frame.open))
+        condition = self.open_condition(0) if self.frame.open else None
+        self.frame.returns.append((self.mask, value, condition))
         self.leave(self.frame.exits)
         self.mask = self.none_active()
 

@@ -24,6 +24,7 @@ from smemlint.evaluate.values import (
     Pointer,
     Unknown,
     Value,
+    blended,
     same,
     seen_by,
 )
@@ -71,8 +72,14 @@ class Generalizing(DryRuns):
         cond: c_ast.Node | None,
         step: c_ast.Node | None,
         body: c_ast.Node,
+        *,
+        is_uniform: bool,
     ) -> None:
-        """One iteration that stands for all: see the module's docstring."""
+        """One iteration that stands for all: see the module's docstring.
+
+        `is_uniform`: the condition keeps the threads of a block together. Where it does not, what
+        the loop changes is one number inside, and another for each thread behind it.
+        """
         loop = self.loops[-1]
         mask = self.mask
         trip = self.algebra.symbol(
@@ -80,9 +87,11 @@ class Generalizing(DryRuns):
         )
         forms: dict[tuple[int, int], tuple[Object, int, Value]] = {}
         text = f"`{self.source(cond)}` holds" if cond is not None else ""
+        assumed, gone = len(self.assumptions), self.none_active()
         if text:
             self.assumptions.append(text)
-        self.frame.open.append((Unknown("how often the loop runs is not known"), node))
+        trips = Unknown("how often the loop runs is not known", is_uniform=is_uniform)
+        self.frame.open.append((trips, node))
         self.store.begin()
         broken = len(loop.breaks.ways)
         try:
@@ -96,13 +105,23 @@ class Generalizing(DryRuns):
                 self.mask = mask
                 del loop.breaks.ways[broken:]
                 self.iteration("", step, body, loop)
+                gone = mask & ~(self.mask | loop.broken)
                 self.trace.fence("block")
                 self._set_forms(forms)
         finally:
             self.frame.open.pop()
             self.store.commit()
+            if text:
+                del self.assumptions[assumed]
+        if not (is_uniform and loop.breaks.is_uniform):
+            for obj, offset, value in forms.values():
+                if isinstance(value, Int | Pointer):
+                    why = f"threads leave a loop with different values of `{obj.name}`"
+                    self.store.set_cell(obj, offset, Unknown(why))
         loop.broken = self.none_active()
         self.mask = mask
+        if is_any(gone) and cond is not None:  # the loop may as well not be entered
+            self.assume([f"`{self.source(cond)}` does not hold"], has_returned=True)
 
     def _set_forms(self, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
         for obj, offset, value in forms.values():
@@ -143,7 +162,13 @@ class Generalizing(DryRuns):
             begin = obj.cells.get(offset)
             if begin is None or end is None or same(begin, end):
                 continue
-            general = self._general(begin, end, trip, obj, key in starts)
+            inside, then = seen_by(mask, begin), seen_by(mask, end)
+            if begin is inside and isinstance(begin, Unknown):  # and so it is behind the loop
+                forms.setdefault(key, (obj, offset, begin))
+                continue
+            general = self._general(inside, then, trip, obj, key in starts)
+            if general is not None and isinstance(begin, PartlyKnown):
+                general = blended(mask, general, begin)
             if general is not None and not (key in forms and same(forms[key][2], general)):
                 forms[key] = (obj, offset, general)
                 changed = True
@@ -177,12 +202,12 @@ class Generalizing(DryRuns):
             if isinstance(offset, Int):
                 return Pointer(begin.object, offset, begin.target, begin.is_volatile)
             return offset
-        if isinstance(begin, PartlyKnown):  # what some threads hold, they need not hold later
-            return seen_by(None, begin)
-        if isinstance(begin, Unknown) or _points_somewhere(begin):
+        if isinstance(begin, Unknown):
+            return begin
+        if _points_somewhere(begin):
             return None
         if isinstance(end, Unknown) or _points_somewhere(end):
-            return seen_by(None, end)
+            return end
         if (
             isinstance(begin, Pointer)
             and isinstance(end, Pointer)

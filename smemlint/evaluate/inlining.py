@@ -137,6 +137,7 @@ class Inlining(CuteTypes):
         caller, mask = self.frames, self.mask
         loops, self.loops = self.loops, []
         assumed = len(self.assumptions)
+        self.store.begin()
         try:
             bound = [
                 self._bind_parameter(i, param, operands, frame, node)
@@ -155,7 +156,9 @@ class Inlining(CuteTypes):
             self.frames = caller
             self.mask = mask
             self.loops = loops
-            del self.assumptions[assumed:]
+            held = (o.place or o.value for o in operands)
+            reached = (h.object for h in (*held, frame.this) if isinstance(h, Place | Pointer))
+            self.leave_guards(assumed, self.store.commit(), reached=frozenset(map(id, reached)))
 
     def _settle(self, operands: Sequence[Operand]) -> list[Value]:
         return [self._value(operand) for operand in operands]
@@ -240,19 +243,18 @@ class Inlining(CuteTypes):
                 if not isinstance(kind, VoidType)
                 else FloatValue(kind)
             )
-        certain = [(m, v) for m, v, sure in frame.returns if sure]
-        open_values = [v for _, v, sure in frame.returns if not sure]
+        certain = [(m, v) for m, v, condition in frame.returns if condition is None]
+        openly = [(v, condition) for _, v, condition in frame.returns if condition is not None]
         value: Value
         if certain:
             value = certain[-1][1]
             for mask, other in reversed(certain[:-1]):
                 value = select(mask, other, value)
         else:
-            value = open_values.pop()
-        for other in open_values:
-            value = self.joined(
-                value, other, Unknown("a function returns early", is_uniform=True), node
-            )
+            value, _ = openly.pop()
+        for other, condition in openly:
+            early = Unknown("a function returns early", is_uniform=condition.is_uniform)
+            value = self.joined(value, other, early, node)
         if frame.returns_reference or is_reference(kind):
             return value
         return self.convert(value, kind) if not isinstance(kind, OpaqueType) else value

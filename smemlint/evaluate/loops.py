@@ -81,7 +81,7 @@ class Loops(RepeatedBlocks):
             return
         foreseen = self._foreseen_trips(parts)
         tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
-        mask, returned = self.mask, len(self.frame.returns)
+        mask, returned, left = self.mask, len(self.frame.returns), len(self.frame.exits.ways)
         size, events = len(self.trace.items), self.trace.events
         costs = [loop.cost for loop in self.loops]
         self.store.begin()
@@ -95,7 +95,7 @@ class Loops(RepeatedBlocks):
             self.store.commit()
             return
         ends = self.store.rollback()
-        del self.trace.items[size:], self.frame.returns[returned:]
+        del self.trace.items[size:], self.frame.returns[returned:], self.frame.exits.ways[left:]
         self.trace.events, self.mask = events, mask
         for loop, cost in zip(self.loops, costs, strict=True):
             loop.cost = cost

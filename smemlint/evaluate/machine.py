@@ -68,11 +68,13 @@ class Exits:
         depth: journals of the store that were open where the block began.
         around: open conditions that it stands under.
         ways: what was written under the conditions, and the innermost one.
+        is_uniform: the threads of a block take them together.
     """
 
     depth: int = 0
     around: int = 0
     ways: list[tuple[Journal, Unknown, c_ast.Node]] = field(default_factory=list)
+    is_uniform: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -82,10 +84,11 @@ class Frame:
     Attributes:
         scopes: innermost last; the first holds template arguments.
         this: the object that a method works on.
-        returns: (mask, value, certain) of each return that was reached.
+        returns: (mask, value, open condition) of each return that was reached.
         open: the conditions around what runs that are not known, innermost last, with the
             statements that they are of.
         exits: what was written before returns under them.
+        guards: what was assumed for the threads that did not return.
         call: the expression that made it; None for what no call made.
         is_copy: unrolling made the call of another one.
         opening: items of the trace when it was made.
@@ -97,10 +100,11 @@ class Frame:
     scopes: list[Scope]
     this: Pointer | None = None
     record: RecordType | None = None
-    returns: list[tuple[Mask, Value, bool]] = field(default_factory=list)
+    returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
     returns_reference: bool = False
     open: list[tuple[Unknown, c_ast.Node]] = field(default_factory=list)
     exits: Exits = field(default_factory=Exits)
+    guards: dict[str, None] = field(default_factory=dict)
     call: c_ast.Node | None = None
     is_copy: bool = False
     opening: int = 0

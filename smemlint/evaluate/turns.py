@@ -10,7 +10,7 @@ from pycparser import c_ast
 
 from smemlint.evaluate.forms import Form, atom, form_of, power_of_two, sum_of
 from smemlint.evaluate.generalize import Generalizing
-from smemlint.evaluate.machine import Loop
+from smemlint.evaluate.machine import Loop, Variable
 from smemlint.evaluate.masks import is_any, kept
 from smemlint.evaluate.memory import Object
 from smemlint.evaluate.unroll import unrolled
@@ -72,6 +72,9 @@ class Turns(Generalizing):
         loop = Loop(self.none_active(), self.none_active(), name)
         self.loops.append(loop)
         assumed = len(self.assumptions)
+        self.store.begin()
+        head = self.frame.scopes[-1] if isinstance(parts.node, c_ast.For) else {}
+        own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
         starts: list[int] = []
         is_constant = True
         try:
@@ -92,11 +95,11 @@ class Turns(Generalizing):
                 starts.append(len(self.trace.items))
                 self.iteration(name, parts.step, parts.body, loop)
                 if loop.is_left_openly and _is_endless(parts.cond):
-                    self.generalized(parts.node, None, parts.step, parts.body)
+                    self.generalized(parts.node, None, parts.step, parts.body, is_uniform=True)
                     break
         finally:
             self.loops.pop()
-            del self.assumptions[assumed:]
+            self.leave_guards(assumed, self.store.commit(), own=own)
         self.mask = kept(entry, self.mask | left | loop.broken)
         self.arrive(loop.breaks)
         if together is None:
@@ -115,11 +118,13 @@ class Turns(Generalizing):
     def _going(self, parts: LoopParts, trips: int) -> Mask | None:
         """Threads that go on; None when the loop ends for all or was generalized."""
         if parts.cond is None or trips >= self.max_trips:
-            self.generalized(parts.node, parts.cond, parts.step, parts.body)
+            self.generalized(parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
             return None
         value = self.condition(self.evaluate(parts.cond))
         if isinstance(value, Unknown) or value.terms:
-            self.generalized(parts.node, parts.cond, parts.step, parts.body)
+            self.generalized(
+                parts.node, parts.cond, parts.step, parts.body, is_uniform=value.is_uniform
+            )
             return None
         self.loops[-1].is_run_time |= bool(form_of(value).terms)
         if isinstance(value.base, int):

@@ -106,3 +106,74 @@ void f(float *g) { k<<<1, 32>>>(3, g); }
     (kernel,) = facts_of(text).kernels
     said = "evaluation stopped: too much is written before jumps under open conditions"
     assert said in [n.reason for n in kernel.not_analysed]
+
+
+GUARDED = """
+__device__ void scaled(int n, int &st) { if (n < 7) return; st = 2; }
+__device__ void fetched(const float *g, float &x, int n) { if (n < 7) return; x = g[n]; }
+__device__ int early(int n, int t) { if (n + t < 5) return 5; return 7; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("scaled(n, st);", ("`n < 7` does not hold",)),
+        ("float x; fetched(g, x, n);", ()),
+        ("for (int i = 0; i < 3; i++) { if (n < i) break; g[i] = 7; }", ()),
+        ("for (int i = 0; i < 3; i++) { if (n < i) break; st++; }", ("`n < i` does not hold",)),
+        ("for (int i = 0; i < 3; i++) { if (n < i) return; g[i] = 7; }", ("`n < i` does not hold",)),
+        ("for (int i = 0; i < n; i++) { if (threadIdx.x > 7) return; g[i] = 7; }", ("`i < n` does not hold",)),
+        ("if (n > 9) { if (threadIdx.x < 8) return; }", ("`n > 9` does not hold",)),
+        ("if (n > 9) g[1] = 0; else if (threadIdx.x < 8) return;", ("`n > 9` holds",)),
+        ("if (n > 9) { if (n > 20) return; g[1] = 0; }", ("`n > 20` does not hold",)),
+        ("if (n > 9) { if (n > 20) return; g[1] = 0; } else return;", ("`n > 9` holds", "`n > 20` does not hold")),
+        ("switch (n) { case 1: if (threadIdx.x < 8) return; }", ("`n` is no case",)),
+        ("switch (n) { case 1: if (threadIdx.x < 8) return; default: g[0] = 1; }", ("`n` is no case",)),
+        ("switch (n) { case 1: if (n > g[0]) return; break; default: g[0] = 1; }", ("`n > g[0]` does not hold",)),
+    ],
+)  # fmt: skip
+def test_behind_a_guard_it_is_told_if_who_goes_on_or_what_is_known_hangs_on_it(text, said):
+    store, *_ = accesses_of(HELPERS + GUARDED + KERNEL % (text, "threadIdx.x * st"))
+    assert store.wavefronts is not None
+    assert store.conditions == said
+
+
+def test_what_each_thread_returned_early_is_not_one_number_for_all():
+    (store, *_) = accesses_of(
+        HELPERS + GUARDED + KERNEL % ("at = early(n, threadIdx.x);", "at + n")
+    )
+    assert (store.wavefronts, store.reason) == (None, "a function returns early")
+
+
+def test_what_is_not_known_before_a_loop_that_may_not_run_is_not_known_behind_it():
+    text = "for (int j = 0; j < 2; j++) for (int i = 0; i < n; i++) at = 2 * threadIdx.x;"
+    (store, *_) = accesses_of(HELPERS + KERNEL % (text, "at"))
+    assert store.wavefronts is None
+    assert store.reason == "`at` changes in a loop in a way that is not followed"
+
+
+def test_a_counter_that_one_thread_sets_anew_is_known_to_it():
+    """As old kernels do that declare `i` once: unknown after one loop, a counter in the next."""
+    text = """at = n % (threadIdx.x + 1);
+  if (threadIdx.x == 0) for (at = 0; at < n; at++)
+    g[2] = s[at];
+  at = 0;"""
+    (load, *_) = accesses_of(HELPERS + KERNEL % (text, "threadIdx.x"))
+    assert (load.kind, load.wavefronts.mean, load.conditions) == ("load", 1.0, ("`at < n` holds",))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [
+        ("for (int i = 0; i < n; i++) st = 3;", True),
+        ("for (int i = threadIdx.x; i < n; i++) st = 3;", False),
+        ("while (true) { st = 3; if (n-- < 5) break; }", True),
+        ("int i = threadIdx.x; while (true) { st++; if (i++ > n) break; }", False),
+    ],
+)
+def test_threads_that_leave_a_loop_one_by_one_bring_no_common_number(text, is_known):
+    (store, *_) = accesses_of(HELPERS + KERNEL % (text, "threadIdx.x + st"))
+    assert (store.wavefronts is not None) is is_known
+    if not is_known:
+        assert store.reason == "threads leave a loop with different values of `st`"
