@@ -37,7 +37,7 @@ class Lambdas(Construction):
     def _lambda(self, node: c_ast.FuncCall) -> Value:
         items = arguments_of(node)
         count = 0
-        body = items[-1]
+        body = items[-1] if items else None
         if len(items) == 2 and isinstance(items[0], c_ast.Constant):
             count = int(items[0].value, 0)
         if not isinstance(body, c_ast.Compound):

@@ -186,6 +186,9 @@ class Project(Roots):
         except OverflowError:
             said = "evaluation stopped: a number has more than 64 bits"
             self._stopped.append(NotAnalysed(span, name, said))
+        except RecursionError:
+            said = "evaluation stopped: the code is nested too deeply"
+            self._stopped.append(NotAnalysed(span, name, said))
         except Exception as error:
             self.has_run_out |= broke_off(error)
             if self.has_run_out:  # it broke off anywhere, and left things half done

@@ -72,6 +72,9 @@ def python_facts(
             try:
                 module = import_module(f"{__name__}.{producer.module}")
                 found.append(module.facts_of(source, settings))
+            except RecursionError:
+                note = NotAnalysed(Span(source.path, 1, 1, 1, 1), "", "nested too deeply")
+                found.append(Facts((), (note,)))
             except Exception as error:
                 what = f"internal error in `{producer.module}`: {type(error).__name__}: {error}"
                 crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
