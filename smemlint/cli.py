@@ -32,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if unknown:
         return _refused(parser, arguments.command, unknown[0])
     try:
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()  # what cannot be written is known here, not at the exit
+        return code
     except SmemlintError as error:
         print(f"smemlint: error: {error}", file=sys.stderr)
     except BrokenPipeError:
@@ -42,6 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if getattr(arguments, "debug", False):
             raise
+        if isinstance(error, OSError) and error.filename is None:
+            said = f"standard output: cannot be written: {error.strerror}"
+            print(f"smemlint: error: {said}", file=sys.stderr)
+            sys.stdout = None  # it would be tried again at the exit
+            return FAILED
         what = f"{type(error).__name__}: {error}"
         print(f"smemlint: internal error: {what}", file=sys.stderr)
         print("  hint: run again with --debug and report what it prints", file=sys.stderr)

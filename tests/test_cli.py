@@ -133,6 +133,18 @@ def test_a_disk_that_is_full_is_no_internal_error(tmp_path, arguments):
         )
     said = "smemlint: error: standard output: cannot be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, said)
+    for other in (
+        "check --show-files k.cu",
+        "rule SML101",
+        "swizzle check 3 3 3",
+        "config --schema",
+    ):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "smemlint", *other.split()],
+                cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=env,
+            )  # fmt: skip
+        assert (done.returncode, done.stderr) == (2, said)
     closed = ["bash", "-c", '"$@" >&-', "bash", *command]
     done = subprocess.run(
         closed, cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False, env=env
