@@ -74,6 +74,8 @@ class _Writer:
             return f"({self.name()} * {self.random.choice((2, 3, 4, 8))})"
         if pick < 0.93:
             return f"({self.condition()} ? {self.name()} : {self.value()})"
+        if pick < 0.96 and self.is_declared:
+            return f"q[{self.random.choice(('0', '1', f'({self.name()} & 1)'))}]"
         return f"({self.name()} {self.random.choice(('& 7', '>> 1', '% 4', '/ 2', '^ 3', '<< 1', '& 31'))})"
 
     def condition(self) -> str:
@@ -119,7 +121,11 @@ class _Writer:
 
     def assignment(self) -> None:
         operator = self.random.choice(("=", "=", "+=", "-="))
-        self.line(f"{self.target()} {operator} {self.value()};")
+        target = self.target()
+        if self.is_declared and self.random.random() < 0.2:
+            target = self.random.choice(("q[0]", "q[1]", f"q[{self.name()} & 1]", "p"))
+            operator = "+=" if target == "p" else operator
+        self.line(f"{target} {operator} {self.value()};")
 
     def jump(self, text: str) -> None:
         """After something was written, for the jump to carry."""
@@ -228,7 +234,10 @@ class _Writer:
         )
         index = f"{index} + {self.value()}" if self.random.random() < 0.3 else index
         self.sites += 1
-        self.line(f"s[{index}] = 1;", f"access(__LINE__, {index});")
+        if self.random.random() < 0.3:
+            self.line(f"p[{index}] = 1;", f"access(__LINE__, p + {index});")
+        else:
+            self.line(f"s[{index}] = 1;", f"access(__LINE__, {index});")
 
 
 def program(seed: int, number: int) -> Program:
@@ -241,7 +250,8 @@ def program(seed: int, number: int) -> Program:
     w.line(f"__global__ void k{number}(int n) {{", f"void k{number}(int t, int n) {{")
     w.line("  __shared__ volatile int s[4096]; int t = threadIdx.x;", "")
     w.line(f"  int v0 = {rng.choice(('0', '1', 't', 't * 2'))}, v1 = t, v2 = {rng.choice('1234')};")
-    w.line("  int c0, c1;")
+    w.line("  int c0, c1, q[2] = {2, t};")
+    w.line("  volatile int *p = s;", "  int p = 0;")
     w.is_declared = True
     w.block(3, rng.randint(3, 7))
     w.indent = 1
