@@ -101,7 +101,9 @@ class Choices(Operators):
             offset = self.joined(a.offset, b.offset, condition, node)
             if isinstance(offset, Int):
                 return Pointer(a.object, offset, a.target, a.is_volatile)
-            return offset
+            return self.moved_away(a, offset) if isinstance(offset, Unknown) else offset
+        if isinstance(a, Pointer) and isinstance(b, Pointer) and _lie_in_one_array(a, b):
+            return self.moved_away(a, Unknown(condition.reason, condition.is_data))
         if isinstance(a, Aggregate) and isinstance(b, Aggregate):
             cells = {
                 k: self.joined(v, b.cells.get(k, v), condition, node) for k, v in a.cells.items()
@@ -172,3 +174,8 @@ def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:
     if isinstance(a, Int) and isinstance(b, Int) and isinstance(made, Int) and made is not a:
         made.form = chosen(a, b, made)
     return made
+
+
+def _lie_in_one_array(a: Pointer, b: Pointer) -> bool:
+    """Whether both point into the same shared array, wherever that is."""
+    return a.object.shared is not None and a.object.shared is b.object.shared

@@ -276,7 +276,7 @@ class CuteCalls(Calls):
             inside = self.algebra.add(tensor.offset, inside)
         at = inside if isinstance(inside, Unknown) else self._kept(tensor, inside)
         if isinstance(at, Unknown):
-            return self._lost(tensor.pointer, at)
+            return self.lost(tensor.pointer, at)
         held = tensor.pointer
         return Place(held.object, at, held.target, held.is_volatile)
 

@@ -14,6 +14,7 @@ from smemlint.evaluate.ctypes import (
     FloatType,
     IntType,
     OpaqueType,
+    PointerType,
     RecordType,
 )
 from smemlint.evaluate.idle import Given, Writes, writes_of
@@ -40,6 +41,8 @@ class DryRuns(Branches):
             return False
         if not all(map(self.is_idle_gift, writes.given)):
             return False
+        if not all(map(self._is_no_followed_pointer, writes.whole)):
+            return False
         for name in writes.names:
             binding = self.lookup(name)
             if isinstance(binding, Variable) and binding.object.default is None:
@@ -52,6 +55,14 @@ class DryRuns(Branches):
         if known is None:  # the node is kept: its id stays its own
             known = self._writes[id(node)] = node, writes_of(node)
         return known[1]
+
+    def _is_no_followed_pointer(self, name: str) -> bool:
+        """Whether a variable is no pointer, or one into global memory."""
+        binding = self.lookup(name)
+        if not isinstance(binding, Variable) or not isinstance(binding.type, PointerType):
+            return True
+        held = binding.object.cells.get(0)
+        return isinstance(held, Pointer) and held.object.space is Space.GLOBAL
 
     def _is_idle_name(self, name: str) -> bool:
         """Whether nothing that is followed lies in a variable, or behind a pointer."""

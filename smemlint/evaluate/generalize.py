@@ -6,6 +6,7 @@ becomes unknown.
 
 from __future__ import annotations
 
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from pycparser import c_ast
@@ -115,9 +116,11 @@ class Generalizing(DryRuns):
                 del self.assumptions[assumed]
         if not (is_uniform and loop.breaks.is_uniform):
             for obj, offset, value in forms.values():
-                if isinstance(value, Int | Pointer):
-                    why = f"threads leave a loop with different values of `{obj.name}`"
-                    self.store.set_cell(obj, offset, Unknown(why))
+                why = Unknown(f"threads leave a loop with different values of `{obj.name}`")
+                if isinstance(value, Pointer):
+                    self.store.set_cell(obj, offset, self.moved_away(value, why))
+                elif isinstance(value, Int):
+                    self.store.set_cell(obj, offset, why)
         loop.broken = self.none_active()
         self.mask = mask
         if is_any(gone) and cond is not None:  # the loop may as well not be entered
@@ -126,6 +129,15 @@ class Generalizing(DryRuns):
     def _set_forms(self, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
         for obj, offset, value in forms.values():
             self.store.set_cell(obj, offset, value)
+
+    def _moved_together(self, begin: Int, delta: Int, obj: Object, trip: Int) -> Int | None:
+        """What all threads move by the same unknown; None where `begin` says so already."""
+        key = f"steps:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
+        steps = [int(delta.base), *(int(c) * s.multiple for s, c in delta.terms)]
+        moved = self.algebra.symbol(key, f"steps of {obj.name}", begin.type, multiple=gcd(*steps))
+        if {s.key for s, _ in moved.terms} & {s.key for s, _ in begin.terms}:
+            return None
+        return self.algebra.add(begin, moved)
 
     def _find_changes(
         self,
@@ -187,13 +199,15 @@ class Generalizing(DryRuns):
                     advance = self.algebra.multiply(Int(delta.base, begin.type), trip)
                     if isinstance(advance, Int):
                         general = self.algebra.add(begin, advance)
-                        return Int(general.base, begin.type, general.terms)
+                        return Int(general.base, begin.type, general.terms, general.form)
                 elif any(s.key == t.key for s, _ in begin.terms for t, _ in trip.terms):
                     return None  # begin + delta * trip became begin + delta * (trip + 1)
             if begin.is_uniform and end.is_uniform:
                 key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
                 floor = _is_nonnegative(begin) and _is_nonnegative(end)
                 return self.algebra.symbol(key, obj.name, begin.type, nonnegative=floor)
+            if delta.is_uniform:
+                return self._moved_together(begin, delta, obj, trip)
             return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
         if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
             offset = self._general(begin.offset, end.offset, trip, obj, seen)
@@ -201,7 +215,7 @@ class Generalizing(DryRuns):
                 return None
             if isinstance(offset, Int):
                 return Pointer(begin.object, offset, begin.target, begin.is_volatile)
-            return offset
+            return self.moved_away(begin, offset) if isinstance(offset, Unknown) else None
         if isinstance(begin, Unknown):
             return begin
         if _points_somewhere(begin):

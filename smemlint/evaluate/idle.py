@@ -48,10 +48,12 @@ class Writes:
 
     Attributes:
         names: variables that are assigned, apart from those declared inside.
+        whole: those of them that are assigned themselves, not what lies in or behind them.
         given: variables that calls are given.
     """
 
     names: frozenset[str]
+    whole: frozenset[str]
     given: tuple[Given, ...]
 
 
@@ -61,12 +63,14 @@ def writes_of(node: c_ast.Node) -> Writes | None:
     if not reader.reads(node, inside_loop=False):
         return None
     given = tuple(g for g in dict.fromkeys(reader.given) if g.name not in reader.declared)
-    return Writes(frozenset(reader.names - reader.declared), given)
+    names, whole = (frozenset(n - reader.declared) for n in (reader.names, reader.whole))
+    return Writes(names, whole, given)
 
 
 class _Reader:
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.whole: set[str] = set()
         self.declared: set[str] = set()
         self.given: list[Given] = []
 
@@ -100,6 +104,8 @@ class _Reader:
         return all(self.reads(child, inside_loop=inside_loop) for _, child in node.children())
 
     def _assigns(self, target: c_ast.Node) -> bool:
+        if isinstance(target, c_ast.ID):
+            self.whole.add(str(target.name))
         root = root_of(target)
         if root is not None:
             self.names.add(root)

@@ -126,10 +126,16 @@ class Places(Conversions):
         if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
             self.spend(2)
         if isinstance(moved, Unknown):
-            return self._lost(base, moved)  # counted: the array is known even so
+            return self.lost(base, moved)  # counted: the array is known even so
         return Place(moved.object, moved.offset, moved.target, moved.is_volatile)
 
-    def _lost(self, base: Pointer, why: Unknown) -> Place:
+    def moved_away(self, pointer: Pointer, why: Unknown) -> Value:
+        """A pointer that points elsewhere now; into shared memory the array is still known."""
+        if pointer.object.space is not Space.SHARED:
+            return why
+        return self.lost(pointer, why).pointer()
+
+    def lost(self, base: Pointer, why: Unknown) -> Place:
         """A place in a known array at an unknown offset."""
         known = base.object.origin or base.object
         lost = Object(known.name, known.type, known.space, f"{known.key} lost")
@@ -177,7 +183,7 @@ class Places(Conversions):
         """A pointer that went on; into a shared array it stays one, wherever it points."""
         moved = self.advance(pointer, by, sign)
         if isinstance(moved, Unknown) and pointer.object.space is Space.SHARED:
-            return self._lost(pointer, moved).pointer()
+            return self.lost(pointer, moved).pointer()
         return moved
 
     def _struct_place(self, node: c_ast.StructRef) -> Place | Unknown:

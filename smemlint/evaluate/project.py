@@ -12,6 +12,7 @@ from smemlint.evaluate.effort import Effort
 from smemlint.evaluate.instances import Instances
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.limits import OutOfTime, broke_off
+from smemlint.evaluate.machine import BudgetExceeded
 from smemlint.evaluate.roots import Roots
 from smemlint.evaluate.unreached import unreached
 from smemlint.evaluate.work import Part, Work
@@ -186,6 +187,8 @@ class Project(Roots):
         except OverflowError:
             said = "evaluation stopped: a number has more than 64 bits"
             self._stopped.append(NotAnalysed(span, name, said))
+        except BudgetExceeded as spent:
+            self._stopped.append(NotAnalysed(span, name, f"evaluation stopped: {spent}"))
         except RecursionError:
             said = "evaluation stopped: the code is nested too deeply"
             self._stopped.append(NotAnalysed(span, name, said))

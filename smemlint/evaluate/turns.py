@@ -122,15 +122,26 @@ class Turns(Generalizing):
             return None
         value = self.condition(self.evaluate(parts.cond))
         if isinstance(value, Unknown) or value.terms:
-            self.generalized(
-                parts.node, parts.cond, parts.step, parts.body, is_uniform=value.is_uniform
-            )
+            is_uniform = value.is_uniform or self._counts_alike(parts)
+            self.generalized(parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform)
             return None
         self.loops[-1].is_run_time |= bool(form_of(value).terms)
         if isinstance(value.base, int):
             return self.mask if value.base else None
         going = self.mask & (value.base != 0)
         return kept(self.mask, going)
+
+    def _counts_alike(self, parts: LoopParts) -> bool:
+        """Whether a head of constants counts, `for (float x = -3; x <= 3; x++)`: alike for all."""
+        counter, init = counter_of(parts.node), getattr(parts.node, "init", None)
+        heads = [part for part in (init, parts.cond, parts.step) if part is not None]
+        writes = self.writes_of(parts.body)
+        return (
+            bool(counter)
+            and all(self.names_in(head) <= {counter} for head in heads)
+            and writes is not None
+            and counter not in writes.names
+        )
 
     def _mark_carried(self, carried: Carried, node: c_ast.Node, together: int, trip: int) -> None:
         """Gives what the loop changes a form of its own: the compiler sees a variable there."""

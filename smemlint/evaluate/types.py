@@ -122,11 +122,8 @@ class Types(TemplateArguments):
         if prefix:
             owner = self.spelled_type(prefix)
             if isinstance(owner, RecordType):
-                inner = owner.statics.get(name)
-                if isinstance(inner, CTYPES):
-                    return inner
-                if name == "type" and not owner.statics:
-                    return None
+                inner = _inherited(owner, name)
+                return inner if isinstance(inner, CTYPES) else None
         found = self.cute_type(name, arguments) or self._standard(name, arguments)
         if found is not None:
             return found
@@ -217,6 +214,14 @@ class Types(TemplateArguments):
             if not is_opaque(found):
                 return found
         return None
+
+
+def _inherited(owner: RecordType, name: str) -> object:
+    """What a class or one of its bases calls so; None where none does."""
+    if name in owner.statics:
+        return owner.statics[name]
+    bases = (m.type for m in owner.members if not m.name and isinstance(m.type, RecordType))
+    return next((found for b in bases if (found := _inherited(b, name)) is not None), None)
 
 
 def type_of(value: Value) -> CType:

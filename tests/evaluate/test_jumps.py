@@ -168,6 +168,8 @@ def test_a_counter_that_one_thread_sets_anew_is_known_to_it():
     [
         ("for (int i = 0; i < n; i++) st = 3;", True),
         ("for (int i = threadIdx.x; i < n; i++) st = 3;", False),
+        ("for (float x = -3; x <= 3; x++) st++;", True),
+        ("for (float x = g[0]; x <= 3; x++) st++;", False),
         ("while (true) { st = 3; if (n-- < 5) break; }", True),
         ("int i = threadIdx.x; while (true) { st++; if (i++ > n) break; }", False),
     ],
@@ -177,3 +179,17 @@ def test_threads_that_leave_a_loop_one_by_one_bring_no_common_number(text, is_kn
     assert (store.wavefronts is not None) is is_known
     if not is_known:
         assert store.reason == "threads leave a loop with different values of `st`"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("for (int i = threadIdx.x; i < n; i++) p += 3;", "threads leave a loop with different values of `p`"),
+        ("for (int i = 0; i < n; i++) p += threadIdx.x;", "lanes move by different multiples of `the iteration`"),
+        ("if (n > threadIdx.x) { if (!(n != 3)) p += 4; }", "the condition is not known"),
+    ],
+)  # fmt: skip
+def test_a_pointer_that_moved_by_what_is_not_known_is_still_one_into_its_array(text, reason):
+    body = KERNEL.replace("s[%s]", "p[threadIdx.x]") % f"float *p = s; {text}"
+    (store, *_) = accesses_of(HELPERS + body)
+    assert (store.array.name, store.wavefronts, store.reason) == ("s", None, reason)
