@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from smemlint.errors import SmemlintError
 from smemlint.pragmas import CommentStyle
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
     from smemlint.finding import Finding
 
 _FORMATTED = re.compile(r"[{}%$]")

@@ -6,13 +6,16 @@ each the rule's code for people who read it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smemlint.errors import ConfigError, SmemlintError
 from smemlint.finding import Finding, Suppression
 from smemlint.fingerprint import VERSION, fingerprints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 DEFAULT = "smemlint-baseline.json"
 """Where `--write-baseline` writes when nothing names a file."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 from smemlint import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from smemlint.config import Configuration, Settings
     from smemlint.evaluate.project import Project
     from smemlint.facts import Access

@@ -10,10 +10,12 @@ import base64
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smemlint import facts, finding
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 class CodecError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from smemlint.errors import ConfigError, suggestion
 from smemlint.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from smemlint.facts import Certainty
 

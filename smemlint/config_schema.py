@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smemlint import options
 from smemlint.options import KERNEL_KEYS, OPTIONS, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 _BLOCK = {"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": 3, "minItems": 1}

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.finding import Finding, Severity
 from smemlint.frontend.python import holds_marks, is_python, python_facts
 from smemlint.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from smemlint.config import Configuration, Settings
     from smemlint.evaluate.work import Part, Work
     from smemlint.facts import AccessKind
+    from smemlint.finding import Finding, Severity
 
 _MARKS = (
     "__shared__",

@@ -6,7 +6,6 @@ Paths are strings here: a tree of thousands of files is walked in a third of the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ from smemlint.errors import SourceError
 from smemlint.source import PYTHON_SUFFIXES, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from smemlint.config import Configuration, Settings
 
 _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")

@@ -7,12 +7,13 @@ in: a finding keeps its fingerprint when code moves, and loses it when the acces
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from smemlint.facts import Span
     from smemlint.finding import Finding
 

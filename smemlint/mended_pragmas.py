@@ -7,12 +7,15 @@ has to agree that it was meant so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.finding import Edit, Fix
 from smemlint.pragmas import MARK, Pragma
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _WHY = "the pragma begins to hide findings"
 

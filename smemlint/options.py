@@ -6,10 +6,12 @@ configuration files may set it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from sys import float_info
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Block = tuple[int, int, int]
 _OF_RULES = (

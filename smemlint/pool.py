@@ -12,12 +12,14 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from smemlint.attempt import Lost, attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

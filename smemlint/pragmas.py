@@ -7,12 +7,15 @@ and inside those of Python for C comments only, since kernels are written there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.source import is_python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KNOWN = (
     "ignore", "ignore-begin", "ignore-end", "ignore-file", "launch", "swizzle", "shared", "assume",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
     from smemlint.cache import Cache
     from smemlint.evaluate.journal import Journal
     from smemlint.evaluate.project import Project

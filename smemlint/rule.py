@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from smemlint.finding import Finding, Fix, Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import Access, DotUse, Facts, KernelFacts, LayoutUse, Span
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +13,8 @@ from smemlint.frontend.python import is_python, may_hold_kernels
 from smemlint.shares import Share, together
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from smemlint.cache import Cache
     from smemlint.config import Configuration, Settings
     from smemlint.finding import Finding

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ from smemlint.errors import ConfigError
 from smemlint.files import matches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from smemlint.config import Settings
 
 

@@ -6,7 +6,6 @@ instance, so that the outcome is that of one share after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.python import is_python, python_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from smemlint.config import Configuration
     from smemlint.engine import Site
     from smemlint.evaluate.project import Project

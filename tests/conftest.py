@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from smemlint.config import Settings
 from smemlint.engine import analyze
-from smemlint.facts import Access, Facts
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from smemlint.facts import Access, Facts
 
 ROOT = Path(__file__).resolve().parent.parent
 

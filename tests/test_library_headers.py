@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from smemlint.config import Settings
 from smemlint.engine import analyze
-from smemlint.facts import Facts
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from smemlint.facts import Facts
 
 MACROS = "#pragma once\n#define LIB_KERNEL static __global__ void\n#define LIB_PITCH 33\n"
 KERNEL = """

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from smemlint.options import option_named
 from smemlint.registry import entries, entry
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SECTIONS = (
     "What it does", "Why is this bad?", "Example", "Use instead", "Fix safety", "How sure",

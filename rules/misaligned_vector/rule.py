@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
@@ -11,6 +10,8 @@ from smemlint.rule import Rule
 from ..layouts import byte_swizzle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import Access, KernelFacts, SharedArray
     from smemlint.finding import Finding

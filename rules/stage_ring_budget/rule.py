@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
@@ -10,6 +9,8 @@ from smemlint.hardware.arch import architecture
 from smemlint.rule import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import DotOperand, DotUse
     from smemlint.finding import Finding

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
@@ -11,6 +10,8 @@ from smemlint.rule import Rule
 from ..layouts import BANK_BITS, accesses_through, bits, byte_swizzle, is_conflict_free, offsets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import Access, Facts, LayoutUse, WarpPattern
     from smemlint.finding import Finding

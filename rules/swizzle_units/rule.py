@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smemlint.layout.swizzle import Swizzle
@@ -11,6 +10,8 @@ from smemlint.rule import Rule
 from ..layouts import MOST_BYTES, byte_swizzle, is_conflict_free, swizzle_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import Facts, LayoutUse
     from smemlint.finding import Finding

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smemlint.rule import Rule
@@ -10,6 +9,8 @@ from smemlint.rule import Rule
 from ..layouts import bits, offsets, swizzle_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import LayoutUse
     from smemlint.finding import Finding

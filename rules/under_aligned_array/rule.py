@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
@@ -10,6 +9,8 @@ from smemlint.finding import Severity
 from smemlint.rule import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import Access, Facts, KernelFacts, SharedArray, Span
     from smemlint.finding import Finding

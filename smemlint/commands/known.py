@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from smemlint.errors import ConfigError
 from smemlint.report.words import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from smemlint.config import Settings
     from smemlint.engine import Result
     from smemlint.finding import Finding

@@ -5,7 +5,6 @@ Numbers on the command line are in elements unless `--units bytes` says otherwis
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from smemlint.errors import SmemlintError
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
     from smemlint.layout.synthesize import Pattern, Score

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.evaluate.ctypes import (
     I16,
     I64,
@@ -39,6 +37,8 @@ from smemlint.evaluate.values import (
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
+    from pycparser import c_ast
+
     from smemlint.facts import LayoutUse, SharedArray
     from smemlint.layout.declared import DeclaredSwizzle
 

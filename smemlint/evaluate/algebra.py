@@ -8,7 +8,6 @@ is not affine is `Unknown`, with the symbol whose residues would decide it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from smemlint.evaluate.ranges import decided, largest, lower, smallest, upper
 from smemlint.evaluate.values import Int, Symbol, Unknown, is_zero, settled, varies_in_a_warp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from smemlint.evaluate.values import Lanes
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from smemlint.evaluate.ctypes import CType, IntType, PointerType, RecordType, is_opaque
-from smemlint.evaluate.machine import Scope
 from smemlint.evaluate.types import CTYPES
 from smemlint.evaluate.values import Int, Unknown
 
 if TYPE_CHECKING:
+    from smemlint.evaluate.machine import Scope
     from smemlint.frontend.cuda.unit import Function
 
 _MOST_TEXT = 80

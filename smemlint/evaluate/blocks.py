@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.evaluate.inert_loops import InertLoops
 from smemlint.evaluate.masks import kept
-from smemlint.evaluate.memory import Object
 from smemlint.evaluate.repeat import at_block, moved, put_in, repeats, step_between
 from smemlint.evaluate.trace import Event, Fence
-from smemlint.evaluate.turns import Carried, LoopParts
 from smemlint.evaluate.values import (
     Callable,
     FloatValue,
@@ -21,7 +19,8 @@ from smemlint.evaluate.values import (
 )
 
 if TYPE_CHECKING:
-    from smemlint.evaluate.memory import Journal
+    from smemlint.evaluate.memory import Journal, Object
+    from smemlint.evaluate.turns import Carried, LoopParts
 
 REPEATED = 4
 """Blocks of a loop from which on they are not run one by one."""

@@ -7,7 +7,6 @@ those of `smemlint.layout`. Everything that is not known at compile time has no 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.evaluate.values import Pointer
     from smemlint.facts import LayoutUse
     from smemlint.layout.cute import IntTuple

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
-
-from pycparser import c_ast
+from typing import TYPE_CHECKING, Any
 
 from smemlint.evaluate.ctypes import (
     DOUBLE,
@@ -35,6 +33,9 @@ from smemlint.evaluate.values import (
     number,
     offset_of,
 )
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
 
 _SUFFIX = re.compile(r"[uUlLzZ]+$")
 _NUMBERS = frozenset((IntType, FloatType))

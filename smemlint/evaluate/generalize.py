@@ -9,8 +9,6 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from pycparser import c_ast
-
 from smemlint.evaluate.ctypes import (
     I32,
 )
@@ -31,6 +29,8 @@ from smemlint.evaluate.values import (
 )
 
 if TYPE_CHECKING:
+    from pycparser import c_ast
+
     from smemlint.evaluate.machine import Mask
 
 

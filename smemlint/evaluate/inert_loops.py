@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pycparser import c_ast
+from typing import TYPE_CHECKING, Any
 
 from smemlint.evaluate.ctypes import (
     FLOAT,
@@ -27,6 +25,9 @@ from smemlint.evaluate.values import (
     Value,
     number,
 )
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
 
 
 class InertLoops(Turns):

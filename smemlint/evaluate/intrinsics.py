@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable as Function
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pycparser import c_ast
 
 from smemlint.evaluate import atomics, python_semantics
 from smemlint.evaluate.atomics import is_one_for_a_warp
@@ -42,6 +40,10 @@ from smemlint.facts import AccessKind
 from smemlint.hardware.atomics import LOOPS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as Function
+
+    from pycparser import c_ast
+
     Handler = Function[["Intrinsics", tuple[str, ...], c_ast.FuncCall], Value]
 
 BLOCK_GROUP = RecordType("thread_block", (), 1, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pycparser import c_ast
 
 from smemlint.evaluate.blocks import REPEATED, RepeatedBlocks
 from smemlint.evaluate.trace import Event, Fence
@@ -19,6 +18,8 @@ from smemlint.evaluate.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pycparser import c_ast
 
 
 _TRIED = 2

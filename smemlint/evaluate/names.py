@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.evaluate.ctypes import (
     BOOL,
     I32,
@@ -24,6 +22,8 @@ from smemlint.evaluate.values import (
 )
 
 if TYPE_CHECKING:
+    from pycparser import c_ast
+
     from smemlint.evaluate.machine import Binding
 
 

@@ -15,7 +15,6 @@ from smemlint.evaluate.limits import OutOfTime, broke_off
 from smemlint.evaluate.machine import BudgetExceeded
 from smemlint.evaluate.roots import Roots
 from smemlint.evaluate.unreached import unreached
-from smemlint.evaluate.work import Part, Work
 from smemlint.evaluate.written_layouts import MENTION, written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
+    from smemlint.evaluate.work import Part, Work
     from smemlint.facts import LayoutUse
     from smemlint.frontend.cuda.unit import Function, Unit
     from smemlint.source import Source

@@ -7,7 +7,6 @@ stands for all: addresses are affine in the number, so two points settle them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,8 @@ from smemlint.evaluate.trace import Event, Fence
 from smemlint.evaluate.values import Int, Pointer, Symbol, Unknown, Value, is_zero, settled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from smemlint.evaluate.algebra import Algebra
 
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from smemlint.evaluate.journal import Journal
 from smemlint.evaluate.work import Part, Work
-from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.cuda import makefile
 from smemlint.frontend.cuda.load import LoadOptions
-from smemlint.layout.declared import DeclaredSwizzle
 from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from smemlint.config import Settings
+    from smemlint.facts import NotAnalysed, Span
     from smemlint.frontend.cuda.unit import Unit
+    from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.source import Source
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.evaluate.machine import WARP
-from smemlint.evaluate.trace import Event
 from smemlint.evaluate.values import Int, Unknown
 from smemlint.facts import (
     Access,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from smemlint.evaluate.trace import Event
     from smemlint.facts import Instance, LayoutUse
     from smemlint.frontend.cuda.unit import Unit
 

@@ -8,12 +8,10 @@ lane. Other element types and shapes compile to generic loads or shuffles and ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pycparser import c_ast
 
 from smemlint.evaluate.ctypes import I64, CType, FloatType, IntType, OpaqueType
 from smemlint.evaluate.forms import atom
@@ -23,7 +21,10 @@ from smemlint.evaluate.values import Int, Pointer, Unknown, Value, number
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+    from pycparser import c_ast
 
     from smemlint.evaluate.intrinsics import Intrinsics
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from smemlint.evaluate.kernel import evaluate_kernel
 from smemlint.evaluate.launch import launches_of
-from smemlint.facts import KernelFacts
 from smemlint.frontend.cuda.load import LoadOptions, load_unit
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from smemlint.evaluate.kernel import Task
     from smemlint.evaluate.launch import Launch
+    from smemlint.facts import KernelFacts
     from smemlint.frontend.cuda.unit import Function, Unit
 
 

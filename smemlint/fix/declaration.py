@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from smemlint.finding import Edit
 from smemlint.frontend.cuda.tokens import LineMap, lex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.facts import SharedArray
     from smemlint.frontend.cuda.tokens import Token
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.tokens import LineMap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from smemlint.finding import Edit, Finding, Fix
 
 

@@ -7,7 +7,6 @@ meet code that counts on the old pitch.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,8 @@ from smemlint.frontend.cuda.tokens import LineMap, lex
 from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.fix.declaration import Declarator
     from smemlint.frontend.cuda.tokens import Token
 

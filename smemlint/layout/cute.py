@@ -8,16 +8,17 @@ static conditions are ValueErrors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from smemlint.layout.swizzle import Swizzle
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from smemlint.layout.swizzle import Swizzle
 
 IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
 

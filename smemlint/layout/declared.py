@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 UNITS = ("bytes", "elements")
 

@@ -9,9 +9,11 @@ Source: `toLinearLayout` of triton 3.9.0, which the bases equal on the recorded 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LANES = 32
 

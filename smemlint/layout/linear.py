@@ -6,8 +6,11 @@ linear map of the lane bits, and lanes collide along its kernel. A vector of bit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 ROW_BYTES = 128
 """Bytes of one row of all banks."""

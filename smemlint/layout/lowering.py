@@ -8,7 +8,6 @@ recorded pairs (tests/oracle/record_gluon.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,8 @@ from smemlint.hardware.arch import WIDEST_ACCESS, architecture
 from smemlint.layout.linear import ROW_BYTES, LinearMap
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from smemlint.layout.distributed import Spread

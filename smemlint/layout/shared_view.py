@@ -6,14 +6,17 @@ for every bit of every coordinate. Indexing, slicing, permuting and reshaping on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from smemlint.layout.distributed import Bases, Coordinate, bits_of
 from smemlint.layout.linear import LinearMap
-from smemlint.layout.triton import PaddedShared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.layout.triton import PaddedShared
 
 Offsets: TypeAlias = tuple[int, ...]
 

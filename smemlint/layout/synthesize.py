@@ -6,7 +6,6 @@ swizzle within the bits given, and no padding, does better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -18,6 +17,8 @@ from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
 _ROW_BYTES = BANKS * WORD

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,8 @@ from smemlint.pragmas import CommentStyle
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from smemlint.finding import Finding
     from smemlint.lsp.analysis import Analysis
     from smemlint.lsp.positions import Places

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from smemlint.frontend.python import is_python, may_hold_kernels
 from smemlint.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from smemlint.config import Configuration
     from smemlint.evaluate.work import Work
     from smemlint.facts import Access

@@ -8,7 +8,6 @@ and where lines were added to a body that it does not see, all of it stands that
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -20,6 +19,8 @@ from smemlint.frontend.cuda.tokens import LineMap
 from smemlint.pragmas import MARK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from smemlint.frontend.cuda.unit import Function, Unit
 
 _COUNTS_OUTSIDE = ("#", MARK, "Swizzle", "cute")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from smemlint.lsp.analysis import analyses
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from smemlint.config import Configuration
     from smemlint.lsp.memory import Memory
     from smemlint.source import Source

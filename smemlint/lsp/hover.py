@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -12,6 +11,8 @@ from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.facts import Access, Span
     from smemlint.lsp.analysis import Analysis
     from smemlint.lsp.positions import Places

@@ -7,7 +7,6 @@ and a host function is run for its launches on the same terms.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -24,6 +23,8 @@ from smemlint.lsp.relocate import NamesALine, relocated
 from smemlint.pragmas import MARK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from smemlint.config import Settings
     from smemlint.evaluate.kernel import Task
     from smemlint.evaluate.values import Value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from lsprotocol import types
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from smemlint.facts import Span
 
 _BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}

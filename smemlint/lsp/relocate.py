@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from smemlint.facts import Access, Instance, KernelFacts, LayoutUse, NotAnalysed, SharedArray, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _NAMES_A_LINE = re.compile(r"line \d|:\d")
 _TREES = (Access, KernelFacts, LayoutUse, NotAnalysed, SharedArray)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls import uris
@@ -33,6 +32,9 @@ from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import are_ours, settings_from
 from smemlint.lsp.worker import Worker
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _log = logging.getLogger(__name__)
 _SETTINGS = "settings"

@@ -11,11 +11,13 @@ import asyncio
 import contextlib
 import gc
 import signal
-from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
 
 Answer = TypeVar("Answer")
 

@@ -6,12 +6,13 @@ colour. All cells of a kind are one path, which keeps reports of many findings s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from smemlint.report.passes import passes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from smemlint.facts import Access, WarpPattern
     from smemlint.report.passes import Pass
 

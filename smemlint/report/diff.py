@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.finding import Edit
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from smemlint.facts import Span
     from smemlint.report.terminal import Terminal
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from smemlint.finding import BANK_CONFLICT, Finding
@@ -14,6 +13,8 @@ from smemlint.report.words import advice, labelled_notes, said_of_measurement
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from smemlint.report.diff import Change
     from smemlint.report.run import Run
     from smemlint.report.terminal import Terminal

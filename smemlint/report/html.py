@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ from smemlint.report.words import advice, labelled_notes, said_of_measurement, s
 from smemlint.source import lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from smemlint.facts import Access, Span
     from smemlint.finding import Finding
     from smemlint.report.run import Run

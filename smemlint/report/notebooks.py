@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smemlint.notebook import Notebook, parted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from smemlint.engine import Result
     from smemlint.facts import Access, Facts, Instance, NotAnalysed, Span
     from smemlint.finding import Edit, Finding, Fix

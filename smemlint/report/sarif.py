@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -20,6 +18,9 @@ from smemlint.report.findings_json import measurement_record
 from smemlint.report.words import said_of_fix, said_of_measurement
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from smemlint.facts import Span
     from smemlint.finding import Finding, Fix
     from smemlint.registry import Entry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ from smemlint.evaluate.trace import Trace
 from smemlint.evaluate.values import Int
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from smemlint.evaluate.kernel import Task
     from smemlint.evaluate.project import Project
     from smemlint.frontend.cuda.unit import Function, Unit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from smemlint.verify.judge import judged
 from smemlint.verify.plan import Pattern, pattern_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from smemlint.config import Settings
     from smemlint.engine import Result
     from smemlint.facts import Access, WarpPattern

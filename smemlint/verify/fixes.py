@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from smemlint.fix.edits import applied
 from smemlint.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.config import Settings
     from smemlint.engine import Result
     from smemlint.facts import Access, Facts, KernelFacts

@@ -8,7 +8,6 @@ with memory of its own behind every pointer. What cannot be called says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,8 @@ from smemlint.verify.findings import require_arch, wanted_accesses, with_notices
 from smemlint.verify.programs import Program, Programs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from smemlint.config import Settings
     from smemlint.engine import Result
     from smemlint.facts import Access

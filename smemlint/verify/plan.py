@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ from smemlint.hardware.atomics import MEASURED, attempts
 from smemlint.verify.forms import Form
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.facts import Access, WarpPattern
 
 ALL = 2**LANES - 1

@@ -10,7 +10,6 @@ import csv
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,8 @@ from smemlint.verify.judge import judged
 from smemlint.verify.plan import ALL, Pattern, normal, pattern_of, yardsticks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from smemlint.finding import Measurement
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures/gpu/replay.json"

@@ -16,13 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median, quantiles
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench_check import KERNELS, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROUNDS = 60
 STARTS = 5

@@ -11,14 +11,16 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smemlint.config import Settings
 from smemlint.engine import analyze, sites_of
 from smemlint.evaluate.project import Project
 from smemlint.files import find_sources
 from smemlint.frontend.cuda.load import CudaFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 clock = time.process_time
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 10

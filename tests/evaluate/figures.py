@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from smemlint.config import Settings
 from smemlint.engine import analyze
-from smemlint.facts import Access, Facts
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from smemlint.facts import Access, Facts
 
 
 def facts_in(**files: str) -> Facts:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from smemlint.config import Settings
 from smemlint.engine import Result, check
-from smemlint.finding import Finding
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from smemlint.finding import Finding
 
 TRANSPOSE = """\
 #define TILE 32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from pycparser import c_ast, c_generator
@@ -10,7 +11,9 @@ from pycparser import c_ast, c_generator
 from smemlint.frontend.cuda.load import CudaUnit, LoadOptions, load_unit
 from smemlint.frontend.cuda.parse import template_arguments
 from smemlint.frontend.cuda.recover import MAX_DROPS
-from smemlint.frontend.cuda.unit import ParsedFunction
+
+if TYPE_CHECKING:
+    from smemlint.frontend.cuda.unit import ParsedFunction
 
 
 def load(text: str) -> CudaUnit:

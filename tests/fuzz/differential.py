@@ -14,16 +14,20 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from programs import NS, THREADS, Program, program
 
 from smemlint.config import Settings
 from smemlint.engine import analyze
-from smemlint.facts import Access
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.facts import Access
 
 _MAIN = """
 #include <cstdio>

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from tempfile import gettempdir
+from typing import TYPE_CHECKING
 
 from mutations import mutated
 from python_mutations import mutated_program
@@ -15,11 +15,15 @@ from seeds import BASELINES, CONFIGURATIONS, PRAGMAS, Seeds, seeds
 
 from smemlint.config import Configuration, Settings, from_file
 from smemlint.config_file import read_config
-from smemlint.engine import Result
 from smemlint.errors import SmemlintError
 from smemlint.options import FORMATS
 from smemlint.runner import check_run
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.engine import Result
 
 KINDS = ("cuda", "python", "pragma", "config", "baseline")
 _WEIGHTS = (45, 25, 12, 12, 6)

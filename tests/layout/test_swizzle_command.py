@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from smemlint.cli import main
 from smemlint.layout.tiles import Tile, accesses, parse_dtype
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run(capsys: pytest.CaptureFixture[str], command: str) -> tuple[int, list[str], str]:

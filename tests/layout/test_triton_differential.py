@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smemlint.layout.triton import NVMMAShared, SwizzledShared
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RECORD = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "triton" / "layouts.json").read_text()

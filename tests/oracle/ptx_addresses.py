@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LANES = 32
 _LINE = re.compile(r"(?:@!?(%\w+)\s+)?([a-z][\w.:]*)\s+(.*?);")

@@ -13,8 +13,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 PRELUDE = """
 #include <cute/layout.hpp>

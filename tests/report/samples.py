@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smemlint.config import Settings
 from smemlint.engine import Result, analyze, check
@@ -14,6 +14,9 @@ from smemlint.report.formats import rendered
 from smemlint.report.run import Run
 from smemlint.report.terminal import Terminal
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 KERNEL = """\
 __global__ void column(float *out, const float *in, const int *where) {

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.pieces import FileTable
 from smemlint.frontend.cuda.tokens import OPENING, Token
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.frontend.cuda.pieces import FileTable
 
 _STARTERS = frozenset(
     ("__global__", "__device__", "__host__", "template", "namespace", "void", "int")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.tokens import Token, matching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 # A parsed condition: ("int", n), ("name", text), ("!", x), ("&&", a, b), ("?", c, a, b), ...
 # A name is a macro without a value, or `defined X` for the question whether there is one.

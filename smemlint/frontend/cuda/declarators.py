@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.heads import ATTRIBUTE_WORDS, NOT_NAMES, RECORD_WORDS
 from smemlint.frontend.cuda.tokens import Token, angle_end, matching, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _IGNORED = words(
     """friend static_assert _Static_assert concept template namespace return if for while switch

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.templates import template_heads
 from smemlint.frontend.cuda.tokens import (
@@ -15,7 +15,11 @@ from smemlint.frontend.cuda.tokens import (
     split_commas,
     words,
 )
-from smemlint.frontend.cuda.unit import TemplateParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.frontend.cuda.unit import TemplateParameter
 
 RECORD_WORDS = ("struct", "class", "union")
 ATTRIBUTE_WORDS = words(

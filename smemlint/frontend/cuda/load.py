@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
@@ -13,13 +12,15 @@ from smemlint.frontend.cuda.preprocess import LoadOptions, Preprocessed, preproc
 from smemlint.frontend.cuda.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
 from smemlint.frontend.cuda.template_ids import TemplateId, assigned_once, template_ids
 from smemlint.frontend.cuda.tokens import Token, lex
-from smemlint.frontend.cuda.unit import Dropped, ParsedFunction, TemplateParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from pycparser import c_ast
 
     from smemlint.facts import Span
     from smemlint.frontend.cuda.spans import SpanTable
+    from smemlint.frontend.cuda.unit import Dropped, ParsedFunction, TemplateParameter
 
 __all__ = ["LoadOptions", "load_unit"]
 

@@ -12,7 +12,6 @@ from smemlint.frontend.cuda.lower_types import (
     split_at_commas,
     text_at,
 )
-from smemlint.frontend.cuda.names import Word
 from smemlint.frontend.cuda.vocabulary import (
     ATTRIBUTES,
     QUALIFIERS,
@@ -23,6 +22,8 @@ from smemlint.frontend.cuda.vocabulary import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from smemlint.frontend.cuda.names import Word
 
 DECLARATION_WORDS = frozenset((*STORAGE, *QUALIFIERS, "auto", *RECORD_WORDS))
 _AFTER_NAME = frozenset(("=", ";", "[", ",", ")", "{", ":", ""))

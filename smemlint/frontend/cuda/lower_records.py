@@ -17,12 +17,12 @@ from smemlint.frontend.cuda.lower_types import (
     split_at_commas,
     text_at,
 )
-from smemlint.frontend.cuda.names import Word
 from smemlint.frontend.cuda.vocabulary import ALIGNMENTS, ATTRIBUTES, RECORD_WORDS, STORAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from smemlint.frontend.cuda.names import Word
     from smemlint.frontend.cuda.stream import GrammarToken
 
 

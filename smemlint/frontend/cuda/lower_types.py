@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.names import Word
 from smemlint.frontend.cuda.stream import GrammarToken
 from smemlint.frontend.cuda.vocabulary import (
     ALIGNMENTS,
@@ -21,6 +20,8 @@ from smemlint.frontend.cuda.vocabulary import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from smemlint.frontend.cuda.names import Word
 
 _NOT_IN_TYPES = frozenset(
     ("static", "extern", "register", "typedef", "__shared__", "__constant__", "mutable")

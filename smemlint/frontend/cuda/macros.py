@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.tokens import Token, lex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 MAX_PER_CALL = 1_000_000
 """Tokens that one macro call in the source may make or read on the way."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.frontend.cuda.tokens import LineMap, Token
-from smemlint.frontend.cuda.unit import TemplateParameter
+
+if TYPE_CHECKING:
+    from smemlint.frontend.cuda.unit import TemplateParameter
 
 
 @dataclass(frozen=True)

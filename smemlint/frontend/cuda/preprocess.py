@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.conditions import (
     NOTHING_DEFINED,
@@ -19,11 +19,15 @@ from smemlint.frontend.cuda.conditions import (
     truth,
 )
 from smemlint.frontend.cuda.macros import Expander, Macro, read_definition
-from smemlint.frontend.cuda.pieces import SourceFile
 from smemlint.frontend.cuda.sources import Includes, PreparedFile, prepare, prepare_cached
 from smemlint.frontend.cuda.system_headers import is_of_system
 from smemlint.frontend.cuda.tokens import Token, lex
 from smemlint.frontend.cuda.unit import Dropped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from smemlint.frontend.cuda.pieces import SourceFile
 
 
 def _read_nothing(path: str) -> str | None:

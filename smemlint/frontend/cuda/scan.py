@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.brackets import find_brackets
 from smemlint.frontend.cuda.declarators import Declared, declared_names
@@ -19,6 +19,9 @@ from smemlint.frontend.cuda.pieces import FileTable, FunctionTokens
 from smemlint.frontend.cuda.templates import template_heads
 from smemlint.frontend.cuda.tokens import CLOSING, Token, angle_end, spelling_of, words
 from smemlint.frontend.cuda.unit import Dropped, TemplateParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 _LONGEST_HEAD = 4_000
 _DEEPEST_SCOPE = 100

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import posixpath
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, count
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.pieces import SourceFile
 from smemlint.frontend.cuda.tokens import Lexed, Token, lex_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _CACHED_CHARACTERS = 6_000_000  # of included files; tokens take about 25 bytes a character
 _ANCESTORS = 6

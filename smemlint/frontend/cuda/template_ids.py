@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.tokens import Token, angle_end, spelling_of, split_commas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _DECLARING = frozenset(("struct", "class", "union", "enum"))
 

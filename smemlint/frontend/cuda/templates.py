@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.tokens import Token, angle_end, matching, spelling_of, split_commas
 from smemlint.frontend.cuda.unit import TemplateParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _STANDARD_CONCEPTS = frozenset(
     ("integral", "floating_point", "same_as", "convertible_to", "derived_from", "invocable")

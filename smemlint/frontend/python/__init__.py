@@ -6,7 +6,6 @@ that holds one of its marks; what is linted is never imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -15,6 +14,8 @@ from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from smemlint.config import Settings
     from smemlint.source import Source
 

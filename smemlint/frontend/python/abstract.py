@@ -5,11 +5,12 @@ Plain Python values (numbers, text, tuples, lists, dictionaries, None) stand for
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    import ast
+
     from smemlint.layout.distributed import RegisterLayout
 
 Value: TypeAlias = Any

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smemlint.frontend.python.abstract import UNKNOWN, Value, is_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MAX_NUMBER = 1 << 64
 _MAX_END = 1 << 40

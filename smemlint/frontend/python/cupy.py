@@ -7,14 +7,11 @@ followed is said to be not analysed where it may use shared memory.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.frontend.python.abstract import Value
 from smemlint.frontend.python.cupy_follow import CupyFollower, Files
-from smemlint.frontend.python.cupy_library import RawText
 from smemlint.frontend.python.cupy_snippets import NAMES
 from smemlint.frontend.python.embedded import Embedded
 from smemlint.frontend.python.follow import OverBudget, functions_of, switches
@@ -22,7 +19,11 @@ from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.source import is_python_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from smemlint.config import Settings
+    from smemlint.frontend.python.abstract import Value
+    from smemlint.frontend.python.cupy_library import RawText
     from smemlint.source import Source
 
 _WHOLE_TEXTS = frozenset(("RawKernel", "RawModule"))

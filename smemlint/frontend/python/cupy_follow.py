@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Unknown, Value
 from smemlint.frontend.python.cupy_library import (
@@ -28,6 +28,9 @@ from smemlint.frontend.python.origins import Place, Text, literal
 from smemlint.frontend.python.paths import PathFollower
 from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _MOST_STEPS_BESIDE = 6_000
 """Steps in functions of other files; further calls of them give what is not known."""

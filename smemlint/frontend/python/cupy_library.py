@@ -6,7 +6,7 @@ import ast
 import posixpath
 import re
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from smemlint.frontend.python import cupy_snippets, cupy_texts
 from smemlint.frontend.python.abstract import (
@@ -19,7 +19,9 @@ from smemlint.frontend.python.abstract import (
 )
 from smemlint.frontend.python.embedded import KernelCall
 from smemlint.frontend.python.origins import Text
-from smemlint.frontend.python.text import PythonText
+
+if TYPE_CHECKING:
+    from smemlint.frontend.python.text import PythonText
 
 _CASTS = frozenset(
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "int_")

@@ -8,11 +8,15 @@ and a reduction is a loop without its tree. Source: cupy/_core/_kernel.pyx of Cu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from smemlint.frontend.python.abstract import Value
 from smemlint.frontend.python.origins import Text, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.frontend.python.abstract import Value
 
 BLOCK = 128
 """Threads of an element-wise kernel's block, unless a call says `block_size=`."""

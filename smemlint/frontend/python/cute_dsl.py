@@ -8,7 +8,6 @@ open, since not every combination need occur.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,6 +31,8 @@ from smemlint.frontend.python.objects import Class, Instance, any_of
 from smemlint.frontend.python.text import NotPython, PythonText
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from smemlint.config import Settings
     from smemlint.source import Source
 

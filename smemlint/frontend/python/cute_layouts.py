@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TYPE_CHECKING
 
-from smemlint.facts import Span
 from smemlint.frontend.python.abstract import UNKNOWN, Value, is_known
-from smemlint.frontend.python.cute_memory import Modes
+
+if TYPE_CHECKING:
+    from smemlint.facts import Span
+    from smemlint.frontend.python.cute_memory import Modes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

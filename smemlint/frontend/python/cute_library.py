@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from smemlint.facts import Certainty, LayoutUse, Span
 from smemlint.frontend.python.abstract import (
@@ -48,6 +48,9 @@ from smemlint.frontend.python.cute_memory import (
     span_of,
 )
 from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DTYPES = {
     "Float64": 64, "Float32": 32, "TFloat32": 32, "Float16": 16, "BFloat16": 16, "Float8E5M2": 8,

@@ -5,17 +5,21 @@ Their files are read and followed like the kernel's own; a node of theirs knows 
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from smemlint.facts import Span
 from smemlint.frontend.python.abstract import Function, Value
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.text import NotPython, PythonText, belong, text_of
 from smemlint.source import Source
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Callable
+
+    from smemlint.facts import Span
 
 MAKER = "make_swizzle("
 _MOST_FILES = 16

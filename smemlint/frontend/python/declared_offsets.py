@@ -7,7 +7,6 @@ of a warp cost that move `offs`: the expression is evaluated where the comment s
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -32,6 +31,8 @@ from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
 from smemlint.pragmas import CommentStyle, Pragma, pragmas_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from smemlint.config import Settings

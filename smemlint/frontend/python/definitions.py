@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,6 +13,8 @@ from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.walking import is_definition, suites, walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from smemlint.frontend.python.imports import Imports
 
 _MODULE = "<module>"

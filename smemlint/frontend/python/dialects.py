@@ -6,8 +6,11 @@ Sources: cupyx/jit/_builtin_funcs.py of CuPy 14.2, the CUDA Python reference of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 

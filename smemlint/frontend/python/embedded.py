@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
-from smemlint.frontend.python.origins import Place, Text
 from smemlint.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from smemlint.config import Settings
     from smemlint.evaluate.project import Project
+    from smemlint.frontend.python.origins import Place, Text
 
 _UNKNOWN = "smemlint_unknown"
 

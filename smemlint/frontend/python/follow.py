@@ -6,14 +6,17 @@ Branches on what is not known are taken both ways and joined, loops run once for
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Symbol, Value
 from smemlint.frontend.python.constants import forget
 from smemlint.frontend.python.follow_values import Library, OverBudget, ValueFollower, placed
 from smemlint.frontend.python.objects import Class, Instance, any_of, filled, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["Follower", "Library", "OverBudget"]
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from smemlint.frontend.python.abstract import (
     REST,
@@ -26,6 +25,9 @@ from smemlint.frontend.python.abstract import (
 )
 from smemlint.frontend.python.constants import LARGEST_SEQUENCE, builtin, forget, operated
 from smemlint.frontend.python.objects import Bound, Class, Instance, Super, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 MAX_STEPS = 60_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
@@ -18,6 +17,8 @@ from smemlint.frontend.python.text import NotPython, PythonText
 from smemlint.layout.distributed import RegisterLayout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from smemlint.config import Settings
     from smemlint.facts import Access
     from smemlint.source import Source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled, identity_bases
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from smemlint.facts import Access, SharedArray
     from smemlint.frontend.python.gluon_values import Seen
 

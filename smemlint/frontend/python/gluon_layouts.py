@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Unknown, Value
 from smemlint.frontend.python.gluon_arguments import Given, bases, is_one_cta, reason_of
@@ -18,7 +18,11 @@ from smemlint.layout.gluon import (
     default_nvmma,
     identity_bases,
 )
-from smemlint.layout.shared_view import SharedView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.layout.shared_view import SharedView
 
 
 def _blocked(given: Given) -> Value:

@@ -6,11 +6,10 @@ Source: triton 3.9.0, experimental/gluon/language (`_layouts.py`, `_core.py`, `_
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smemlint.facts import LayoutUse, SharedArray, Span
 from smemlint.frontend.python.abstract import (
@@ -46,6 +45,9 @@ from smemlint.frontend.python.gluon_values import (
 )
 from smemlint.layout.distributed import Blocked, DotOperand, Mma, RegisterLayout, Slice
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(eq=False)

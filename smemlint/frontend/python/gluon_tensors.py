@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Method, Tensor, Unknown, Value
 from smemlint.frontend.python.gluon_arguments import Given, integers
 from smemlint.frontend.python.gluon_values import AUTOMATIC, HostTensor
 from smemlint.layout.distributed import RegisterLayout, Slice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
 MAKES_LIKE = frozenset(f"{maker}_like" for maker in MAKES_TENSORS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from smemlint.facts import SharedArray, Span
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Unknown, Value
 
 if TYPE_CHECKING:
+    from smemlint.facts import SharedArray, Span
     from smemlint.layout.distributed import RegisterLayout
     from smemlint.layout.gluon import SharedLayout
     from smemlint.layout.shared_view import SharedView

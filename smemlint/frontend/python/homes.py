@@ -7,10 +7,12 @@ its statements, which stands for itself.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.frontend.python.walking import is_definition, suites
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 Block: TypeAlias = list[ast.stmt]
 Path: TypeAlias = tuple[Block, ...]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def files_of(home: str, name: str) -> Iterator[str]:

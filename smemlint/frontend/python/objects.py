@@ -7,10 +7,13 @@ is not at hand may define is not known.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Individual, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _FIELDS = ("dataclass", "aggregate", "NamedTuple")
 """What makes a class whose `__init__` takes its annotated names."""

@@ -6,16 +6,19 @@ What is not known keeps the reason, so that a comment which asks for a figure ge
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Method, Symbol, Unknown, Value
 from smemlint.frontend.python.gluon_values import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
 MOST_ELEMENTS = 1 << 16
 _LARGEST = (1 << 31) - 1

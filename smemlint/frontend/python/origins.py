@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _TOKEN = re.compile(
     r"""(?P<prefix>[A-Za-z]{0,2})(?P<quote>'''|\"\"\"|'|")|\#[^\n]*|[\s()+\\]+""",

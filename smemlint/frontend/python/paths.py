@@ -7,14 +7,17 @@ Objects, lists and dictionaries hold, behind all paths, what all of them left th
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from smemlint.frontend.python.abstract import UNKNOWN, Function, Value
 from smemlint.frontend.python.constants import forget
 from smemlint.frontend.python.follow import Follower
 from smemlint.frontend.python.objects import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MOST_PATHS = 16
 """Open conditions of one call whose ways are followed to the end."""

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.source import Source, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class NotPython(Exception):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from smemlint.frontend.python.abstract import Launch, Value
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from smemlint.frontend.python.abstract import Launch, Value
 
 _MOST_CHOICES = 4
 _OPTIONS = ("num_warps", "num_stages")

@@ -7,9 +7,9 @@ is None, and nothing is concluded from it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from smemlint.facts import DotUse, Span
 from smemlint.frontend.python.abstract import (
@@ -41,6 +41,9 @@ from smemlint.frontend.python.triton_tiles import (
     summed,
     transposed,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _TORCH_8_BIT = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "int8": "int8", "uint8": "uint8",

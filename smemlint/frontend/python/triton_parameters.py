@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from smemlint.frontend.python.abstract import Value
 from smemlint.frontend.python.triton_tiles import Hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.frontend.python.abstract import Value
 
 _INTEGER = re.compile(r"(?:u?int(?:8|16|32|64)|[iu](?:8|16|32|64)|int)(?:_t)?")
 _OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment")

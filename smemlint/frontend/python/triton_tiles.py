@@ -6,14 +6,16 @@ hides from the compiler stays what it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.facts import DotOperand
 from smemlint.frontend.python.abstract import UNKNOWN, DType, Value
 from smemlint.frontend.python.gluon_arguments import integers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)

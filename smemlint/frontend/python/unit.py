@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -22,7 +21,7 @@ from smemlint.frontend.python.text import NotPython, PythonText, text_of
 from smemlint.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from smemlint.frontend.cuda.template_ids import TemplateId
     from smemlint.frontend.cuda.tokens import Token
