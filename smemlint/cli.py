@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import re
 import sys
@@ -16,6 +17,8 @@ from smemlint.errors import SmemlintError, suggestion
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Of an error that names no file: what was printed does not go out."""
 _INVALID = re.compile(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)")
 _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
 
@@ -44,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if getattr(arguments, "debug", False):
             raise
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
             said = f"standard output: cannot be written: {error.strerror}"
             print(f"smemlint: error: {said}", file=sys.stderr)
             sys.stdout = None  # it would be tried again at the exit

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.cli import main
+
 ROOT = Path(__file__).resolve().parent.parent
 
 BAD = """\
@@ -308,3 +310,13 @@ def test_an_unknown_option_is_told_the_nearest(smemlint):
 )
 def test_errors_on_the_command_line_say_what_to_do(smemlint, arguments, said):
     assert smemlint(*arguments) == (2, "", f"{said}\n")
+
+
+def test_an_error_of_the_system_is_not_blamed_on_standard_output(monkeypatch, capsys):
+    def find_sources(*_):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("smemlint.files.find_sources", find_sources)
+    assert main(["check", "--isolated", "."]) == 2
+    said = "smemlint: internal error: OSError: [Errno 12] Cannot allocate memory\n"
+    assert capsys.readouterr().err.startswith(said)

@@ -5,7 +5,7 @@ Each way is run, rolled back, and the two are joined; accesses under it say what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
@@ -112,21 +112,10 @@ class Branches(Declarations):
         self.trace.fence("block")
         self.note_data(condition, first[0], node.cond)
         for text, threads, statement in (first, second):
-            self.store.begin()
-            self.assumptions.append(text)
-            self.frame.open.append((condition, node))
             self.mask = kept(mask, threads)
             if loop is not None and left_before is not None:
                 loop.broken, loop.continued = left_before
-            depth = len(self.assumptions)
-            try:
-                self.execute(statement)
-            finally:
-                guards = self.assumptions[depth:]
-                del self.assumptions[depth - 1 :]
-                self.frame.open.pop()
-                journal = self.store.rollback()
-            ends.append(End(text, self.mask, journal, guards))
+            ends.append(self._taken(text, [statement], condition, node))
             self.trace.fence("block")
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
@@ -147,6 +136,30 @@ class Branches(Declarations):
                 break
         self.assume([*ends[0].guards, *ends[1].guards], has_returned)
         self.join(ends[0].journal, ends[1].journal, condition, node)
+
+    def _taken(
+        self,
+        text: str,
+        statements: Sequence[c_ast.Node | None],
+        condition: Unknown,
+        node: c_ast.Node,
+    ) -> End:
+        """Runs one alternative of an open condition and undoes what it wrote."""
+        self.store.begin()
+        self.assumptions.append(text)
+        self.frame.open.append((condition, node))
+        depth = len(self.assumptions)
+        try:
+            for statement in statements:
+                if not is_any(self.mask):
+                    break
+                self.execute(statement)
+        finally:
+            guards = self.assumptions[depth:]
+            del self.assumptions[depth - 1 :]
+            self.frame.open.pop()
+            journal = self.store.rollback()
+        return End(text, self.mask, journal, guards)
 
     def _replay(self, journal: Journal) -> None:
         for obj, offset, value in journal.values():
@@ -249,32 +262,23 @@ class Branches(Declarations):
             if label is None and not is_default:
                 continue
             known = self.evaluate(label) if label is not None else None
-            self.store.begin()
             text = (
                 f"`{subject}` is {self.source(label)}"
                 if label is not None
                 else f"`{subject}` is no case"
             )
-            self.assumptions.append(text)
-            depth = len(self.assumptions)
-            self.frame.open.append((condition, node))
             self.mask = mask
             loop.broken = self.none_active()
             self.refine(value, known)
             try:
-                for _, _, statement in flat[i:]:
-                    if not is_any(self.mask):
-                        break
-                    self.execute(statement)
+                end = self._taken(text, [s for _, _, s in flat[i:]], condition, node)
             finally:
                 self.refine(value, None)
-                guards = self.assumptions[depth:]
-                del self.assumptions[depth - 1 :]
-                self.frame.open.pop()
-                journal = self.store.rollback()
-            ends.append(End(text, self.mask | loop.broken, journal, guards))
-            if is_any(ends[-1].mask):
-                state = journal if state is None else self._merged(state, journal, condition, node)
+            end = replace(end, mask=end.mask | loop.broken)
+            ends.append(end)
+            if is_any(end.mask):
+                written = end.journal
+                state = written if state is None else self.merged(state, written, condition, node)
         if not any(is_default for _, is_default, _ in flat):
             ends.insert(0, End(f"`{subject}` is no case", mask, {}, []))
         loop.broken = self.none_active()
@@ -293,17 +297,6 @@ class Branches(Declarations):
             self.assume([whole[0] if whole else ends[0].text], has_returned)
         self.assume([text for end in ends if is_any(end.mask) for text in end.guards], has_returned)
 
-    def _merged(self, a: Journal, b: Journal, condition: Unknown, node: c_ast.Node) -> Journal:
-        merged: Journal = {}
-        for key in {**a, **b}:
-            obj, offset, _ = a.get(key) or b[key]
-            now = obj.cells.get(offset)
-            x = a[key][2] if key in a else now
-            y = b[key][2] if key in b else now
-            value = x if y is None else y if x is None else self.joined(x, y, condition, node)
-            merged[key] = (obj, offset, value)
-        return merged
-
     def refine(self, value: Value, known: Value | None) -> None:
         """Inside a case the switched value is known; None ends that."""
 
@@ -319,7 +312,8 @@ class Branches(Declarations):
                 value = self.evaluate(node.expr)
         condition = self.open_condition(0) if self.frame.open else None
         self.frame.returns.append((self.mask, value, condition))
-        self.leave(self.frame.exits)
+        if self.frame.call is not None:  # behind a kernel nothing arrives
+            self.leave(self.frame.exits)
         self.mask = self.none_active()
 
     def _exec_Break(self, node: c_ast.Break) -> None:

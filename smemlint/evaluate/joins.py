@@ -14,11 +14,12 @@ from smemlint.evaluate.machine import BudgetExceeded, Exits
 from smemlint.evaluate.values import FloatValue, Unknown, same
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pycparser import c_ast
 
-    from smemlint.evaluate.memory import Journal
+    from smemlint.evaluate.memory import Journal, Object
+    from smemlint.evaluate.values import Value
 
 _MOST_NOTED = 1_000_000
 """Cells that jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
@@ -30,7 +31,20 @@ class Joins(Choices):
     noted = 0
 
     def join(self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node) -> None:
-        """Puts together what two alternatives wrote; a cell that one left alone is as it is now."""
+        """Writes what two alternatives wrote, put together."""
+        for _, (obj, offset, value) in self._cell_by_cell(left, right, condition, node):
+            self.store.set_cell(obj, offset, value)
+
+    def merged(
+        self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node
+    ) -> Journal:
+        """What two alternatives wrote, put together as what one did."""
+        return dict(self._cell_by_cell(left, right, condition, node))
+
+    def _cell_by_cell(
+        self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node
+    ) -> Iterator[tuple[tuple[int, int], tuple[Object, int, Value | None]]]:
+        """Cell by cell; one that an alternative left alone is as it is now."""
         for key in {**left, **right}:
             obj, offset, _ = left.get(key) or right[key]
             now = obj.cells.get(offset)
@@ -40,7 +54,7 @@ class Joins(Choices):
                 value = a if b is None else b
             else:
                 value = self.joined(a, b, condition, node)
-            self.store.set_cell(obj, offset, value)
+            yield key, (obj, offset, value)
 
     def exits(self) -> Exits:
         """The ways out of a block of code that begins here."""

@@ -182,9 +182,7 @@ class Places(Conversions):
     def _moved(self, pointer: Pointer, by: Value, sign: int = 1) -> Value:
         """A pointer that went on; into a shared array it stays one, wherever it points."""
         moved = self.advance(pointer, by, sign)
-        if isinstance(moved, Unknown) and pointer.object.space is Space.SHARED:
-            return self.lost(pointer, moved).pointer()
-        return moved
+        return self.moved_away(pointer, moved) if isinstance(moved, Unknown) else moved
 
     def _struct_place(self, node: c_ast.StructRef) -> Place | Unknown:
         name = node.field.name

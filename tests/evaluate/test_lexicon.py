@@ -90,3 +90,21 @@ void f(float *out) {
 }
 """)
     assert [w for _, _, w in found] == [4.0, 4.0]
+
+
+def test_the_members_of_a_class_are_its_own_and_its_bases():
+    """Another class's `Storage` was taken: CUTLASS had accesses outside of 16 bytes."""
+    text = """
+struct Other { struct Storage { float s[4]; }; };
+template <class T> struct Base { struct Storage { T s[64]; }; };
+template <class T> struct Derived : Base<T> { };
+struct Bare { int n; };
+template <class T> __global__ void k(float *g) {
+  __shared__ typename T::Storage shared;
+  shared.s[threadIdx.x * 2] = g[0];
+}
+void f(float *g) { k<Derived<double>><<<1, 32>>>(g); k<Bare><<<1, 32>>>(g); }
+"""
+    found = {k.instance.title: k.accesses for k in facts_of(text).kernels}
+    assert [a.array.bytes for a in found["k<Derived<double>>"]] == [512]
+    assert [a.array.bytes for a in found["k<Bare>"]] == []
