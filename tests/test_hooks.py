@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,13 +37,12 @@ def step_of(action: dict[str, object], name: str) -> dict[str, object]:
     return next(s for s in steps if s.get("id") == name)
 
 
-@pytest.mark.parametrize(("text", "code"), [(BAD, "1"), (GOOD, "0"), (None, "2")])
-def test_the_action_writes_sarif_and_its_exit_code(tmp_path, text, code):
-    action = yaml.safe_load((ROOT / "action.yml").read_text())
-    step = step_of(action, "check")
-    if text is not None:
-        (tmp_path / "k.cu").write_text(text)
-    tools = tmp_path / "tools"
+def run_check_step(
+    folder: Path, paths: str, arguments: str = "--arch sm_90 --max-ways 2"
+) -> subprocess.CompletedProcess[str]:
+    """Runs the action's own step in a folder, with this smemlint in place of an installed one."""
+    step = step_of(yaml.safe_load((ROOT / "action.yml").read_text()), "check")
+    tools = folder.parent / "tools"
     tools.mkdir()
     script(tools / "python", f"""\
         bin=$3/bin; mkdir -p "$bin"
@@ -49,22 +50,70 @@ def test_the_action_writes_sarif_and_its_exit_code(tmp_path, text, code):
         printf '#!/bin/sh\\nexec {sys.executable} -m smemlint "$@"\\n' > "$bin/smemlint"
         chmod +x "$bin"/*""")  # fmt: skip
     variables = {
-        "ACTION": str(ROOT), "PATHS": "k.cu", "ARGUMENTS": "--arch sm_90 --max-ways 2",
-        "SARIF": "out.sarif", "RUNNER_TEMP": str(tmp_path / "temp"),
-        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "ACTION": str(ROOT), "PATHS": paths, "ARGUMENTS": arguments,
+        "SARIF": "out.sarif", "RUNNER_TEMP": str(folder.parent / "temp"),
+        "GITHUB_OUTPUT": str(folder.parent / "output"),
     }  # fmt: skip
     assert set(step["env"]) <= set(variables)
     env = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), **variables}
-    done = subprocess.run(
+    return subprocess.run(
         ["bash", "-eo", "pipefail", "-c", step["run"]],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+        cwd=folder, env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(("text", "code"), [(BAD, "1"), (GOOD, "0"), (None, "2")])
+def test_the_action_writes_sarif_and_its_exit_code(checkout, text, code):
+    if text is not None:
+        (checkout / "k.cu").write_text(text)
+    done = run_check_step(checkout, "k.cu")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "output").read_text() == f"exit-code={code}\n"
-    assert (tmp_path / "out.sarif").exists() is (code != "2")
+    assert (checkout.parent / "output").read_text() == f"exit-code={code}\n"
+    assert (checkout / "out.sarif").exists() is (code != "2")
     if code != "2":
-        (run,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
+        (run,) = json.loads((checkout / "out.sarif").read_text())["runs"]
         assert len(run["results"]) == int(code) == run["invocations"][0]["exitCode"]
+
+
+def test_the_action_expands_no_name_of_the_checkout(checkout):
+    for name in ("a.cu", "b.cu", "[a].cu", "--exit-zero.cu"):
+        (checkout / name).write_text(BAD)
+    run_check_step(checkout, "*.cu")  # a pattern is the name of a file, which there is not
+    assert (checkout.parent / "output").read_text() == "exit-code=2\n"
+
+
+def test_the_action_takes_several_paths_none_as_an_option(checkout):
+    for name in ("a.cu", "b.cu", "[a].cu", "--exit-zero"):
+        (checkout / name).write_text(BAD)
+    run_check_step(checkout, "[a].cu\nb.cu  --exit-zero", "")
+    (run,) = json.loads((checkout / "out.sarif").read_text())["runs"]
+    (call,) = run["invocations"]
+    places = [r["locations"][0]["physicalLocation"] for r in run["results"]]
+    found = {place["artifactLocation"]["uri"] for place in places}
+    assert (call["exitCode"], found) == (1, {"%5Ba%5D.cu", "b.cu", "--exit-zero"})
+
+
+def test_foreign_actions_are_pinned_by_commit():
+    texts = [(ROOT / name).read_text() for name in ("action.yml", "README.md")]
+    used = re.findall(r"uses: (?!smemlint/)(\S+)@(\S+)(.*)", "\n".join(texts))
+    assert len(used) == 3
+    for name, version, comment in used:
+        assert re.fullmatch(r"[0-9a-f]{40}", version), name
+        assert re.fullmatch(r"  # v\d+\.\d+\.\d+", comment), name
+
+
+def test_dependencies_have_upper_bounds():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    assert [name for name in wanted if "<" not in name] == []
 
 
 def script(path: Path, body: str) -> None:
