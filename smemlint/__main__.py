@@ -1,5 +1,5 @@
 """`python -m smemlint`."""
 
-from smemlint.cli import main
+from smemlint.cli.main import main
 
 raise SystemExit(main())

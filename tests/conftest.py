@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from smemlint.config import Settings
-from smemlint.engine import analyze
-from smemlint.source import Source
+from smemlint.config.settings import Settings
+from smemlint.lint.check import analyze
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from smemlint.facts import Access, Facts

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
 from smemlint.finding import Severity
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.config import Settings
+    from smemlint.config.settings import Settings
     from smemlint.facts import Access, KernelFacts, WarpPattern
     from smemlint.finding import Finding
 

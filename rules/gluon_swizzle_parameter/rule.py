@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.config import Settings
+    from smemlint.config.settings import Settings
     from smemlint.facts import LayoutUse
     from smemlint.finding import Finding
 

@@ -1,9 +1,9 @@
-"""SML903: a pragma that cannot be read; `smemlint.suppress` finds them."""
+"""SML903: a pragma that cannot be read; `smemlint.lint.suppressions` finds them."""
 
 from __future__ import annotations
 
 from smemlint.finding import Severity
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 
 class MalformedPragma(Rule):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemlint.finding import Severity
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 
 class ModelRefuted(Rule):

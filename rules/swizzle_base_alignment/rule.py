@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 from ..layouts import swizzle_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.config import Settings
+    from smemlint.config.settings import Settings
     from smemlint.facts import LayoutUse
     from smemlint.finding import Finding
 

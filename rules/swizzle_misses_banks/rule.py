@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 from ..layouts import BANK_BITS, accesses_through, bits, byte_swizzle, is_conflict_free, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.config import Settings
+    from smemlint.config.settings import Settings
     from smemlint.facts import Access, Facts, LayoutUse, WarpPattern
     from smemlint.finding import Finding
     from smemlint.layout.swizzle import Swizzle

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.layout.swizzle import Swizzle
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 from ..layouts import MOST_BYTES, byte_swizzle, is_conflict_free, swizzle_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.config import Settings
+    from smemlint.config.settings import Settings
     from smemlint.facts import Facts, LayoutUse
     from smemlint.finding import Finding
 

@@ -1,9 +1,9 @@
-"""SML902: an ignore pragma that suppresses nothing; `smemlint.suppress` finds them."""
+"""SML902: an ignore pragma that suppresses nothing; `smemlint.lint.suppressions` finds them."""
 
 from __future__ import annotations
 
 from smemlint.finding import Severity
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 
 class UnusedIgnore(Rule):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.rule import Rule
+from smemlint.lint.rule import Rule
 
 from ..layouts import COPIES, byte_swizzle
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smemlint.config import Settings
+    from smemlint.config.settings import Settings
     from smemlint.facts import Access, KernelFacts, LayoutUse, WarpPattern
     from smemlint.finding import Finding
     from smemlint.layout.swizzle import Swizzle

@@ -6,7 +6,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from smemlint.fix.session import Session
+    from smemlint.fix.apply import Session
 
 
 def diff(session: Session) -> bytes:

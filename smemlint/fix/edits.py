@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.tokens import LineMap
+from smemlint.frontend.cuda.lexer.tokens import LineMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from smemlint.layout.cute import ComposedLayout, Layout
     from smemlint.layout.linear import LinearMap
+    from smemlint.layout.solver import Pattern, Solution, solve
     from smemlint.layout.swizzle import Swizzle
-    from smemlint.layout.synthesize import Pattern, Solution, solve
 
 __all__ = [
     "ComposedLayout",
@@ -27,10 +27,10 @@ _HOMES = {
     "ComposedLayout": "cute",
     "Layout": "cute",
     "LinearMap": "linear",
-    "Pattern": "synthesize",
-    "Solution": "synthesize",
+    "Pattern": "solver",
+    "Solution": "solver",
     "Swizzle": "swizzle",
-    "solve": "synthesize",
+    "solve": "solver",
 }
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from smemlint.layout.shared_view import SharedView, padded, view_of, view_of_bases
+from smemlint.layout.memdesc import SharedView, padded, view_of, view_of_bases
 from smemlint.layout.triton import NVMMAShared, PaddedShared, SwizzledShared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.layout.distributed import Bases
+    from smemlint.layout.register_layouts import Bases
 
 
 @dataclass(frozen=True, slots=True)

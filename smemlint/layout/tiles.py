@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import product
 
-from smemlint.layout.synthesize import Pattern
+from smemlint.layout.solver import Pattern
 
 _WARP = 32
 _MATRICES = ("ldmatrix", "stmatrix")

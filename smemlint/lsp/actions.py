@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 from lsprotocol import types
 
-from smemlint.add_ignores import with_ignores
 from smemlint.facts import Span
 from smemlint.finding import Edit
+from smemlint.fix.add_ignores import with_ignores
 from smemlint.fix.edits import compatible
 from smemlint.lsp.convert import diagnostic
 from smemlint.lsp.fix_all import COMMAND
-from smemlint.pragmas import CommentStyle
-from smemlint.source import lines_of
+from smemlint.sources.pragmas import CommentStyle
+from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

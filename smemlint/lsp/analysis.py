@@ -6,21 +6,21 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from smemlint.engine import concluded, judged, may_use_shared, problems
+from smemlint.analysis.python.dialects import is_python, may_hold_kernels
 from smemlint.facts import Facts
-from smemlint.files import SUFFIXES, is_excluded
-from smemlint.frontend.python import is_python, may_hold_kernels
-from smemlint.source import Source
+from smemlint.lint.check import concluded, judged, may_use_shared, problems
+from smemlint.sources.discovery import SUFFIXES, is_excluded
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from smemlint.config import Configuration
-    from smemlint.evaluate.work import Work
+    from smemlint.analysis.program.memo import Work
+    from smemlint.config.settings import Configuration
+    from smemlint.driver.tasks import Share
     from smemlint.facts import Access
     from smemlint.finding import Finding
-    from smemlint.lsp.memory import Memory
-    from smemlint.shares import Share
+    from smemlint.lsp.incremental import Memory
 
 _SUFFIXES = tuple(SUFFIXES)
 _MOST_NEIGHBOURS = 500
@@ -98,7 +98,7 @@ def analyses(
     Raises:
         SmemlintError: the configuration cannot be used.
     """
-    from smemlint.shares import Fixer
+    from smemlint.driver.tasks import Fixer
 
     texts = {s.path: s for s in sources}
 
@@ -154,7 +154,7 @@ def _new(
     """The findings that the baseline does not know, if there is one."""
     if not baseline:
         return shown
-    from smemlint.baseline import Baseline, apply
+    from smemlint.lint.baseline import Baseline, apply
 
     applied = apply(Baseline.read(baseline), shown, hidden, [path], text_of)
     return applied.shown
@@ -164,9 +164,9 @@ def _evaluated(
     path: str, sources: Sequence[Source], configuration: Configuration, memory: Memory
 ) -> tuple[Share, list[Finding]]:
     """The share of the units that hold a file, and what the rules say of the file besides."""
-    from smemlint.evaluate.project import Project
-    from smemlint.evaluate.work import Part
-    from smemlint.shares import Evaluator, Share, together
+    from smemlint.analysis.program.memo import Part
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.driver.tasks import Evaluator, Share, together
 
     document = next(s for s in sources if s.path == path)
     said = list(problems([document]))

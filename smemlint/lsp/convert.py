@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from smemlint.errors import SmemlintError
 from smemlint.finding import Severity
-from smemlint.report.words import labelled_notes
+from smemlint.report.phrases import labelled_notes
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from smemlint.lsp.analysis import Analysis
-    from smemlint.lsp.worker import Worker
+    from smemlint.lsp.main_thread_worker import Worker
 
 DEBOUNCE = 0.15
 """Seconds without a change after which a document is analysed again; the first is at once."""

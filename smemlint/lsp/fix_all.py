@@ -5,19 +5,19 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from smemlint.engine import Result
 from smemlint.facts import Span
 from smemlint.finding import Edit
-from smemlint.fix.session import repaired
+from smemlint.fix.apply import repaired
+from smemlint.lint.check import Result
 from smemlint.lsp.analysis import analyses
-from smemlint.source import lines_of
+from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from smemlint.config import Configuration
-    from smemlint.lsp.memory import Memory
-    from smemlint.source import Source
+    from smemlint.config.settings import Configuration
+    from smemlint.lsp.incremental import Memory
+    from smemlint.sources.source import Source
 
 COMMAND = "smemlint.fixAll"
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pygls import uris
 
-from smemlint.files import SUFFIXES
+from smemlint.sources.discovery import SUFFIXES
 
 
 def path_of(uri: str, language: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from smemlint.source import lines_of
+from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,25 +13,25 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from smemlint import __version__
-from smemlint.commands import CLEAN, FAILED
-from smemlint.config import Configuration
-from smemlint.config_file import FILE_NAMES, ConfigFile
+from smemlint.cli import CLEAN, FAILED
+from smemlint.config.files import FILE_NAMES, ConfigFile
+from smemlint.config.settings import Configuration
 from smemlint.errors import ConfigError, SmemlintError
-from smemlint.files import SUFFIXES
 from smemlint.lsp.actions import FIX_ALL, Offer
 from smemlint.lsp.analysis import Analysis, Folders, analyses
-from smemlint.lsp.client import Client
+from smemlint.lsp.client_capabilities import Client
 from smemlint.lsp.convert import diagnostics, failure
 from smemlint.lsp.documents import Document
 from smemlint.lsp.fix_all import COMMAND, all_fixes
 from smemlint.lsp.hover import hints, hover
-from smemlint.lsp.memory import Memory
+from smemlint.lsp.incremental import Memory
+from smemlint.lsp.main_thread_worker import Worker
 from smemlint.lsp.paths import path_of
 from smemlint.lsp.positions import Places
 from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import are_ours, settings_from
-from smemlint.lsp.worker import Worker
-from smemlint.source import Source
+from smemlint.sources.discovery import SUFFIXES
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

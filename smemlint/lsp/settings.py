@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from smemlint.config import Settings, from_file
-from smemlint.config_file import ConfigFile
+from smemlint.config.files import ConfigFile
+from smemlint.config.options import option_named
+from smemlint.config.settings import Settings, from_file
 from smemlint.errors import ConfigError
-from smemlint.options import option_named
 
 _WHERE = "settings of the editor"
 

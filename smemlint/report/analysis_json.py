@@ -71,7 +71,7 @@ def _call_records(access: Access) -> Iterator[dict[str, Any]]:
 def span_record(span: Span) -> dict[str, Any]:
     """Path, lines and columns from 1, end exclusive, columns in code points; a notebook's cell."""
     if ".ipynb:cell " in span.path:
-        from smemlint.notebook import parted
+        from smemlint.sources.notebook import parted
 
         file, cell = parted(span.path)
         return {"file": file, "cell": cell, **_range(span)}

@@ -8,7 +8,7 @@ from smemlint.report.terminal import SEVERITY_COLOURS
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
-    from smemlint.report.run import Run
+    from smemlint.report.context import Run
     from smemlint.report.terminal import Terminal
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.source import lines_of
+from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from smemlint.report.analysis_json import access_record, span_record
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding, Fix, Measurement
-    from smemlint.report.run import Run
+    from smemlint.report.context import Run
 
 VERSION = 1
 """Raised when a key changes its meaning or goes; new keys may come without."""

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from smemlint.report.run import Run
+    from smemlint.report.context import Run
 
 _MODULES = {
     "full": "full",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from smemlint.finding import BANK_CONFLICT, Finding
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
+from smemlint.report.phrases import advice, labelled_notes, said_of_measurement
 from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import SEVERITY_COLOURS
-from smemlint.report.words import advice, labelled_notes, said_of_measurement
-from smemlint.source import lines_of
+from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from smemlint.report.context import Run
     from smemlint.report.diff import Change
-    from smemlint.report.run import Run
     from smemlint.report.terminal import Terminal
 
 _MOST_NOTES = 6

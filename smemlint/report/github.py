@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.report.words import advice, said_of_measurement
+from smemlint.report.phrases import advice, said_of_measurement
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
-    from smemlint.report.run import Run
+    from smemlint.report.context import Run
 
 _COMMANDS = {Severity.NOTE: "notice", Severity.WARNING: "warning", Severity.ERROR: "error"}
 

@@ -13,7 +13,7 @@ from smemlint.finding import Severity
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
-    from smemlint.report.run import Run
+    from smemlint.report.context import Run
 
 _SEVERITIES = {Severity.NOTE: "info", Severity.WARNING: "major", Severity.ERROR: "critical"}
 

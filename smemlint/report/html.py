@@ -10,16 +10,16 @@ from smemlint import __version__
 from smemlint.finding import BANK_CONFLICT
 from smemlint.report.bankmap import HATCH, bank_map, most_words
 from smemlint.report.diff import changes
+from smemlint.report.phrases import advice, labelled_notes, said_of_measurement, said_of_run
 from smemlint.report.terminal import Terminal
-from smemlint.report.words import advice, labelled_notes, said_of_measurement, said_of_run
-from smemlint.source import lines_of
+from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.facts import Access, Span
     from smemlint.finding import Finding
-    from smemlint.report.run import Run
+    from smemlint.report.context import Run
 
 _PLAIN = Terminal()
 

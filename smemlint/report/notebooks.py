@@ -11,15 +11,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from smemlint.notebook import Notebook, parted
+from smemlint.sources.notebook import Notebook, parted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from smemlint.engine import Result
     from smemlint.facts import Access, Facts, Instance, NotAnalysed, Span
     from smemlint.finding import Edit, Finding, Fix
-    from smemlint.source import Source
+    from smemlint.lint.check import Result
+    from smemlint.sources.source import Source
 
 
 @dataclass(frozen=True, eq=False)

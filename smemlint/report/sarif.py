@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from smemlint import __version__
-from smemlint.fingerprint import VERSION
-from smemlint.registry import entries
+from smemlint.lint.fingerprints import VERSION
+from smemlint.lint.registry import entries
 from smemlint.report.findings_json import measurement_record
-from smemlint.report.words import said_of_fix, said_of_measurement
+from smemlint.report.phrases import said_of_fix, said_of_measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Span
     from smemlint.finding import Finding, Fix
-    from smemlint.registry import Entry
-    from smemlint.report.run import Run
+    from smemlint.lint.registry import Entry
+    from smemlint.report.context import Run
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/smemlint/smemlint"

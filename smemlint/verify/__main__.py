@@ -9,10 +9,10 @@ from pathlib import Path
 from smemlint.errors import SmemlintError
 from smemlint.finding import Verdict
 from smemlint.verify.device import engine_process, measure
-from smemlint.verify.forms import forms
-from smemlint.verify.judge import judged
 from smemlint.verify.plan import ALL, Pattern, normal
 from smemlint.verify.record import FIXTURE, predicted, record
+from smemlint.verify.replay_kernels import forms
+from smemlint.verify.verdict import judged
 
 
 def main() -> int:

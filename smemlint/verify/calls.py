@@ -8,18 +8,25 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from smemlint.evaluate.ctypes import ArrayType, CType, FloatType, IntType, PointerType, RecordType
-from smemlint.evaluate.interpret import Interpreter
-from smemlint.evaluate.machine import Frame, Geometry
-from smemlint.evaluate.trace import Trace
-from smemlint.evaluate.values import Int
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    FloatType,
+    IntType,
+    PointerType,
+    RecordType,
+)
+from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.state import Frame, Geometry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from smemlint.evaluate.kernel import Task
-    from smemlint.evaluate.project import Project
-    from smemlint.frontend.cuda.unit import Function, Unit
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.frontend.program import Function, Unit
 
 FLOATING = 1.0
 """What a floating-point argument is that nobody knows: no address hangs on it."""

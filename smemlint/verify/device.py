@@ -12,8 +12,8 @@ from statistics import median
 from typing import Any
 
 from smemlint.errors import SmemlintError
-from smemlint.verify.forms import COMPANION, UNROLLED, WARPS, Form, source
 from smemlint.verify.plan import Pattern, yardsticks
+from smemlint.verify.replay_kernels import COMPANION, UNROLLED, WARPS, Form, source
 
 FEW, MANY = 16, 64
 """Repeats of the unrolled loop in the two timings of a round."""
@@ -136,7 +136,7 @@ def _doubt(form: Form, readings: Mapping[Pattern, Reading]) -> str:
 
 def engine_process(timeout: float) -> Engine:
     """The engine in a process of its own, which is ended after `timeout` seconds."""
-    return script_process("engine.py", timeout)
+    return script_process("gpu_process.py", timeout)
 
 
 def script_process(name: str, timeout: float) -> Engine:

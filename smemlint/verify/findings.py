@@ -9,16 +9,16 @@ from smemlint.finding import Finding, Measurement, Severity, Verdict
 from smemlint.hardware.arch import architecture
 from smemlint.verify.device import Engine, GpuError, Measured, engine_process, measure
 from smemlint.verify.fixes import healed_accesses
-from smemlint.verify.judge import judged
 from smemlint.verify.plan import Pattern, pattern_of
+from smemlint.verify.verdict import judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from smemlint.config import Settings
-    from smemlint.engine import Result
+    from smemlint.config.settings import Settings
     from smemlint.facts import Access, WarpPattern
-    from smemlint.source import Source
+    from smemlint.lint.check import Result
+    from smemlint.sources.source import Source
 
 REFUTED = ("SML904", "model-refuted")
 """The notice on an access that no rule flagged and whose figure the GPU refutes."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.fix.edits import applied
-from smemlint.source import Source
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.config import Settings
-    from smemlint.engine import Result
+    from smemlint.config.settings import Settings
     from smemlint.facts import Access, Facts, KernelFacts
     from smemlint.finding import Edit
+    from smemlint.lint.check import Result
 
 
 def healed_accesses(
@@ -35,7 +35,7 @@ def healed_accesses(
             continue
         edits = finding.fix.edits
         if edits not in facts_after:
-            from smemlint.engine import analyze
+            from smemlint.lint.check import analyze
 
             facts_after[edits] = analyze([_edited(s, edits) for s in sources], settings)[0]
         number, place = places[id(finding.access)]

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
 from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
-from smemlint.verify.engine import meaning_of
 from smemlint.verify.findings import require_arch, wanted_accesses, with_notices
+from smemlint.verify.gpu_process import meaning_of
 from smemlint.verify.programs import Program, Programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from smemlint.config import Settings
-    from smemlint.engine import Result
+    from smemlint.config.settings import Settings
     from smemlint.facts import Access
-    from smemlint.source import Source
+    from smemlint.lint.check import Result
+    from smemlint.sources.source import Source
 
 TOLERANCE = 0.02
 """How far, in parts of it, a line's counted figure may be from the predicted one."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import BANKS, LANES, WORD, architecture
 from smemlint.hardware.atomics import MEASURED, attempts
-from smemlint.verify.forms import Form
+from smemlint.verify.replay_kernels import Form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

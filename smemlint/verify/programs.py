@@ -10,19 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemlint.frontend.python.origins import Place
-from smemlint.source import is_python_path
+from smemlint.analysis.python.cupy.source_map import Place
+from smemlint.sources.source import is_python_path
 from smemlint.verify.calls import Call, NotCallable, call_of
 from smemlint.verify.harness import FILL, ROOM, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from smemlint.config import Settings
-    from smemlint.evaluate.project import Project
+    from smemlint.analysis.python.cupy.embedded_cuda import Embedded
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.config.settings import Settings
     from smemlint.facts import Instance
-    from smemlint.frontend.python.embedded import Embedded
-    from smemlint.source import Source
+    from smemlint.sources.source import Source
 
 _HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
 _HOLDS_TEXT = re.compile(r"Raw(Kernel|Module)")
@@ -97,7 +97,7 @@ class Programs:
 
     @cached_property
     def _project(self) -> Project:
-        from smemlint.evaluate.project import Project
+        from smemlint.analysis.simt.analyze import Project
 
         cuda = [s for s in self._sources if not is_python_path(s.path)]
         return Project(cuda, self._settings)
@@ -140,7 +140,7 @@ class Programs:
         ]
         if not wanted:
             return []
-        from smemlint.frontend.python.cupy import texts_of
+        from smemlint.analysis.python.cupy.analysis import texts_of
 
         return [text for source in wanted for text in texts_of(source, self._settings)]
 

@@ -19,9 +19,9 @@ from smemlint.finding import Verdict
 from smemlint.hardware import wavefronts
 from smemlint.hardware.arch import LANES
 from smemlint.verify.device import Engine, Measured, measure
-from smemlint.verify.forms import Form, forms
-from smemlint.verify.judge import judged
 from smemlint.verify.plan import ALL, Pattern, normal, pattern_of, yardsticks
+from smemlint.verify.replay_kernels import Form, forms
+from smemlint.verify.verdict import judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,9 +187,9 @@ def predicated_patterns(file: Path) -> Iterator[tuple[Pattern, int]]:
 
 def accesses_of(paths: Sequence[Path]) -> Iterator[tuple[Pattern, int]]:
     """The patterns of all decided accesses of some sources and the wavefronts of the model."""
-    from smemlint.config import Settings
-    from smemlint.engine import analyze
-    from smemlint.source import Source
+    from smemlint.config.settings import Settings
+    from smemlint.lint.check import analyze
+    from smemlint.sources.source import Source
 
     files = [f for p in paths for f in (sorted(p.rglob("*.cu")) if p.is_dir() else [p])]
     for file in files:

@@ -23,15 +23,15 @@ STAGES = """
 import sys, time
 start = time.perf_counter()
 from pathlib import Path
-import smemlint.cli, smemlint.registry
-from smemlint.config import Settings
-from smemlint.engine import check
-from smemlint.source import Source
+import smemlint.cli.main, smemlint.lint.registry
+from smemlint.config.settings import Settings
+from smemlint.lint.check import check
+from smemlint.sources.source import Source
 import numpy
-import smemlint.evaluate.project, smemlint.hardware.banks
-rules = smemlint.registry.selected((), (), ())
+import smemlint.analysis.simt.analyze, smemlint.hardware.banks
+rules = smemlint.lint.registry.selected((), (), ())
 imported = time.perf_counter()
-from smemlint.frontend.cuda.load import LoadOptions, load_unit
+from smemlint.frontend.cuda.unit import LoadOptions, load_unit
 path = sys.argv[1]
 unit = load_unit(path, Path(path).read_text(), LoadOptions())
 for function in unit.functions:

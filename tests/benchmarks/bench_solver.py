@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "layout"))
 
 from test_synthesize import exhaustive, legal_swizzles, random_access_set
 
-from smemlint.layout.synthesize import best_swizzle
+from smemlint.layout.solver import best_swizzle
 
 
 def main() -> None:

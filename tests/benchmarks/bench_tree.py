@@ -13,11 +13,11 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from smemlint.config import Settings
-from smemlint.engine import analyze, sites_of
-from smemlint.evaluate.project import Project
-from smemlint.files import find_sources
-from smemlint.frontend.cuda.load import CudaFunction
+from smemlint.analysis.simt.analyze import Project
+from smemlint.config.settings import Settings
+from smemlint.frontend.cuda.unit import CudaFunction
+from smemlint.lint.check import analyze, sites_of
+from smemlint.sources.discovery import find_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable

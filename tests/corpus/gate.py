@@ -23,8 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from smemlint.frontend.cuda import recover, stream
-from smemlint.frontend.cuda.load import CudaFunction, CudaUnit, LoadOptions, load_unit
+from smemlint.frontend.cuda.parser import error_recovery, token_stream
+from smemlint.frontend.cuda.unit import CudaFunction, CudaUnit, LoadOptions, load_unit
 
 SUFFIXES = frozenset((".cu", ".cuh", ".h", ".hpp", ".hxx", ".inl", ".cpp", ".cc"))
 
@@ -88,7 +88,7 @@ class _Clock:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._parse = stream.parse
+        self._parse = token_stream.parse
 
     def __call__(self, tokens):  # type: ignore[no-untyped-def]
         begin = time.perf_counter()
@@ -157,7 +157,7 @@ def main() -> int:
     options.add_argument("--failures", type=int, default=20, help="how many to list")
     chosen = options.parse_args()
     clock = _Clock()
-    setattr(recover, "parse", clock)  # noqa: B010
+    setattr(error_recovery, "parse", clock)  # noqa: B010
     total, failed = Tally(), False
     for root in chosen.roots:
         tally = measure(root, clock, all_functions=chosen.all_functions)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.config import Settings
-from smemlint.engine import Result, check
-from smemlint.source import Source
+from smemlint.config.settings import Settings
+from smemlint.lint.check import Result, check
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding

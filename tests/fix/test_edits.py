@@ -6,8 +6,8 @@ import pytest
 
 from smemlint.facts import Span
 from smemlint.finding import Edit, Finding, Fix, Severity
+from smemlint.fix.apply import edited
 from smemlint.fix.edits import applied, compatible
-from smemlint.fix.session import edited
 
 
 def edit(line: int, column: int, end_column: int, text: str, path: str = "k.cu") -> Edit:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from kernels import TRANSPOSE, checked, conflicts, kernel
 
-from smemlint.config import Settings
-from smemlint.engine import analyze, check
+from smemlint.config.settings import Settings
 from smemlint.fix.edits import applied
-from smemlint.fix.evaluation import STATIC_BYTES, Run
-from smemlint.fix.offer import with_fixes
-from smemlint.source import Source
+from smemlint.fix.propose import with_fixes
+from smemlint.fix.verify_by_analysis import STATIC_BYTES, Run
+from smemlint.lint.check import analyze, check
+from smemlint.sources.source import Source
 
 BARRIER = "__syncthreads();"
 

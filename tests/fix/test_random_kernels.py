@@ -10,10 +10,10 @@ from functools import partial
 import pytest
 from kernels import checked, kernel
 
-from smemlint.config import Settings
-from smemlint.engine import check
-from smemlint.fix.session import repaired
-from smemlint.source import Source
+from smemlint.config.settings import Settings
+from smemlint.fix.apply import repaired
+from smemlint.lint.check import check
+from smemlint.sources.source import Source
 
 THREADS = 64
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 from programs import NS, THREADS, Program, program
 
-from smemlint.config import Settings
-from smemlint.engine import analyze
-from smemlint.source import Source
+from smemlint.config.settings import Settings
+from smemlint.lint.check import analyze
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

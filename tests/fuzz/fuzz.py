@@ -147,7 +147,7 @@ def _drive(given: argparse.Namespace) -> None:
 
 def _one_process(given: argparse.Namespace, start: int, count: int, counts: _Counts) -> int:
     """Feeds inputs in a process of their own; returns the number to go on with."""
-    from smemlint.pool import processor_seconds
+    from smemlint.driver.workers import processor_seconds
 
     command = [sys.executable, __file__, "--worker", "--seed", str(given.seed)]
     command += ["--start", str(start), "--inputs", str(count)]

@@ -63,7 +63,9 @@ class Server:
     said: SimpleQueue[dict[str, Any]] = field(default_factory=SimpleQueue)
 
     def __post_init__(self) -> None:
-        code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from smemlint.cli import main; "
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT)!r}); from smemlint.cli.main import main; "
+        )
         self.errors = (self.folder / "stderr").open("w+b")
         self.process = subprocess.Popen(
             [sys.executable, "-c", code + "sys.exit(main(['lsp']))"],

@@ -13,17 +13,17 @@ from mutations import mutated
 from python_mutations import mutated_program
 from seeds import BASELINES, CONFIGURATIONS, PRAGMAS, Seeds, seeds
 
-from smemlint.config import Configuration, Settings, from_file
-from smemlint.config_file import read_config
+from smemlint.config.files import read_config
+from smemlint.config.options import FORMATS
+from smemlint.config.settings import Configuration, Settings, from_file
+from smemlint.driver.run import check_run
 from smemlint.errors import SmemlintError
-from smemlint.options import FORMATS
-from smemlint.runner import check_run
-from smemlint.source import Source
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from smemlint.engine import Result
+    from smemlint.lint.check import Result
 
 KINDS = ("cuda", "python", "pragma", "config", "baseline")
 _WEIGHTS = (45, 25, 12, 12, 6)
@@ -136,7 +136,7 @@ def _feed_config(given: Input, limit: float) -> str:
 
 
 def _feed_baseline(given: Input, limit: float) -> str:
-    from smemlint.commands.known import without_known
+    from smemlint.cli.baseline_modes import without_known
 
     path = _scratch("baseline.json")
     path.write_bytes(given.data)
@@ -170,8 +170,8 @@ def check(path: str, data: bytes, configuration: Configuration, report: str) -> 
     if result.crashed or caught:
         raise InternalError("; ".join(caught) or "crashed")
     if result.findings or result.hidden:
+        from smemlint.report.context import Run
         from smemlint.report.formats import rendered
-        from smemlint.report.run import Run
         from smemlint.report.terminal import Terminal
 
         run = Run(result, settings.arch, lambda path: source.text, 0, Terminal(), Path.cwd())

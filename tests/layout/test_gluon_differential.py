@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from smemlint.hardware import wavefronts
-from smemlint.layout.lowering import Instructions, Lowering, lowered
+from smemlint.layout.tensor_access import Instructions, Lowering, lowered
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "oracle"))

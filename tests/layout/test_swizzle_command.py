@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from smemlint.cli import main
+from smemlint.cli.main import main
 from smemlint.layout.tiles import Tile, accesses, parse_dtype
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def served(data: bytes, *before: str) -> subprocess.CompletedProcess[bytes]:
     """The server on some input, and what stands in `before` run first."""
     code = "; ".join(
-        ("import sys", *before, "from smemlint.cli import main", "sys.exit(main(['lsp']))")
+        ("import sys", *before, "from smemlint.cli.main import main", "sys.exit(main(['lsp']))")
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(

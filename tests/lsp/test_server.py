@@ -58,7 +58,7 @@ def capabilities(encoding: str) -> types.ClientCapabilities:
 
 
 def command() -> list[str]:
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from smemlint.cli import main; "
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from smemlint.cli.main import main; "
     return [sys.executable, "-c", code + "sys.exit(main(['lsp']))"]
 
 
@@ -363,7 +363,7 @@ async def test_a_fix_can_be_looked_at_before(client: LanguageClient):
 
 @pytest.mark.asyncio
 async def test_findings_of_the_baseline_are_not_shown(client: LanguageClient):
-    from smemlint.cli import main
+    from smemlint.cli.main import main
 
     path = client.folder / "k.cu"
     path.write_text(KERNEL, encoding="utf-8")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from smemlint.layout.distributed import Blocked, DotOperand, Linear, Mma, RegisterLayout
-from smemlint.layout.shared_view import SharedView, padded, view_of, view_of_bases
+from smemlint.layout.memdesc import SharedView, padded, view_of, view_of_bases
+from smemlint.layout.register_layouts import Blocked, DotOperand, Linear, Mma, RegisterLayout
 from smemlint.layout.triton import NVMMAShared, PaddedShared, SwizzledShared
 
 

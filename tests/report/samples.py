@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.config import Settings
-from smemlint.engine import Result, analyze, check
+from smemlint.config.settings import Settings
 from smemlint.facts import Span
 from smemlint.finding import Edit, Finding, Fix, Measurement, Verdict
+from smemlint.lint.check import Result, analyze, check
+from smemlint.report.context import Run
 from smemlint.report.formats import rendered
-from smemlint.report.run import Run
 from smemlint.report.terminal import Terminal
-from smemlint.source import Source
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

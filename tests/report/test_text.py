@@ -12,8 +12,8 @@ from smemlint.facts import Span
 from smemlint.finding import Edit, Finding, Measurement, Severity, Verdict
 from smemlint.report.diff import changes
 from smemlint.report.full import full
+from smemlint.report.phrases import said_of_measurement
 from smemlint.report.terminal import Terminal, terminal
-from smemlint.report.words import said_of_measurement
 
 FULL = """\
 SML901 not-analysed: not fully analysed: `column`, 1 undecided

@@ -15,16 +15,16 @@ from xml.etree import ElementTree
 import pytest
 from samples import KERNEL, report, result_of, run_of, sample
 
-from smemlint.cli import main
-from smemlint.commands.output import write
-from smemlint.engine import Result
+from smemlint.cli.main import main
+from smemlint.cli.output import write
+from smemlint.config.options import FORMATS
 from smemlint.facts import Facts, Span
 from smemlint.finding import Edit, Finding, Fix, Severity
-from smemlint.fingerprint import fingerprints
-from smemlint.options import FORMATS
-from smemlint.registry import entries
+from smemlint.lint.check import Result
+from smemlint.lint.fingerprints import fingerprints
+from smemlint.lint.registry import entries
+from smemlint.report.context import repository_root
 from smemlint.report.formats import rendered
-from smemlint.report.run import repository_root
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = [p / "shared/schemas/sarif-schema-2.1.0.json" for p in ROOT.parents]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from recorded import recording
 
-from smemlint.config import KernelSettings, Settings
-from smemlint.engine import check
+from smemlint.config.settings import KernelSettings, Settings
 from smemlint.finding import Verdict
-from smemlint.source import Source
+from smemlint.lint.check import check
+from smemlint.sources.source import Source
 from smemlint.verify.device import GpuError
 from smemlint.verify.kernels import verify_kernels
 

@@ -14,8 +14,6 @@ from recorded import engine_of, readings, recorded_engine, recording
 
 from smemlint.finding import Verdict
 from smemlint.verify.device import GpuError, Reading, engine_process, measure, reading_of
-from smemlint.verify.forms import COMPANION, UNROLLED, Form, forms, source
-from smemlint.verify.judge import judged
 from smemlint.verify.plan import ALL, Pattern, normal, yardsticks
 from smemlint.verify.record import (
     FIXTURE,
@@ -25,6 +23,8 @@ from smemlint.verify.record import (
     predicted,
     random_patterns,
 )
+from smemlint.verify.replay_kernels import COMPANION, UNROLLED, Form, forms, source
+from smemlint.verify.verdict import judged
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT.parent / "shared/truth/bank_patterns.csv"

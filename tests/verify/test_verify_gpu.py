@@ -7,7 +7,7 @@ import json
 import pytest
 from recorded import engine_of, recorded_engine
 
-from smemlint.cli import main
+from smemlint.cli.main import main
 from smemlint.verify import findings
 
 KERNEL = """\

@@ -1,308 +1,380 @@
-"""One translation unit as the evaluator sees it: its definitions, parsed on demand.
-
-A unit is a root file with the quoted local includes it could follow. Tokens keep the file they
-come from, so a kernel of an included file is reported there, under the macros of the includer.
-"""
+"""One file to one unit: preprocess, scan, and parse what is asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
+
+from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, Preprocessed, preprocess
+from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
+from smemlint.frontend.cuda.scanner.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
+from smemlint.frontend.cuda.scanner.template_ids import TemplateId, assigned_once, template_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pycparser import c_ast
 
     from smemlint.facts import Span
-    from smemlint.frontend.cuda.template_ids import TemplateId
-    from smemlint.frontend.cuda.tokens import Token
+    from smemlint.frontend.cuda.parser.spans import SpanTable
+    from smemlint.frontend.program import Dropped, ParsedFunction, TemplateParameter
+
+__all__ = ["LoadOptions", "load_unit"]
+
+_KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
+_DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
+_DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateParameter:
-    """One template parameter.
+def load_unit(path: str, text: str, options: LoadOptions) -> CudaUnit:
+    """Reads a CUDA C++ file with the quoted includes it can follow.
 
-    Attributes:
-        name: empty when unnamed.
-        kind: `type` (typename T), `value` (int N) or `template`.
-        type: spelling of a value parameter's type.
-        default: source spelling of the default argument; None without one.
-        is_pack: declared with `...`.
+    Never raises for any text; what could not be read is in the unit's `notices`.
     """
-
-    name: str
-    kind: Literal["type", "value", "template"]
-    type: str = ""
-    default: str | None = None
-    is_pack: bool = False
+    source = preprocess(path, text, options)
+    return CudaUnit(path, source)
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A statement that could not be parsed and stands as an empty one in the tree."""
+@dataclass(eq=False)
+class CudaFunction:
+    """A function definition; see `unit.Function`."""
 
-    span: Span
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedFunction:
-    """A function's tree (None when even its frame does not parse) and what it lost."""
-
-    tree: c_ast.FuncDef | None
-    dropped: tuple[Dropped, ...] = ()
-
-
-class Function(Protocol):
-    """A function definition of the unit."""
+    _unit: CudaUnit = field(repr=False)
+    _found: FoundFunction = field(repr=False)
 
     @property
     def name(self) -> str:
-        """The last component: `reduce0`, `operator()`, `Smem` for a constructor."""
-        ...
+        """The last component of the name."""
+        return self._found.pieces.name
 
     @property
     def scope(self) -> tuple[str, ...]:
         """Names of the enclosing namespaces and records, outermost first."""
-        ...
+        return self._found.scope
 
     @property
     def record(self) -> str | None:
-        """The enclosing record's name (or the class of `void A<T>::f()`)."""
-        ...
+        """The enclosing record's name."""
+        return self.pieces.record
 
-    @property
+    @cached_property
     def owner(self) -> Span | None:
-        """`Record.span` of the record whose body it stands in, or that is specialized for it."""
-        ...
+        """Of the name of the record in whose body the definition stands."""
+        record = self._found.owner
+        return self._unit.token_span(record.name_token) if record is not None else None
 
     @property
     def template(self) -> tuple[TemplateParameter, ...]:
-        """All template parameters of the innermost template head of the function itself."""
-        ...
+        """The function's own template parameters."""
+        return self.pieces.template
 
     @property
     def specialization(self) -> str | None:
-        """`int, 3` for `template <> f<int, 3>(..)`; None for all other functions."""
-        ...
+        """The arguments of an explicit specialization."""
+        return self._found.specialization
 
     @property
     def specifiers(self) -> frozenset[str]:
-        """`__global__`, `__device__`, `static`, `constexpr`, ..."""
-        ...
+        """The words before the name."""
+        return self._found.specifiers
 
     @property
     def launch_bounds(self) -> tuple[str, ...]:
-        """Source spelling of the `__launch_bounds__` arguments."""
-        ...
+        """The arguments of `__launch_bounds__`."""
+        return self._found.launch_bounds
 
-    @property
-    def span(self) -> Span:
-        """Of the name in the definition."""
-        ...
-
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
-        """Identifiers and strings of the body after preprocessing, and `<<<` if it launches."""
-        ...
+        """Identifiers and strings of the body, and `<<<` if it launches."""
+        kinds = ("identifier", "string")
+        return frozenset(t.text for t in self.pieces.body if t.kind in kinds or t.text == "<<<")
+
+    @property
+    def pieces(self) -> FunctionTokens:
+        """The tokens."""
+        return self._found.pieces
+
+    @cached_property
+    def span(self) -> Span:
+        """Of the name."""
+        return self._unit.token_span(self.pieces.name_token)
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it can be launched."""
-        ...
+        """Whether it can be launched, as its specifiers or a macro of that sense say."""
+        if "__global__" in self.specifiers:
+            return True
+        is_named_so = any(_KERNEL_MACRO.fullmatch(word) for word in self.specifiers)
+        return is_named_so and not self.words.isdisjoint(_DEVICE_WORDS)
 
     @property
     def is_device(self) -> bool:
-        """Whether device code can call it."""
-        ...
+        """Whether device code can call it, as its specifiers or macros of that sense say."""
+        return "__device__" in self.specifiers or any(
+            _DEVICE_MACRO.fullmatch(word) for word in self.specifiers
+        )
+
+    @cached_property
+    def _parsed(self) -> ParsedFunction:
+        from smemlint.frontend.cuda.parser.parse import parse_function
+
+        return parse_function(self.pieces, self._unit.names, self._unit.table)
 
     def parse(self) -> ParsedFunction:
-        """The tree, parsed at the first call; `tree.decl.type.args` holds the parameters."""
-        ...
+        """The tree, parsed at the first call."""
+        return self._parsed
 
 
-class Record(Protocol):
-    """A struct, class or union definition at file, namespace or record scope."""
+@dataclass(eq=False)
+class CudaRecord:
+    """A record definition; see `unit.Record`."""
+
+    _unit: CudaUnit = field(repr=False)
+    _found: FoundRecord = field(repr=False)
 
     @property
     def name(self) -> str:
-        """As defined, last component."""
-        ...
+        """The record's name, or its typedef's."""
+        return self._found.name
 
     @property
     def kind(self) -> Literal["struct", "class", "union"]:
-        """What it is."""
-        ...
+        """The keyword."""
+        return cast("Literal['struct', 'class', 'union']", self._found.kind)
 
     @property
     def scope(self) -> tuple[str, ...]:
-        """Enclosing namespaces and records, outermost first."""
-        ...
+        """Names of the enclosing namespaces and records, outermost first."""
+        return self._found.scope
 
     @property
     def template(self) -> tuple[TemplateParameter, ...]:
         """Its template parameters."""
-        ...
+        return self._found.template
 
     @property
     def specialization(self) -> str | None:
-        """Arguments of an explicit specialization; None without."""
-        ...
+        """The arguments of a specialization."""
+        return self._found.specialization
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """Source spelling of the base classes."""
-        ...
+        """Spelling of the base classes."""
+        return self._found.bases
 
     @property
+    def members(self) -> list[Token]:
+        """Tokens of the data members, constants, aliases and nested records."""
+        return self._found.members()
+
+    @cached_property
     def span(self) -> Span:
         """Of the name."""
-        ...
+        return self._unit.token_span(self._found.name_token)
+
+    @cached_property
+    def _parsed(self) -> c_ast.Struct | c_ast.Union | None:
+        from smemlint.frontend.cuda.parser.parse import parse_members
+
+        found = self._found
+        names = self._unit.names.within((*found.outer, *self.template))
+        table = self._unit.table
+        return parse_members(self.members, names, table, self.kind, self.name, found.attributes)
 
     def parse(self) -> c_ast.Struct | c_ast.Union | None:
-        """Its members.
-
-        Data members are `Decl`s, in order; `static constexpr` ones `Decl` with `storage`
-        `['static']` and init, `using X = T` as `Typedef`, nested records as `Decl` of a `Struct`.
-        """
-        ...
+        """Data members in order, parsed at the first call."""
+        return self._parsed
 
 
-class Declaration(Protocol):
-    """A file- or namespace-scope (or class static) declaration that functions may name.
+@dataclass(eq=False)
+class CudaDeclaration:
+    """A declaration outside of functions; see `unit.Declaration`."""
 
-    kind: `variable` (constants, `__shared__`, `__constant__`), `alias` (using, typedef), `enum`.
-
-    """
+    _unit: CudaUnit = field(repr=False)
+    _found: FoundDeclaration = field(repr=False)
 
     @property
     def name(self) -> str:
-        """As defined, last component."""
-        ...
+        """The declared name; empty for an unnamed enum."""
+        return self._found.name
 
     @property
     def kind(self) -> Literal["variable", "alias", "enum"]:
-        """What it is."""
-        ...
+        """What it declares."""
+        return cast("Literal['variable', 'alias', 'enum']", self._found.kind)
 
     @property
     def scope(self) -> tuple[str, ...]:
-        """Enclosing namespaces and records, outermost first."""
-        ...
+        """Names of the enclosing namespaces and records, outermost first."""
+        return self._found.scope
 
     @property
     def template(self) -> tuple[TemplateParameter, ...]:
         """Its template parameters."""
-        ...
+        return self._found.template
 
-    @property
+    @cached_property
     def specifiers(self) -> frozenset[str]:
-        """`__shared__`, `__constant__`, `const`, `constexpr`, `extern`, ..."""
-        ...
+        """The words of the declaration: `__shared__`, `const`, `extern`, ..."""
+        return frozenset(t.text for t in self.tokens if t.kind == "identifier")
 
     @property
+    def tokens(self) -> list[Token]:
+        """The tokens before the `;`."""
+        return self._found.tokens
+
+    @cached_property
     def span(self) -> Span:
         """Of the name."""
-        ...
+        return self._unit.token_span(self._found.name_token)
+
+    @cached_property
+    def _parsed(self) -> c_ast.Node | None:
+        from smemlint.frontend.cuda.parser.parse import parse_declaration
+
+        names = self._unit.names.within((*self._found.outer, *self.template))
+        return parse_declaration(self.tokens, names, self._unit.table)
 
     def parse(self) -> c_ast.Node | None:
-        """`Decl` (with init), `Typedef` or `Enum`."""
-        ...
+        """`Decl`, `Typedef` or `Enum`, parsed at the first call."""
+        return self._parsed
 
 
-class Unit(Protocol):
-    """A translation unit."""
+def _values(declarations: Sequence[FoundDeclaration]) -> frozenset[str]:
+    """Names of variables and enumerators."""
+    names = {d.name for d in declarations if d.kind == "variable" and not d.template}
+    return frozenset(names.union(*(d.enumerators for d in declarations)))
 
-    @property
-    def path(self) -> str:
-        """The root file, as given."""
-        ...
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The root and every followed include, as paths relative like the root's."""
-        ...
+class CudaUnit:
+    """A translation unit; see `unit.Unit`."""
 
-    @property
-    def memory(self) -> dict[object, object]:
-        """What evaluations of the unit keep for one another."""
-        ...
+    def __init__(self, path: str, source: Preprocessed) -> None:
+        self.path = path
+        self.memory: dict[object, object] = {}
+        self._source = source
+        found = scan(source.tokens, source.files)
+        types, templates = frozenset(found.types), frozenset(found.templates)
+        self.names = KnownNames(types, templates, _values(found.declarations) - types - templates)
+        self.files = tuple(dict.fromkeys(file.path for file in source.files.values()))
+        self.not_found = source.not_found
+        self.notices: tuple[Dropped, ...] = (*source.notices, *found.notices)
+        self.functions: Sequence[CudaFunction] = [CudaFunction(self, f) for f in found.functions]
+        records: dict[str, list[CudaRecord]] = {}
+        for r in found.records:
+            records.setdefault(r.name, []).append(CudaRecord(self, r))
+        self.records: Mapping[str, Sequence[CudaRecord]] = records
+        declarations: dict[str, list[CudaDeclaration]] = {}
+        for d in found.declarations:
+            declaration = CudaDeclaration(self, d)
+            for name in (d.name, *d.enumerators):
+                if name:
+                    declarations.setdefault(name, []).append(declaration)
+        self.declarations: Mapping[str, Sequence[CudaDeclaration]] = declarations
+        self._expressions: dict[str, c_ast.Node | None] = {}
+        self._types: dict[str, c_ast.Typename | None] = {}
+        self._are_types: dict[str, bool] = {}
+        self._texts: dict[Span, str] = {}
 
-    @property
-    def functions(self) -> Sequence[Function]:
-        """All function definitions."""
-        ...
+    @cached_property
+    def table(self) -> SpanTable:
+        """Maps nodes to source ranges."""
+        from smemlint.frontend.cuda.parser.spans import SpanTable
 
-    @property
-    def records(self) -> Mapping[str, Sequence[Record]]:
-        """Record definitions by name."""
-        ...
+        return SpanTable(self._source.files)
 
-    @property
-    def declarations(self) -> Mapping[str, Sequence[Declaration]]:
-        """Declarations by name; an enumerator leads to its enum."""
-        ...
+    @cached_property
+    def _by_name(self) -> dict[str, list[CudaFunction]]:
+        found: dict[str, list[CudaFunction]] = {}
+        for function in self.functions:
+            found.setdefault(function.name, []).append(function)
+        return found
 
-    @property
-    def not_found(self) -> tuple[str, ...]:
-        """Quoted includes that were not found."""
-        ...
-
-    @property
-    def notices(self) -> tuple[Dropped, ...]:
-        """What the lexer, the preprocessor and the scanner could not read."""
-        ...
-
-    def functions_named(self, name: str) -> Sequence[Function]:
+    def functions_named(self, name: str) -> Sequence[CudaFunction]:
         """Definitions with this last component."""
-        ...
-
-    @property
-    def assigned_once(self) -> frozenset[str]:
-        """Names that are given one value in the whole unit."""
-        ...
-
-    def template_ids(self, name: str) -> Iterator[TemplateId]:
-        """The template-ids of a name, in order."""
-        ...
-
-    def mentions(self, word: str) -> bool:
-        """Whether the text of some file has the word."""
-        ...
+        return self._by_name.get(name, [])
 
     def token_span(self, token: Token) -> Span:
         """The source range of a token."""
-        ...
+        return self._source.files[token.file].span(token.start, token.end)
+
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """The template-ids of a name, in order."""
+        return template_ids(self._source.tokens, name)
+
+    @cached_property
+    def assigned_once(self) -> frozenset[str]:
+        """Names that are given one value in the whole unit."""
+        return assigned_once(self._source.tokens)
+
+    def mentions(self, word: str) -> bool:
+        """Whether the text of some file has the word."""
+        return any(word in file.text for file in self._source.files.values())
 
     def span(self, node: c_ast.Node) -> Span:
-        """Exact source range; the call site of a macro for what a macro made."""
-        ...
+        """Exact source range of a node; the call site of a macro for what a macro made."""
+        return self.table.span(node)
 
     def line(self, node: c_ast.Node) -> int:
         """The line of the node's last operand, which nvcc's line table gives an access."""
-        ...
+        return self.table.last_line(node)
 
     def text(self, span: Span) -> str:
         """Source text of a range."""
-        ...
+        if span not in self._texts:
+            self._texts[span] = self._text(span)
+        return self._texts[span]
+
+    def _text(self, span: Span) -> str:
+        for file in self._source.files.values():
+            if file.path == span.path:
+                start = file.lines.offset(span.line, span.column)
+                return file.text[start : file.lines.offset(span.end_line, span.end_column)]
+        return ""
 
     def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
-        """The `#if` conditions that were assumed true (they name unknown macros) around a node."""
-        ...
+        """The assumed `#if` conditions around a node and around the macro that made it."""
+        token = self.table.token(node)
+        if token is None:
+            return ()
+        around = self._source.regions.at(token.file, token.start)
+        return tuple(dict.fromkeys((*around, *token.assumed)))
+
+    def _tokens(self, text: str) -> list[Token]:
+        return self._source.expand(lex(text, next(iter(self._source.files))))
 
     def parse_expression(self, text: str) -> c_ast.Node | None:
-        """An expression, e.g. a template argument or a launch bound; macros are expanded."""
-        ...
+        """An expression; macros are expanded as at the end of the unit."""
+        from smemlint.frontend.cuda.parser.parse import parse_expression_tokens
+
+        if text not in self._expressions:
+            self._expressions[text] = parse_expression_tokens(
+                self._tokens(text), self.names, self.table
+            )
+        return self._expressions[text]
 
     def parse_type(self, text: str) -> c_ast.Typename | None:
-        """A type-id, e.g. `float4*` or `typename Traits::T`."""
-        ...
+        """A type-id."""
+        from smemlint.frontend.cuda.parser.parse import parse_type_tokens
 
-    def template_arguments(self, spelling: str) -> tuple[str, tuple[str, ...]]:
-        """Splits `a::f<int, 3>` into `("a::f", ("int", "3"))`; no arguments: `(spelling, ())`."""
-        ...
+        if text not in self._types:
+            self._types[text] = parse_type_tokens(self._tokens(text), self.names, self.table)
+        return self._types[text]
+
+    @cached_property
+    def template_arguments(self) -> Callable[[str], tuple[str, tuple[str, ...]]]:
+        """Splits `a::f<int, 3>` into `("a::f", ("int", "3"))`."""
+        from smemlint.frontend.cuda.parser.parse import template_arguments
+
+        return template_arguments
 
     def is_type(self, text: str) -> bool:
         """Whether a template argument's spelling reads as a type rather than a value."""
-        ...
+        from smemlint.frontend.cuda.parser.parse import reads_as_type
+
+        if text not in self._are_types:
+            self._are_types[text] = reads_as_type(self._tokens(text), self.names)
+        return self._are_types[text]

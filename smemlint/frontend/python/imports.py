@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.python.walking import walk
+from smemlint.frontend.python.syntax_walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,1 @@
+"""Analysis: programs in, facts about their shared-memory accesses out."""

@@ -1,0 +1,48 @@
+"""What of a run is evaluated, and what takes long in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.launches.launches import launches_of
+from smemlint.frontend.cuda.unit import LoadOptions, load_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.analysis.simt.launches.launches import Launch
+    from smemlint.facts import KernelFacts
+    from smemlint.frontend.program import Function, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What to evaluate of a run.
+
+    Attributes:
+        path: a file; only units that hold it are read.
+        kernels: names of the kernels.
+    """
+
+    path: str
+    kernels: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """What takes long, and what an editor remembers of it.
+
+    Attributes:
+        evaluate: gives the facts of one kernel instance.
+        launches: gives the launches that one host function makes.
+        load: reads a unit.
+    """
+
+    evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
+    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], list[Launch]] = (
+        launches_of
+    )
+    load: Callable[[str, str, LoadOptions], Unit] = load_unit

@@ -1,0 +1,210 @@
+"""The files of a run and the translation units that are read from them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.program.dependencies import Journal
+from smemlint.analysis.program.memo import Part, Work
+from smemlint.frontend.cuda.preprocessor import makefile
+from smemlint.frontend.cuda.unit import LoadOptions
+from smemlint.sources.source import is_python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from smemlint.config.settings import Settings
+    from smemlint.facts import NotAnalysed, Span
+    from smemlint.frontend.program import Unit
+    from smemlint.layout.declared import DeclaredSwizzle
+    from smemlint.sources.source import Source
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
+_MOST_FOLDERS_UP = 3
+_MOST_ELSEWHERE = 4
+"""Files of other folders that are looked into for a launch."""
+_KEPT_CHARACTERS = 20_000_000
+"""Of the units of earlier tasks, which the next may ask for: each takes some 30 bytes of memory."""
+
+
+class RunUnits:
+    """Reads files and units, each once."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        settings: Settings,
+        crashed: Callable[[NotAnalysed], None] | None = None,
+        part: Part | None = None,
+        work: Work | None = None,
+    ) -> None:
+        self.settings = settings
+        self.work = work or Work()
+        self._part = part
+        self._crashed = crashed
+        self.sources = {posixpath.normpath(s.path): s for s in sources}
+        self._units: dict[str, Unit] = {}
+        self._texts: dict[str, str | None] = {}
+        self._includes: dict[str, tuple[str, ...]] = {}
+        self._seen: set[tuple[Span, object, object]] = set()
+        self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
+        self._stopped: list[NotAnalysed] = []
+        self.has_run_out = False
+        self.journal = Journal()
+        self._journals: dict[str, Journal] = {}
+
+    def read(self, path: str) -> str | None:
+        """The text of a file of the run, or of one that it includes."""
+        path = posixpath.normpath(path)
+        self.journal.reads[path] = None
+        if path not in self._texts:
+            source = self.sources.get(path)
+            self._texts[path] = source.text if source is not None else _read(path)
+        return self._texts[path]
+
+    def unit(self, path: str) -> Unit:
+        """The translation unit with this root; includes that lie elsewhere in the run are found."""
+        if path not in self._units:
+            outer, self.journal = self.journal, Journal()
+            try:
+                unit: Unit = self._load(path, ())
+                homes = (self.home(name, path) for name in unit.not_found)
+                folders = tuple(dict.fromkeys(f for f in homes if f))
+                unit = self._load(path, folders) if folders else unit
+                self._journals[path] = self.journal
+                self._units[path] = unit
+            finally:
+                self.journal = outer
+        else:
+            self._units[path] = self._units.pop(path)  # the latest stands last
+        self.journal.add(self._journals[path])
+        return self._units[path]
+
+    def characters(self, unit: Unit) -> int:
+        """How long the files of a unit are together."""
+        return sum(len(self._texts.get(file) or "") for file in unit.files)
+
+    def _forget_units(self) -> None:
+        """Of the units that earlier tasks read, keeps the latest: others would fill memory."""
+        kept = 0
+        for path in reversed(tuple(self._units)):
+            kept += self.characters(self._units[path])
+            if kept > _KEPT_CHARACTERS:
+                del self._units[path], self._journals[path]
+
+    def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
+        if is_python_path(path):
+            from smemlint.frontend.python.jit.unit import load_python_unit
+
+            return load_python_unit(path, self.read(path) or "", self.read)
+        s = self.settings
+        options = LoadOptions(
+            arch=s.arch,
+            defines={**self._built_with(path), **s.defines},
+            undefines=s.undefines,
+            include_dirs=(*s.include_dirs, *folders),
+            read=self.read,
+        )
+        return self.work.load(path, self.read(path) or "", options)
+
+    def _built_with(self, path: str) -> Mapping[str, str]:
+        """Macros that a Makefile in the file's folder defines for every build."""
+        if is_python_path(path):
+            return {}
+        folder = posixpath.dirname(path)
+        texts = (self.read(posixpath.join(folder, name)) for name in makefile.NAMES)
+        return makefile.macros_of(next((t for t in texts if t is not None), ""))
+
+    def built_with(self, unit: Unit) -> tuple[str, ...]:
+        """What a unit takes from its Makefile, in words."""
+        told = {*self.settings.defines, *self.settings.undefines}
+        return tuple(
+            f"`{name}` is `{value}`: the Makefile says so"
+            for name, value in self._built_with(unit.path).items()
+            if name not in told and unit.mentions(name)
+        )
+
+    def home(self, name: str, path: str) -> str | None:
+        """The folder that a quoted include was written for: the one nearest to the includer."""
+        found = self.journal.homes[name, path] = self._home(name, path)
+        return found
+
+    def _home(self, name: str, path: str) -> str | None:
+        ending = "/" + posixpath.normpath(name)
+        found = [p for p in self.sources if p.endswith(ending)]
+        if not found:
+            return _home_above(name, path)
+        nearest = max(found, key=lambda p: len(posixpath.commonprefix((p, path))))
+        return nearest[: -len(ending)]
+
+    def unit_of(self, path: str) -> Unit:
+        """A unit that holds a file."""
+        for root, unit in self._units.items():
+            if path in unit.files:
+                self.journal.add(self._journals[root])
+                return unit
+        return self.unit(path)
+
+    def includes(self, path: str) -> tuple[str, ...]:
+        """Files of the run that a file includes by a quoted path."""
+        if path not in self._includes:
+            text = self.read(path) or ""
+            folder = posixpath.dirname(path)
+            found = (posixpath.normpath(posixpath.join(folder, m)) for m in _INCLUDE.findall(text))
+            self._includes[path] = tuple(f for f in dict.fromkeys(found) if f in self.sources)
+        return self._includes[path]
+
+    def mentioning(self, names: Iterable[str], near: str) -> list[str]:
+        """Files in the folder of `near` (then of the run) that name one of `names`."""
+        words = [n for n in names if n]
+        if not words:
+            return []
+        pattern = mention_of(words)
+        reads = dict(self.journal.reads)  # what holds no word matters only once it does
+        folder, is_python = posixpath.dirname(near), is_python_path(near)
+        alike = [p for p in self.sources if is_python_path(p) == is_python]
+        same = [p for p in alike if posixpath.dirname(p) == folder]
+        others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
+
+        def names_one(path: str) -> bool:
+            text = self.read(path) or ""
+            return any(w in text for w in words) and pattern.search(text) is not None
+
+        found = [p for p in same if names_one(p)]
+        if not found or found == [near]:
+            found += islice((p for p in others if names_one(p)), _MOST_ELSEWHERE)
+        self.journal.reads = reads
+        self.journal.searches[tuple(words)] = tuple(found)
+        return found
+
+
+def mention_of(words: Iterable[str]) -> re.Pattern[str]:
+    """What finds one of some words."""
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
+
+
+def _home_above(name: str, path: str) -> str | None:
+    """A folder beside one of the includer's folders that holds the include; at most three up."""
+    folder = Path(path).parent
+    for _ in range(_MOST_FOLDERS_UP):
+        folder = folder.parent
+        try:
+            for beside in sorted(folder.iterdir()):
+                if (beside / name).is_file():
+                    return posixpath.normpath(beside.as_posix())
+        except OSError:
+            return None
+        if (folder / ".git").exists() or folder == folder.parent:
+            return None
+    return None
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None

@@ -1,0 +1,90 @@
+"""What users say of kernels and arrays, in pragmas and in the configuration."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.program.units import RunUnits
+from smemlint.config.assumptions import read_assumption
+from smemlint.facts import NotAnalysed, Span
+from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
+from smemlint.sources.pragmas import MARK, CommentStyle, Pragma, pragmas_in
+from smemlint.sources.source import is_python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from smemlint.config.assumptions import Assumption
+    from smemlint.facts import SharedArray
+    from smemlint.frontend.program import Function
+
+
+class RunPragmas(RunUnits):
+    """Finds what was said."""
+
+    def launch_pragma(self, function: Function) -> Pragma | None:
+        """The last `launch(..)` pragma in front of a kernel."""
+        found = self._pragmas_before(function, "launch")
+        return found[-1] if found else None
+
+    def assumptions(self, function: Function) -> tuple[Assumption, ...]:
+        """What the user assumes of a kernel's arguments, in the configuration or in pragmas."""
+        own = self.settings.kernels.get(function.name)
+        said = list(own.assume) if own is not None else []
+        for pragma in self._pragmas_before(function, "assume"):
+            said += pragma.arguments
+        return tuple(read_assumption(text) for text in dict.fromkeys(said))
+
+    def _pragmas_before(self, function: Function, name: str) -> list[Pragma]:
+        """The sound pragmas of a name in front of a kernel, behind the kernel before it."""
+        path = posixpath.normpath(function.span.path)
+        text = self.read(path) or ""
+        if MARK not in text:
+            return []
+        kernels = [
+            f.span.line
+            for f in self.unit_of(path).functions
+            if f.is_kernel and posixpath.normpath(f.span.path) == path
+        ]
+        before = max((k for k in kernels if k < function.span.line), default=0)
+        return [
+            p
+            for p in pragmas_in(text, _comments(path))
+            if p.name == name and not p.problem and before < p.line <= function.span.line
+        ]
+
+    def declared_swizzle(self, kernel: str, array: SharedArray) -> DeclaredSwizzle | None:
+        """The swizzle that the configuration, or a pragma at its declaration, gives an array."""
+        own = self.settings.kernels.get(kernel)
+        if own is not None and array.name in own.swizzle:
+            return declared_in(own.swizzle[array.name])
+        path = posixpath.normpath(array.span.path)
+        for line, declared in self._swizzle_pragmas(path).items():
+            if array.span.line <= line <= array.span.end_line:
+                self.journal.swizzles[path, line] = None
+                return declared
+        return None
+
+    def _swizzle_pragmas(self, path: str) -> dict[int, DeclaredSwizzle]:
+        """Declared swizzles by the line that they speak of."""
+        if path not in self._declared:
+            text = self.read(path) or ""
+            said = pragmas_in(text, _comments(path))
+            found = (p for p in said if p.name == "swizzle" and not p.problem)
+            self._declared[path] = {
+                p.target: read_declared(p.arguments, p.reason.split(" ", 1)[0]) for p in found
+            }
+        return self._declared[path]
+
+    def idle_swizzles(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
+        """Pragmas that stand at no shared array that was accessed; `used` are those that do."""
+        said = "this `swizzle` stands at no shared array that a kernel was seen to access"
+        for path in self.sources:
+            for line in self._swizzle_pragmas(path):
+                if (path, line) not in used:
+                    yield NotAnalysed(Span(path, line, 1, line, 1), "", said)
+
+
+def _comments(path: str) -> CommentStyle:
+    return CommentStyle.PYTHON if is_python_path(path) else CommentStyle.C

@@ -1,0 +1,1 @@
+"""Abstract interpretation of Python sources, one package for each dialect."""

@@ -1,0 +1,1 @@
+"""CuPy: raw kernels in strings, generated kernels and `cupyx.jit`."""

@@ -1,0 +1,180 @@
+"""CuPy's `RawKernel` and `RawModule`: their CUDA text is evaluated as their launches have it.
+
+Element-wise and reduction kernels become whole texts first. What makes a text that cannot be
+followed is said to be not analysed where it may use shared memory.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cupy.embedded_cuda import Embedded
+from smemlint.analysis.python.cupy.generated_kernels import NAMES
+from smemlint.analysis.python.cupy.interpreter import CupyFollower, Files
+from smemlint.analysis.python.interpreter.statements import OverBudget, functions_of, switches
+from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.sources.source import is_python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.analysis.python.cupy.model import RawText
+    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.config.settings import Settings
+    from smemlint.sources.source import Source
+
+_WHOLE_TEXTS = frozenset(("RawKernel", "RawModule"))
+_SHARED = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
+
+
+def facts_of(source: Source, settings: Settings) -> Facts:
+    """The facts of all texts of a file; a notice at every call whose text is not followed."""
+    try:
+        text = PythonText.of(source)
+    except NotPython as problem:
+        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
+    file = _File(text, settings)
+    facts = file.facts()
+    source.read_along.update(file.read_along)
+    return facts
+
+
+def texts_of(source: Source, settings: Settings) -> list[Embedded]:
+    """The texts with shared memory that a file gives to CuPy; none where it is no Python."""
+    try:
+        text = PythonText.of(source)
+    except NotPython:
+        return []
+    return _File(text, settings).texts()
+
+
+class _File:
+    """One file: its statements, then each of its functions, are followed for texts and launches."""
+
+    def __init__(self, text: PythonText, settings: Settings) -> None:
+        self._text = text
+        self._settings = settings
+        self._files = Files()
+        self._notes: list[NotAnalysed] = []
+
+    @property
+    def read_along(self) -> dict[str, bool]:
+        """Other files that were read, and whether they are the texts of kernels."""
+        texts = [r.text for r in self._files.raws.values() if r.text is not None]
+        made_of = {path for text in texts for path in text.paths}
+        return {
+            path: path in made_of and not is_python_path(path) for path in self._files.read_along
+        }
+
+    def texts(self) -> list[Embedded]:
+        """Those that are known and use shared memory."""
+        self._follow()
+        raws = self._files.raws.values()
+        found = map(self._embedded, (r for r in raws if self._is_own(r) or r.calls))
+        return [embedded for embedded in found if embedded is not None]
+
+    def facts(self) -> Facts:
+        """Of all texts."""
+        parts = [embedded.facts(self._settings) for embedded in self.texts()]
+        raws = filter(self._is_own, self._files.raws.values())
+        read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
+        shared = {call for call, text in self._files.snippets if _holds_shared(text)}
+        self._notes += (
+            NotAnalysed(self._text.span(call), "", _reason(call))
+            for call in ast.walk(self._text.tree)
+            if isinstance(call, ast.Call)
+            and (call.lineno, call.col_offset) not in read
+            and (call in shared or _may_use_shared(call))
+        )
+        notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
+        return Facts.together([*parts, Facts(not_analysed=tuple(notes))])
+
+    def _follow(self) -> None:
+        follower = CupyFollower(self._text, self._files)
+        scope: dict[str, Value] = {"__file__": self._text.path}
+        self._guarded(follower, partial(follower.run, self._text.tree.body, (scope,)))
+        functions = list(functions_of(scope))
+        for function in functions:
+            self._guarded(follower, partial(follower.enter, function, {}))
+        if not any(_holds_shared(raw.text) for raw in self._files.raws.values()):
+            return
+        for function in functions:
+            others = switches(function.node)
+            if others:
+                self._guarded(follower, partial(follower.enter, function, others))
+
+    def _is_own(self, raw: RawText) -> bool:
+        """Whether the file itself makes the text; others' are theirs, but for launches here."""
+        return raw.home is self._text
+
+    def _guarded(self, follower: CupyFollower, action: Callable[[], object]) -> None:
+        follower.steps = self._files.steps_beside = 0
+        try:
+            action()
+        except (OverBudget, RecursionError):
+            where = Span(self._text.path, 1, 1, 1, 1)
+            self._notes.append(NotAnalysed(where, "", "its functions take too long to follow"))
+
+    def _embedded(self, raw: RawText) -> Embedded | None:
+        """The text as a unit; None where it is not known or has no shared memory."""
+        if raw.text is None or not _holds_shared(raw.text):
+            return None
+        span = raw.home.span(raw.node)
+        number = list(self._files.raws.values()).index(raw)
+        name = f"{self._text.path}#{span.line}.{number}.cu"
+        calls = list(dict.fromkeys(raw.calls))
+        return Embedded(raw.text, span, name, _defines(raw.options), calls, raw.options)
+
+
+def _holds_shared(text: str | None) -> bool:
+    return text is not None and any(mark in text for mark in _SHARED)
+
+
+def _defines(options: tuple[str, ...]) -> dict[str, str]:
+    """Macros of compiler options: `-DNAME=VALUE`, `--define-macro=NAME`."""
+    found = {}
+    for option in options:
+        for prefix in ("--define-macro=", "-D"):
+            if option.startswith(prefix):
+                name, _, value = option.removeprefix(prefix).strip().partition("=")
+                found[name] = value or "1"
+                break
+    return found
+
+
+def _reason(call: ast.Call) -> str:
+    given = {k.arg for k in call.keywords}
+    if "path" in given and "code" not in given:
+        return f"the file that `{_name(call)}` loads is not known, or is no CUDA text"
+    if _name(call) in NAMES:
+        return f"the pieces of `{_name(call)}` are put together in a way that is not followed"
+    return f"the CUDA text of `{_name(call)}` is put together in a way that is not followed"
+
+
+def _name(call: ast.Call) -> str:
+    """The last part of what is called; empty where that is no name."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _may_use_shared(call: ast.Call) -> bool:
+    if _name(call) not in _WHOLE_TEXTS | NAMES:
+        return False
+    given = [*call.args, *(k.value for k in call.keywords)]
+    if not given:
+        return False
+    literals = [n.value for a in given for n in ast.walk(a) if isinstance(n, ast.Constant)]
+    if any(isinstance(value, str) and mark in value for value in literals for mark in _SHARED):
+        return True
+    return _name(call) in _WHOLE_TEXTS and not isinstance(_code(call), ast.Constant)
+
+
+def _code(call: ast.Call) -> ast.expr | None:
+    """The argument that holds the text; None for a `path=`."""
+    named = [k.value for k in call.keywords if k.arg == "code"]
+    return named[0] if named else next(iter(call.args), None)

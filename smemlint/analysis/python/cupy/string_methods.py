@@ -1,0 +1,125 @@
+"""Methods of strings that the texts of kernels go through; places are kept."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from smemlint.analysis.python.cupy.source_map import Text, joined
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Value
+
+
+def method(owner: str, name: str, arguments: list[Value], named: dict[str, Value]) -> Value:
+    """The result of a method of a string; not known for those that kernels have no use for."""
+    text = owner if isinstance(owner, Text) else Text.at(owner, None)
+    texts = [a for a in arguments if isinstance(a, str)]
+    match name:
+        case "replace" if len(texts) == len(arguments) == 2 and texts[0]:
+            return text.replaced(re.compile(re.escape(texts[0])), {str(texts[0]): texts[1]})
+        case "format":
+            return formatted(text, arguments, named)
+        case "join" if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
+            pieces = [p for item in arguments[0] for p in (text, item)][1:]
+            return joined(pieces) if all(isinstance(p, str) for p in pieces) else UNKNOWN
+        case "strip" | "lstrip" | "rstrip" if not arguments:
+            start = 0 if name == "rstrip" else len(str(text)) - len(str(text).lstrip())
+            end = len(text) if name == "lstrip" else len(str(text).rstrip())
+            return text.part(start, max(start, end))
+        case "splitlines" | "split" if not texts or texts == ["\n"]:
+            if name == "split" and not texts:
+                return UNKNOWN
+            keeps = name == "splitlines" and bool(arguments and arguments[0])
+            return lines(text, keeps_ends=keeps)
+        case "encode":
+            return text
+        case "upper" | "lower" | "title":
+            return Text.at(getattr(str(text), name)(), text.place(0))
+    return UNKNOWN
+
+
+def lines(text: Text, *, keeps_ends: bool) -> list[Text]:
+    """The lines of a text; only a line feed ends one."""
+    found, at = [], 0
+    while at < len(text):
+        end = str(text).find("\n", at)
+        after = len(text) if end < 0 else end + 1
+        found.append(text.part(at, after if keeps_ends or end < 0 else end))
+        at = after
+    return found
+
+
+_FIELD = re.compile(r"\{\{|\}\}|\{(\w*)\}")
+
+
+def formatted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Value:
+    """`str.format` with plain fields."""
+    if re.search(r"(?<!\{)\{[^{}\w]|\{\w+[.!:\[]", str(text)):
+        return UNKNOWN
+    pieces: list[str] = []
+    at = count = 0
+    for match in _FIELD.finditer(str(text)):
+        pieces.append(text.part(at, match.start()))
+        at = match.end()
+        if match[0] in ("{{", "}}"):
+            pieces.append(text.part(match.start(), match.start() + 1))
+            continue
+        key = match[1] or str(count)
+        count += not match[1]
+        value: Value = named.get(key, UNKNOWN)
+        if key.isdigit() and int(key) < len(arguments):
+            value = arguments[int(key)]
+        if not isinstance(value, str | int):
+            return UNKNOWN
+        place = text.place(match.start())
+        pieces.append(value if isinstance(value, Text) else Text.at(str(value), place))
+    return joined([*pieces, text.part(at, len(text))])
+
+
+_PERCENT = re.compile(r"%(?:\((\w+)\))?([sdif%])")
+
+
+def percent(text: Text, value: Value) -> Value:
+    """`text % values` with plain conversions."""
+    given = list(value) if isinstance(value, tuple) else [value]
+    pieces: list[str] = []
+    at = 0
+    for match in _PERCENT.finditer(str(text)):
+        pieces.append(text.part(at, match.start()))
+        at = match.end()
+        if match[2] == "%":
+            pieces.append(text.part(match.start(), match.start() + 1))
+            continue
+        if match[1]:
+            held = value.get(match[1]) if isinstance(value, dict) else UNKNOWN
+        else:
+            held = given.pop(0) if given else UNKNOWN
+        if not isinstance(held, str | int):
+            return UNKNOWN
+        pieces.append(held if isinstance(held, Text) else Text.at(str(held), None))
+    if "%" in str(text)[at:]:
+        return UNKNOWN
+    return joined([*pieces, text.part(at, len(text))])
+
+
+_DOLLAR = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def substituted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Value:
+    """`Template.substitute`."""
+    table = dict(arguments[0]) if arguments and isinstance(arguments[0], dict) else {}
+    values = {k: v if isinstance(v, str) else str(v) for k, v in (table | named).items()
+              if isinstance(v, str | int)}  # fmt: skip
+    made = text.replaced(_DOLLAR, values)
+    return UNKNOWN if _DOLLAR.search(str(made)) else made
+
+
+def dedented(text: Text) -> Text:
+    """`textwrap.dedent`: what is left of each line, with its places."""
+    pieces: list[str] = []
+    at = 0
+    for line in textwrap.dedent(str(text)).splitlines(keepends=True):
+        end = str(text).find("\n", at)
+        whole = text.part(at, len(text) if end < 0 else end + 1)
+        at += len(whole)
+        pieces.append(whole.part(len(whole) - len(line), len(whole)) if line.strip() else line)
+    return joined(pieces)

@@ -1,0 +1,125 @@
+"""Helpers that CuTe DSL kernels import from files of their tree: mostly layouts of some type.
+
+Their files are read and followed like the kernel's own; a node of theirs knows which text it is of.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.interpreter.values import Function, Value
+from smemlint.frontend.python.module_files import files_of
+from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
+from smemlint.sources.source import Source
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Callable
+
+    from smemlint.facts import Span
+
+MAKER = "make_swizzle("
+_MOST_FILES = 16
+_IMPORT = re.compile(
+    r"^\s*(?:from\s+(?P<module>(?!cutlass|torch|cuda|typing)[\w.]+)\s+import\s+(?P<names>[\w, ]*)"
+    r"|import\s+(?P<plain>(?!cutlass|torch|cuda|typing)[\w.]+))",
+    re.M,
+)
+
+
+def imports_maker(source: Source) -> bool:
+    """Whether a file imports from one of its tree that makes swizzles.
+
+    The answer rests on the files that were looked into or for: they go to `source.read_along`.
+    """
+    for match in _IMPORT.finditer(source.text):
+        module = match["module"] or match["plain"]
+        names = [module] if match["plain"] else [module, *_names(module, match["names"])]
+        for name in names:
+            for path in files_of(source.path, f"{name}.x"):
+                source.read_along.setdefault(path, False)
+                if _makes_swizzles(path):
+                    return True
+    return False
+
+
+def _names(module: str, listed: str) -> list[str]:
+    """Modules that `from module import listed` may mean."""
+    dot = "" if module.endswith(".") else "."
+    return [f"{module}{dot}{name}" for name in re.findall(r"\w+", listed)]
+
+
+def _makes_swizzles(path: str) -> bool:
+    try:
+        return _holds_maker(path, Path(path).stat().st_mtime_ns)
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _holds_maker(path: str, changed: int) -> bool:
+    del changed  # a file that was edited is read again
+    return MAKER.encode() in Path(path).read_bytes()
+
+
+class Siblings:
+    """The file that is followed and those that it imports makers of swizzles from.
+
+    Attributes:
+        read: paths that were read or looked for, the file's own left out.
+    """
+
+    def __init__(self, home: PythonText, follow: Callable[[PythonText], dict[str, Value]]) -> None:
+        self._home = home
+        self._follow = follow
+        self._scopes: dict[str, dict[str, Value]] = {}
+        self.read: dict[str, bool] = {}
+
+    def text_of(self, node: ast.AST) -> PythonText:
+        """The text that a node is of."""
+        return text_of(node, self._home)
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of a node."""
+        return self.text_of(node).span(node)
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of a node."""
+        return self.text_of(node).segment(node)
+
+    def function(self, name: str, node: ast.AST) -> Function | None:
+        """The function of another file that a dotted name means at a node, if that makes swizzles.
+
+        Args:
+            name: with a dot in front for each level of a relative import.
+            node: where it stands.
+        """
+        for path in files_of(self.text_of(node).path, name):
+            if path == self._home.path:
+                continue
+            found = self._scope(path).get(name.rpartition(".")[2])
+            if isinstance(found, Function):
+                return found
+        return None
+
+    def _scope(self, path: str) -> dict[str, Value]:
+        if path not in self._scopes:
+            self._scopes[path] = {}  # ends recursion
+            if len(self.read) >= _MOST_FILES:
+                return {}
+            self.read[path] = False
+            if not Path(path).is_file():
+                return {}
+            source = Source(path)
+            if MAKER not in source.text:
+                return {}
+            try:
+                text = PythonText.of(source)
+            except NotPython:
+                return {}
+            belong(text)
+            self._scopes[path] = self._follow(text)
+        return self._scopes[path]

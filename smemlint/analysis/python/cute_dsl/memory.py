@@ -1,0 +1,229 @@
+"""Where CuTe DSL places shared tensors, and which copies of them stay whole vectors.
+
+`autovec_copy` moves 16 bytes at once where it can see that they lie together and aligned, and
+splits the copy silently where it cannot. Seen in the PTX of nvidia-cutlass-dsl 4.8.1
+(fixtures/cute/vectors.json).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd, prod
+from typing import TypeAlias
+
+from smemlint.analysis.python.interpreter.values import DType, Value
+
+WIDEST = 16
+"""Bytes of the widest vector, and what the first allocation of a kernel is aligned to at least."""
+Modes: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A number that takes every value of a range, e.g. `tx // 8` of the thread's number."""
+
+
+@dataclass(eq=False)
+class Allocator:
+    """A `SmemAllocator`.
+
+    Attributes:
+        count: how many allocations it has made.
+    """
+
+    count: int = 0
+
+    def place(self, alignment: int) -> Placed:
+        """The place of the next allocation: only the first one's is known."""
+        self.count += 1
+        return Placed(0 if self.count == 1 else None, max(alignment, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A byte of shared memory.
+
+    Attributes:
+        at: its number; None when unknown.
+        multiple: what it is a multiple of, or is behind a multiple of by `offset`.
+        offset: see there.
+    """
+
+    at: int | None
+    multiple: int
+    offset: int = 0
+
+    def behind(self, offset: int) -> Placed:
+        """The place some bytes further."""
+        return Placed(
+            self.at + offset if self.at is not None else None, self.multiple, self.offset + offset
+        )
+
+    @property
+    def residue(self) -> int | None:
+        """Its number modulo the widest vector; None where it is not known."""
+        if self.at is not None:
+            return self.at % WIDEST
+        return self.offset % WIDEST if self.multiple % WIDEST == 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class MemRange:
+    """A field of a `cute.struct`: a number, or `MemRange[dtype, count]`.
+
+    Attributes:
+        dtype: of its elements.
+        size: in bytes; None when unknown.
+        alignment: in bytes.
+    """
+
+    dtype: DType
+    size: int | None
+    alignment: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructType:
+    """A class marked `cute.struct`.
+
+    Attributes:
+        fields: each with its byte offset; None behind something of unknown size.
+        alignment: in bytes; None when unknown.
+        size: in bytes; None when unknown.
+    """
+
+    fields: dict[str, tuple[int | None, MemRange]]
+    alignment: int | None
+    size: int | None
+
+    @staticmethod
+    def of(members: list[tuple[str, Value]]) -> StructType:
+        """The layout of its members, in order."""
+        at: int | None = 0
+        alignment: int | None = 1
+        fields: dict[str, tuple[int | None, MemRange]] = {}
+        for name, value in members:
+            found = as_range(value)
+            if found is None:
+                at = alignment = None
+                continue
+            if at is not None:
+                at = -(-at // found.alignment) * found.alignment
+            if alignment is not None:
+                alignment = max(alignment, found.alignment)
+            fields[name] = at, found
+            at = at + found.size if at is not None and found.size is not None else None
+        size = None
+        if at is not None and alignment is not None:
+            size = -(-at // alignment) * alignment
+        return StructType(fields, alignment, size)
+
+
+def as_range(value: Value) -> MemRange | None:
+    """A field's annotation as a range of memory."""
+    match value:
+        case MemRange():
+            return value
+        case DType(bits=bits) if bits >= 8:
+            return MemRange(value, bits // 8, bits // 8)
+        case StructType(alignment=int() as alignment, size=size):
+            return MemRange(DType("struct", 8), size, alignment)
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructInstance:
+    """`allocator.allocate(Storage)`."""
+
+    type: StructType
+    place: Placed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """A field of an allocated struct, which makes tensors."""
+
+    dtype: DType
+    place: Placed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedTensor:
+    """A tensor of shared memory.
+
+    Attributes:
+        element_bytes: of its elements.
+        shape, stride: flat modes, strides in elements.
+        place: of its element 0.
+        swizzle: (B, M, S) that its offsets go through; None without one.
+        units: `elements` or `bytes`, what the swizzle counts in.
+        spelled: the swizzle as the source writes it.
+    """
+
+    element_bytes: int
+    shape: Modes
+    stride: Modes
+    place: Placed
+    swizzle: tuple[int, int, int] | None = None
+    units: str = ""
+    spelled: str = ""
+
+    @property
+    def group(self) -> int:
+        """Bytes that the swizzle keeps together; the widest vector without one."""
+        if self.swizzle is None:
+            return WIDEST
+        unit = self.element_bytes if self.units == "elements" else 1
+        return min(WIDEST, unit << self.swizzle[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileValue:
+    """`local_tile(tensor, tiler, coordinates)`: one tile of a shared tensor."""
+
+    tensor: SharedTensor
+    tiler: Modes
+    coordinates: tuple[Value, ...]
+
+    @property
+    def vector(self) -> int:
+        """Bytes that one copy could move: a single run of elements; 0 where it is none."""
+        runs = [(n, d) for n, d in zip(self.tiler, self.tensor.stride, strict=True) if n > 1]
+        if len(runs) != 1 or runs[0][1] != 1:
+            return 0
+        size = runs[0][0] * self.tensor.element_bytes
+        return min(size & -size, WIDEST)
+
+    @property
+    def aligned(self) -> int:
+        """What power of two of bytes each tile surely begins on; 0 where it is not known.
+
+        Some tile begins on no higher one, since each coordinate takes all values of its range.
+        """
+        residue = self.tensor.place.residue
+        if residue is None:
+            return 0
+        steps = [WIDEST, residue]
+        for n, d, coordinate in zip(self.tiler, self.tensor.stride, self.coordinates, strict=True):
+            step = n * d * self.tensor.element_bytes
+            if isinstance(coordinate, Steps):
+                steps.append(step)
+            elif isinstance(coordinate, int):
+                residue += step * coordinate
+            else:
+                return 0
+        steps[1] = residue % WIDEST
+        found = gcd(*steps)
+        return found & -found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registers:
+    """A tensor of registers, which takes any vector."""
+
+    shape: Modes = field(default=())
+
+
+def span_of(shape: Modes, stride: Modes) -> int:
+    """Elements from the first to the last of a layout, `cosize`."""
+    return 1 + sum((n - 1) * d for n, d in zip(shape, stride, strict=True)) if prod(shape) else 0

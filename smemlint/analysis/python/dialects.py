@@ -1,0 +1,84 @@
+"""Front ends for Python sources: one producer of facts for each way to write kernels.
+
+A producer is a module with `facts_of(source, settings) -> Facts`. It is imported only for a file
+that holds one of its marks; what is linted is never imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.sources.source import is_python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.config.settings import Settings
+    from smemlint.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """A front end.
+
+    Attributes:
+        module: its name in this package.
+        marks: words; a file without any of them holds no kernel of its kind.
+    """
+
+    module: str
+    marks: tuple[str, ...]
+
+    def is_wanted(self, text: str) -> bool:
+        """Whether a file of this text can hold kernels of this kind."""
+        return any(mark in text for mark in self.marks)
+
+
+PRODUCERS = (
+    Producer("gluon.analysis", ("experimental.gluon", "experimental import gluon")),
+    Producer("cute_dsl.analysis", ("make_swizzle(", "autovec_copy(", "cutlass.cute")),
+    Producer("triton.analysis", ("triton.language", "import triton")),
+    Producer("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
+    Producer(
+        "cupy.analysis", ("RawKernel(", "RawModule(", "ElementwiseKernel(", "ReductionKernel(")
+    ),
+)
+
+
+def is_python(source: Source) -> bool:
+    """Whether the file is read as Python."""
+    return is_python_path(source.path)
+
+
+def may_hold_kernels(source: Source) -> bool:
+    """Whether some producer wants the file."""
+    return holds_marks(source.text)
+
+
+def holds_marks(text: str) -> bool:
+    """Whether some producer would want a file of this text."""
+    return any(producer.is_wanted(text) for producer in PRODUCERS)
+
+
+def python_facts(
+    sources: Sequence[Source], settings: Settings, crashed: Callable[[NotAnalysed], None]
+) -> list[Facts]:
+    """The facts of all Python files; an internal error costs one file, and `crashed` is told."""
+    found = []
+    for source in sources:
+        for producer in PRODUCERS:
+            if not producer.is_wanted(source.text):
+                continue
+            try:
+                module = import_module(f"smemlint.analysis.python.{producer.module}")
+                found.append(module.facts_of(source, settings))
+            except RecursionError:
+                note = NotAnalysed(Span(source.path, 1, 1, 1, 1), "", "nested too deeply")
+                found.append(Facts((), (note,)))
+            except Exception as error:
+                what = f"internal error in `{producer.module}`: {type(error).__name__}: {error}"
+                crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
+    return found

@@ -1,0 +1,143 @@
+"""What shared layout to write instead of one whose accesses conflict: tried out, not guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled, identity_bases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from smemlint.analysis.python.gluon.values import Seen
+    from smemlint.facts import Access, SharedArray
+
+_MOST_ELEMENTS = 1 << 14
+_MOST_ACCESSES = 8
+_PHASES = (2, 4, 8, 16, 32)
+_VECTOR_BITS = 128
+_LINE = 128
+"""Bytes of a row of all banks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """An array's accesses under one layout."""
+
+    layout: SharedLayout
+    accesses: tuple[Access, ...]
+
+    @property
+    def cost(self) -> float:
+        """Wavefronts of all accesses together."""
+        return sum(p.wavefronts * p.count for a in self.accesses for p in a.patterns)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether every access has a figure."""
+        return all(a.certainty.is_decided and a.ways > 0 for a in self.accesses)
+
+
+def with_advice(
+    seen: Sequence[Seen],
+    accesses: Sequence[Access],
+    kept: Callable[[SharedArray], bool],
+    evaluate: Callable[[Seen], Access],
+) -> tuple[Access, ...]:
+    """The accesses, those that conflict with what to write instead where that was found.
+
+    Args:
+        seen: what the source does, in order.
+        accesses: their facts.
+        kept: whether an array's layout is what others (TMA, tensor cores) need it to be.
+        evaluate: the fact of one access.
+    """
+    found = list(accesses)
+    for array in {a.array for a in accesses if a.array is not None and a.ways > 1}:
+        mine = [i for i, a in enumerate(accesses) if a.array == array]
+        if kept(array) or len(mine) > _MOST_ACCESSES:
+            continue
+        advice = _advice([seen[i] for i in mine], [accesses[i] for i in mine], evaluate)
+        for i in mine:
+            if advice and found[i].ways > 1:
+                found[i] = replace(found[i], advice=advice)
+    return tuple(found)
+
+
+def _advice(
+    seen: Sequence[Seen], accesses: Sequence[Access], evaluate: Callable[[Seen], Access]
+) -> str:
+    first = seen[0].descriptor
+    layout, shape, dtype = first.layout, first.whole, first.element
+    same = all((s.descriptor.layout, s.descriptor.whole) == (layout, shape) for s in seen)
+    if layout is None or shape is None or dtype is None or not same:
+        return ""
+    now = _Trial(layout, tuple(accesses))
+    if not now.is_decided or prod(shape) > _MOST_ELEMENTS:
+        return ""
+    best = now
+    for other in _others(layout, shape, dtype.bits):
+        try:
+            moved = [s.under(other) for s in seen]
+        except (ValueError, IndexError):
+            continue
+        trial = _Trial(other, tuple(evaluate(s) for s in moved))
+        if not trial.is_decided or any(
+            b.ways > max(a.ways, 1) for a, b in zip(accesses, trial.accesses, strict=True)
+        ):
+            continue
+        if trial.cost < best.cost:
+            best = trial
+        if all(a.ways <= 1 for a in trial.accesses):
+            break
+    if best is now:
+        return ""
+    free = all(a.ways <= 1 for a in best.accesses)
+    what = "frees" if free else "lowers"
+    few = {1: "its access", 2: "both accesses"}.get(len(seen), f"all {len(seen)} accesses")
+    of = f" of bank conflicts ({best.cost:.0f} wavefronts instead of {now.cost:.0f})"
+    if not free:
+        of = f" to {best.cost:.0f} wavefronts instead of {now.cost:.0f}"
+    return f"write `{_spelled(best.layout)}`: {what} {few}{of}"
+
+
+def _others(layout: SharedLayout, shape: tuple[int, ...], bits: int) -> Iterator[SharedLayout]:
+    """Layouts of the same class to try, the simplest first."""
+    if isinstance(layout, Swizzled):
+        row = layout.row(shape)
+        most = max(_VECTOR_BITS // bits, 1)
+        vecs = [v for v in (1, 2, 4, 8, 16) if v <= min(most, row)]
+        per_row = max(_LINE * 8 // (row * bits), 1)
+        for per_phase in dict.fromkeys((per_row, 1)):
+            for vec in reversed(vecs):
+                for phases in _PHASES:
+                    if vec * phases <= row:
+                        yield Swizzled(vec, per_phase, phases, layout.order)
+    elif isinstance(layout, Nvmma):
+        for width in (128, 64, 32):
+            yield replace(layout, swizzle_bytes=width)
+    elif isinstance(layout, Padded) and len(layout.pairs) == 1:
+        interval = layout.pairs[0][0]
+        for padding in (1, 2, 4, 8, 16):
+            if padding * bits >= 32:
+                yield replace(layout, pairs=((interval, padding),))
+
+
+def _spelled(layout: SharedLayout) -> str:
+    match layout:
+        case Swizzled():
+            numbers = f"{layout.vec}, {layout.per_phase}, {layout.max_phase}"
+            return f"SwizzledSharedLayout({numbers}, {list(layout.order)})"
+        case Nvmma():
+            return f"NVMMASharedLayout({layout.swizzle_bytes}, {layout.element_bits}, ..)"
+        case Padded():
+            pairs = [list(p) for p in layout.pairs]
+            for order in ([1, 0], [0, 1], [0]):
+                is_known = len(order) == len(layout.shape)
+                if is_known and layout.offset_bases == identity_bases(layout.shape, order):
+                    shape = list(layout.shape)
+                    return f"PaddedSharedLayout.with_identity_for({pairs}, {shape}, {order})"
+            return f"PaddedSharedLayout({pairs}, ..)"
+    return ""

@@ -1,0 +1,185 @@
+"""Gluon's layout classes: what their arguments make of registers and of shared memory."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.gluon.arguments import Given, bases, is_one_cta, reason_of
+from smemlint.analysis.python.gluon.values import AMD, AUTOMATIC, Written
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
+from smemlint.layout.gluon import (
+    Nvmma,
+    Padded,
+    SharedLayout,
+    SharedLinear,
+    Swizzled,
+    default_nvmma,
+    identity_bases,
+)
+from smemlint.layout.register_layouts import Blocked, DotOperand, Linear, Mma, RegisterLayout, Slice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.layout.memdesc import SharedView
+
+
+def _blocked(given: Given) -> Value:
+    parts = given.shapes("size_per_thread", "threads_per_warp", "warps_per_cta", "order")
+    if parts is None:
+        threads = given.shape(1, "threads_per_warp")
+        return AMD if threads is not None and prod(threads) == 64 else UNKNOWN
+    if given.is_clustered(4):
+        return Unknown("the layout spans several CTAs")
+    if prod(parts[1]) == 64:
+        return AMD
+    if len({len(p) for p in parts}) != 1:
+        return UNKNOWN
+    return Blocked(*parts)
+
+
+def _slice(given: Given) -> Value:
+    dim, parent = given.get(0, "dim"), given.get(1, "parent")
+    if isinstance(dim, int) and isinstance(parent, RegisterLayout) and 0 <= dim < parent.rank:
+        return Slice(dim, parent)
+    return parent if isinstance(parent, Unknown) else UNKNOWN
+
+
+def _linear(given: Given) -> Value:
+    registers, lanes, warps = (
+        bases(given.get(i, f"{n}_bases")) for i, n in enumerate(("reg", "lane", "warp"))
+    )
+    shape = given.shape(4, "shape")
+    is_one = is_one_cta(given.get(3, "block_bases", []))
+    if shape is None or registers is None or lanes is None or warps is None or not is_one:
+        return UNKNOWN
+    return Linear(registers, lanes, warps, shape) if len(lanes) != 6 else AMD
+
+
+def _mma(given: Given) -> Value:
+    parts = given.shapes("version", "warps_per_cta", "instr_shape")
+    if parts is None or not parts[0] or given.is_clustered(3):
+        return UNKNOWN
+    return Mma(parts[0][0], parts[1], parts[2])
+
+
+def _dot_operand(given: Given) -> Value:
+    operand, parent = given.get(0, "operand_index"), given.get(1, "parent")
+    width = given.get(2, "k_width")
+    if isinstance(parent, RegisterLayout) and isinstance(operand, int) and isinstance(width, int):
+        return DotOperand(operand, parent, width)
+    return parent if isinstance(parent, Unknown) else UNKNOWN
+
+
+REGISTER_LAYOUTS: dict[str, Callable[[Given], Value]] = {
+    "BlockedLayout": _blocked,
+    "SliceLayout": _slice,
+    "DistributedLinearLayout": _linear,
+    "NVMMADistributedLayout": _mma,
+    "DotOperandLayout": _dot_operand,
+    "AutoLayout": lambda _: AUTOMATIC,
+    "CoalescedLayout": lambda _: AUTOMATIC,
+    "AMDMFMALayout": lambda _: AMD,
+    "AMDWMMALayout": lambda _: AMD,
+}
+
+
+def _swizzled(given: Given) -> Swizzled | Unknown:
+    vec, per_phase, max_phase = (
+        given.get(i, n) for i, n in enumerate(("vec", "per_phase", "max_phase"))
+    )
+    order = given.shape(3, "order")
+    if order is None or not all(isinstance(n, int) for n in (vec, per_phase, max_phase)):
+        return UNKNOWN
+    if given.is_clustered(4):
+        return Unknown("the layout spans several CTAs")
+    return Swizzled(vec, per_phase, max_phase, order)
+
+
+def _nvmma(given: Given) -> Nvmma | Unknown:
+    width, bits = given.get(0, "swizzle_byte_width"), given.get(1, "element_bitwidth")
+    rank, flipped = given.get(2, "rank", 2), given.get(3, "transposed", False)
+    if given.get(4, "fp4_padded", False) is not False or given.is_clustered(5):
+        return Unknown("a padded fp4 layout, or one of several CTAs")
+    if all(isinstance(v, int) for v in (width, bits, rank, flipped)):
+        return Nvmma(width, bits, rank, bool(flipped))
+    return UNKNOWN
+
+
+def _default_nvmma(given: Given) -> Nvmma | Unknown:
+    shape, dtype = given.shape(0, "block_shape"), given.get(1, "dtype")
+    flipped = given.get(2, "transposed", False)
+    if shape is None or not isinstance(dtype, DType) or not isinstance(flipped, bool):
+        return UNKNOWN
+    if given.get(3, "fp4_padded", False) is not False or given.is_clustered(4):
+        return UNKNOWN
+    return default_nvmma(shape, dtype.bits, transposed=flipped)
+
+
+def _pairs(value: Value) -> tuple[tuple[int, int], ...] | None:
+    found = bases(value)
+    if not found or any(len(p) != 2 or min(p) < 1 for p in found):
+        return None
+    return tuple((p[0], p[1]) for p in found)
+
+
+def _padded(given: Given) -> Padded | Unknown:
+    pairs, found = (
+        _pairs(given.get(0, "interval_padding_pairs")),
+        bases(given.get(1, "offset_bases")),
+    )
+    shape = given.shape(3, "shape")
+    if (
+        pairs is None
+        or found is None
+        or shape is None
+        or not is_one_cta(given.get(2, "cga_layout", []))
+    ):
+        return UNKNOWN
+    return Padded(pairs, found, shape)
+
+
+def _identity_padded(given: Given) -> Padded | Unknown:
+    pairs, shape = _pairs(given.get(0, "interval_padding_pairs")), given.shape(1, "shape")
+    order = given.shape(2, "order")
+    if pairs is None or shape is None or order is None or given.is_clustered(3):
+        return UNKNOWN
+    if sorted(order) != list(range(len(shape))):
+        return UNKNOWN
+    return Padded(pairs, identity_bases(shape, order), shape)
+
+
+def _shared_linear(given: Given) -> SharedLinear | Unknown:
+    found = bases(given.get(0, "offset_bases"))
+    if found is None or not is_one_cta(given.get(1, "block_bases", [])):
+        return UNKNOWN
+    return SharedLinear(found)
+
+
+SHARED_LAYOUTS: dict[str, tuple[str, Callable[[Given], SharedLayout | Unknown]]] = {
+    "SwizzledSharedLayout": ("triton-swizzled", _swizzled),
+    "NVMMASharedLayout": ("nvmma", _nvmma),
+    "NVMMASharedLayout.get_default_for": ("nvmma", _default_nvmma),
+    "PaddedSharedLayout": ("triton-padded", _padded),
+    "PaddedSharedLayout.with_identity_for": ("triton-padded", _identity_padded),
+    "SharedLinearLayout": ("triton-linear", _shared_linear),
+}
+
+
+def view_of(
+    written: Value, dtype: DType | None, shape: tuple[int, ...] | None
+) -> tuple[SharedView | None, str]:
+    """Where the elements of an allocation lie; None with the reason where that is not known."""
+    if not isinstance(written, Written):
+        return None, reason_of(written) or "its shared layout is not known"
+    if written.layout is None:
+        return None, written.problem
+    if dtype is None:
+        return None, "its element type is not known"
+    if shape is None:
+        return None, "its shape is not known"
+    try:
+        return written.layout.view(shape, dtype.bits), ""
+    except ValueError as error:
+        return None, str(error)

@@ -1,0 +1,111 @@
+"""What Gluon sources deal with: written layouts, descriptors of shared memory, their accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
+
+if TYPE_CHECKING:
+    from smemlint.facts import SharedArray, Span
+    from smemlint.layout.gluon import SharedLayout
+    from smemlint.layout.memdesc import SharedView
+    from smemlint.layout.register_layouts import RegisterLayout
+
+DTYPES = {
+    "int8": 8, "uint8": 8, "float8e4nv": 8, "float8e5": 8, "float8e4b8": 8, "float8e4b15": 8,
+    "float8e5b16": 8, "int16": 16, "uint16": 16, "float16": 16, "bfloat16": 16, "int32": 32,
+    "uint32": 32, "float32": 32, "int64": 64, "uint64": 64, "float64": 64,
+}  # fmt: skip
+AMD = Unknown("warps of 64 lanes")
+AUTOMATIC = Unknown("the compiler chooses the layout")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """A shared layout and where the source writes it."""
+
+    layout: SharedLayout | None
+    span: Span
+    spelled: str
+    family: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostDescriptor:
+    """`TensorDescriptor.from_tensor(tensor, block_shape, layout)`: what kernels see of it."""
+
+    block_shape: Value
+    layout: Value
+    dtype: Value = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class HostTensor:
+    """A tensor that host code makes, e.g. `torch.empty(m, n, dtype=torch.float16)`."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """A shared memory descriptor.
+
+    Attributes:
+        array: the allocation.
+        dtype: its element type; None where not known.
+        shape: None where not known.
+        view: where its elements lie; None where not known, with the reason.
+        layout, whole, element: of the whole allocation; None where it is seen as something else.
+        operations: methods of views, with arguments, that made it of the whole.
+    """
+
+    array: SharedArray
+    dtype: DType | None
+    shape: tuple[int, ...] | None
+    view: SharedView | None
+    reason: str = ""
+    layout: SharedLayout | None = None
+    whole: tuple[int, ...] | None = None
+    element: DType | None = None
+    operations: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+
+    def under(self, layout: SharedLayout) -> Descriptor:
+        """The same part of an allocation with another layout.
+
+        Raises:
+            ValueError, IndexError: the layout does not fit.
+        """
+        if self.whole is None or self.element is None:
+            raise ValueError("the whole allocation is not known")
+        view = layout.view(self.whole, self.element.bits)
+        for name, arguments in self.operations:
+            view = getattr(view, name)(*arguments)
+        return replace(self, view=view, layout=layout)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A load or store of shared memory.
+
+    Attributes:
+        is_store: else a load.
+        descriptor: what is accessed.
+        layout: of the registers; None where not known.
+        reason: why something is not known.
+    """
+
+    span: Span
+    expression: str
+    is_store: bool
+    descriptor: Descriptor
+    layout: RegisterLayout | None
+    reason: str = ""
+    is_data_dependent: bool = False
+
+    def under(self, layout: SharedLayout) -> Seen:
+        """The same access with another layout; see `Descriptor.under`."""
+        return replace(self, descriptor=self.descriptor.under(layout))

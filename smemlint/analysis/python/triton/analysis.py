@@ -1,0 +1,134 @@
+"""Classic Triton (`@triton.jit`): what the source decides of shared memory and nobody repairs.
+
+Registers and shared memory are the compiler's; what is left to the source is which dimension of a
+matrix product's operands is contiguous, and how much a software pipeline keeps.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.gluon.analysis import parametrized
+from smemlint.analysis.python.interpreter.statements import Follower, OverBudget, functions_of
+from smemlint.analysis.python.interpreter.values import Function, Launch, Value
+from smemlint.analysis.python.triton.hidden_parameters import hidden_parameters
+from smemlint.analysis.python.triton.launches import choices_of
+from smemlint.analysis.python.triton.model import TritonLibrary
+from smemlint.analysis.python.triton.tiles import Descriptor, HostTensor
+from smemlint.facts import DotUse, Facts, NotAnalysed, Span
+from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.sources.pragmas import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator
+
+    from smemlint.config.settings import Settings
+    from smemlint.sources.source import Source
+
+KERNEL_MARKS = ("triton.jit", "jit")
+_DEFAULT_STAGES = 3
+_LEAST_WARPS = 4
+_MOST_LAUNCHES = 8
+
+
+def facts_of(source: Source, settings: Settings) -> Facts:
+    """Matrix products whose operands a launch decides, and offsets that comments declare."""
+    has_products = ".dot(" in source.text
+    has_offsets = MARK in source.text and "shared(" in source.text
+    if not has_products and not has_offsets:
+        return Facts()
+    try:
+        text = PythonText.of(source)
+    except NotPython as problem:
+        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
+    found = _File(text).facts() if has_products else Facts()
+    if not has_offsets:
+        return found
+    from smemlint.analysis.python.triton.declared_offsets import kernels_of
+
+    kernels, layouts, notes = kernels_of(text, settings)
+    return Facts.together([found, Facts(tuple(kernels), tuple(notes), tuple(layouts))])
+
+
+class _File:
+    """One file: what its host code makes is handed to the kernels that it launches."""
+
+    def __init__(self, text: PythonText) -> None:
+        self._text = text
+        self._library = TritonLibrary(text.span)
+        self._notes: list[NotAnalysed] = []
+
+    def facts(self) -> Facts:
+        """The matrix products of all launches."""
+        follower = Follower(self._library, KERNEL_MARKS)
+        scope: dict[str, Value] = {}
+        self._guarded("", follower, partial(follower.run, self._text.tree.body, (scope,)))
+        for function in functions_of(scope):
+            if not function.is_kernel:
+                read = partial(_read, follower, scope)
+                for arguments in parametrized(function.node, read):
+                    call = partial(follower.enter, function, arguments)
+                    self._guarded(function.node.name, follower, call)
+        found: dict[object, DotUse] = {}
+        telling = [la for la in follower.launches if _tells_tensors(la)][:_MOST_LAUNCHES]
+        launched = {la.function.node for la in telling}
+        for launch in [*telling, *self._bare(scope, launched)]:
+            scopes = launch.function.scopes
+            for chosen in choices_of(launch, partial(follower.value, scopes=scopes)):
+                for dot in self._of(chosen):
+                    found.setdefault((dot.span, dot.operands, dot.stages), dot)
+        return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))
+
+    def _of(self, launch: Launch) -> list[DotUse]:
+        """The matrix products of one launch."""
+        library = self._library
+        warps = launch.options.get("num_warps", _LEAST_WARPS)
+        if not isinstance(warps, int) or warps < _LEAST_WARPS:
+            return []  # fewer do not make a warp group, and the operands go another way
+        stages = launch.options.get("num_stages", _DEFAULT_STAGES)
+        library.dots = []
+        library.kernel = launch.function.node.name
+        library.warps = warps
+        library.stages = stages if isinstance(stages, int) else None
+        library.assumptions = (f"launched in line {launch.line}",) if launch.line else ()
+        follower = Follower(library, KERNEL_MARKS)
+        library.is_in_loop = lambda: follower.loops > 0
+        hidden = hidden_parameters(launch.function.node, launch.arguments)
+        call = partial(follower.call, launch.function, (), {**launch.arguments, **hidden})
+        self._guarded(library.kernel, follower, call)
+        return library.dots
+
+    def _bare(
+        self, scope: dict[str, Value], followed: Container[ast.FunctionDef]
+    ) -> Iterator[Launch]:
+        """Launched kernels of which no launch tells enough, where their own text hides strides."""
+        launched = {
+            ast.unparse(node.func.value)
+            for node in ast.walk(self._text.tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
+        }
+        for function in scope.values():
+            if not isinstance(function, Function) or function.node in followed:
+                continue
+            is_launched = function.is_kernel and function.node.name in launched
+            if is_launched and hidden_parameters(function.node, {}):
+                yield Launch(function, {})
+
+    def _guarded(self, name: str, follower: Follower, action: Callable[[], object]) -> None:
+        follower.steps = 0
+        try:
+            action()
+        except (OverBudget, RecursionError):
+            where = Span(self._text.path, 1, 1, 1, 1)
+            self._notes.append(NotAnalysed(where, name, "its functions take too long to follow"))
+
+
+def _tells_tensors(launch: Launch) -> bool:
+    """Whether the launch hands over a tensor whose type or strides are known."""
+    return any(isinstance(v, HostTensor | Descriptor) for v in launch.arguments.values())
+
+
+def _read(follower: Follower, scope: dict[str, Value], node: ast.expr) -> Value:
+    return follower.value(node, (scope,))

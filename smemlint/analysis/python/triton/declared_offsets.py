@@ -1,0 +1,266 @@
+"""Offsets that a comment of a Triton kernel declares to go to shared memory, as accesses.
+
+A `# smemlint: swizzle(3, 3, 3) shared(offs, dtype=fp16, block=(8, 64), vec=8)` asks what the lanes
+of a warp cost that move `offs`: the expression is evaluated where the comment stands.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.python.interpreter.statements import Follower, OverBudget
+from smemlint.analysis.python.interpreter.values import Function, Unknown, Value
+from smemlint.analysis.python.triton.offset_model import MOST_ELEMENTS, OffsetLibrary, Tile
+from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
+from smemlint.analysis.simt.domain.swizzled import declared_use
+from smemlint.facts import (
+    Access,
+    AccessKind,
+    Certainty,
+    Instance,
+    KernelFacts,
+    NotAnalysed,
+    SharedArray,
+)
+from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
+from smemlint.sources.pragmas import CommentStyle, Pragma, pragmas_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from smemlint.config.settings import Settings
+    from smemlint.facts import LayoutUse, WarpPattern
+    from smemlint.frontend.python.python_source import PythonText
+
+_LANES = 32
+_BASE = 1024
+"""Bytes that offset 0 is taken to lie on a multiple of: the longest period of a named swizzle."""
+_MOST_PATTERNS = 64
+
+
+class Undecided(Exception):
+    """Offsets without a figure; the message says why."""
+
+
+def kernels_of(
+    text: PythonText, settings: Settings
+) -> tuple[list[KernelFacts], list[LayoutUse], list[NotAnalysed]]:
+    """The accesses that pragmas of a file declare, their swizzles, and what has no figure."""
+    kernels: list[KernelFacts] = []
+    layouts: list[LayoutUse] = []
+    notes: list[NotAnalysed] = []
+    for pragma in pragmas_in(text.text, CommentStyle.PYTHON):
+        if pragma.name != "shared" or pragma.problem:
+            continue
+        place = _Place.of(text, pragma)
+        try:
+            if place is None:
+                raise Undecided("this `shared` stands at no statement of a function")
+            kernel = place.facts(settings)
+        except Undecided as why:
+            name = place.function.name if place is not None else ""
+            notes.append(NotAnalysed(pragma.span(text.path), name, str(why)))
+            continue
+        kernels.append(kernel)
+        layouts += kernel.layouts
+    return kernels, layouts, notes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A pragma, and the simple statement behind which its expression is evaluated."""
+
+    text: PythonText
+    pragma: Pragma
+    function: ast.FunctionDef
+    statement: ast.stmt
+
+    @staticmethod
+    def of(text: PythonText, pragma: Pragma) -> _Place | None:
+        """The place of a pragma; None where it stands at no statement of a function."""
+        found: _Place | None = None
+        for function in _functions(text.tree):
+            if not function.lineno <= pragma.target <= (function.end_lineno or 0):
+                continue
+            for node in ast.walk(function):  # an inner function comes after the outer one
+                if not isinstance(node, ast.stmt) or hasattr(node, "body"):
+                    continue
+                if node.lineno <= pragma.target <= (node.end_lineno or 0):
+                    found = _Place(text, pragma, function, node)
+        return found
+
+    def facts(self, settings: Settings) -> KernelFacts:
+        """The declared access.
+
+        Raises:
+            Undecided: it has no figure.
+        """
+        declared = offsets_in(self.pragma.text)
+        tile = self._tile(declared)
+        span = self.pragma.span(self.text.path)
+        instance = Instance(self.function.name, self.text.span(self.function))
+        array = SharedArray(
+            declared.expression, span, declared.element, declared.element_bytes, (), 0, None, _BASE
+        )
+        use = None
+        if declared.declared is not None:
+            use = replace(
+                declared_use(array, declared.declared, instance.kernel),
+                span=span, is_bound=True, alignment=_BASE, address=0,
+            )  # fmt: skip
+        patterns = _patterns(declared, tile, settings.arch)
+        access = self._access(declared, instance, array, patterns, use)
+        layouts = (use,) if use is not None else ()
+        return KernelFacts(instance, (array,), (access,), layouts=layouts)
+
+    def _access(
+        self,
+        declared: DeclaredOffsets,
+        instance: Instance,
+        array: SharedArray,
+        patterns: list[WarpPattern],
+        use: LayoutUse | None,
+    ) -> Access:
+        has_figure = all(p.ideal for p in patterns)
+        stores = any(
+            isinstance(n, ast.Call) and ast.unparse(n.func).endswith("store")
+            for n in ast.walk(self.statement)
+        )
+        return Access(
+            span=array.span,
+            instance=instance,
+            array=array,
+            kind=AccessKind.STORE if stores else AccessKind.LOAD,
+            width_bytes=declared.width,
+            instructions=sum(p.count for p in patterns),
+            wavefronts=stat_of([(p.wavefronts, p.count) for p in patterns]) if has_figure else None,
+            ideal=stat_of([(p.profiler_ideal, p.count) for p in patterns]) if has_figure else None,
+            certainty=Certainty.ASSUMED,
+            assumptions=_assumptions(declared, use),
+            patterns=tuple(sorted(patterns, key=lambda p: -p.ways)[:_MOST_PATTERNS]),
+            expression=declared.expression,
+            line=self.statement.lineno,
+            layout=use,
+        )
+
+    def _tile(self, declared: DeclaredOffsets) -> NDArray[np.int64]:
+        """The offsets of all elements, in the declared block's shape."""
+        value = _Watcher(self.statement, declared.expression).value_in(self)
+        if isinstance(value, Unknown):
+            why = value.reason or "it is not made of `tl.arange`s and numbers"
+            raise Undecided(f"`{declared.expression}` is not known: {why}")
+        if not isinstance(value, Tile) or value.values.dtype == np.bool_:
+            raise Undecided(f"`{declared.expression}` is not known here, or no tensor of offsets")
+        shape = declared.block or value.values.shape
+        if prod(shape) > MOST_ELEMENTS:
+            raise Undecided(f"a block of more than {MOST_ELEMENTS} elements")
+        try:
+            tile = np.broadcast_to(value.values, shape)
+        except ValueError:
+            raise Undecided(
+                f"`{declared.expression}` has shape {value.values.shape}, its block {shape}"
+            ) from None
+        if (tile < 0).any():
+            raise Undecided(f"`{declared.expression}` has negative offsets")
+        return tile
+
+
+class _Watcher(Follower):
+    """Follows a function and remembers an expression's value behind a statement."""
+
+    def __init__(self, statement: ast.stmt, expression: str) -> None:
+        super().__init__(OffsetLibrary(), ())
+        self._watched = statement
+        self._expression = ast.parse(expression, mode="eval").body
+        self._seen: list[Value] = []
+
+    def value_in(self, place: _Place) -> Value:
+        """The one value that it has there.
+
+        Raises:
+            Undecided: it has none, or several.
+        """
+        scope: dict[str, Value] = {}
+        module = [n for n in place.text.tree.body if not isinstance(n, ast.Expr)]
+        values = offsets_in(place.pragma.text).values
+        try:
+            self.run(module, (scope,))
+            self.steps = 0
+            self.call(Function(place.function, (scope,), False), (), _arguments(place, values))
+        except (OverBudget, RecursionError):
+            raise Undecided("its function takes too long to follow") from None
+        if not self._seen:
+            raise Undecided("the statement of this `shared` was not reached")
+        first = self._seen[0]
+        for other in self._seen[1:]:
+            if not _is_same(first, other):
+                raise Undecided("its offsets change from one time to the next")
+        return first
+
+    def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
+        goes_on = super()._statement(node, scopes)
+        if node is self._watched:
+            self._seen.append(self.value(self._expression, scopes))
+        return goes_on
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    if isinstance(one, Tile) and isinstance(other, Tile):
+        return np.array_equal(one.values, other.values)
+    return one is other
+
+
+def _arguments(place: _Place, values: dict[str, int]) -> dict[str, Value]:
+    """What the pragma gives, and for what nobody gives how to give it."""
+    spec = place.function.args
+    named = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
+    plain = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    has_default = set(plain[len(plain) - len(spec.defaults) :])
+    has_default |= {a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d}
+    open_names = [n for n in named if n not in has_default and n not in values]
+    found: dict[str, Value] = {
+        n: Unknown(f"say what `{n}` is: shared(.., {n}=64)") for n in open_names
+    }
+    return found | values
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    yield from (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+
+
+def _patterns(declared: DeclaredOffsets, tile: NDArray[np.int64], arch: str) -> list[WarpPattern]:
+    """What warps issue whose lanes take `vec` elements each, along the order's first dimension."""
+    order = declared.order or tuple(reversed(range(tile.ndim)))
+    if sorted(order) != list(range(tile.ndim)):
+        raise Undecided(f"`order` {order} is not one of {tile.ndim} dimensions")
+    flat = tile.transpose(order[::-1]).reshape(-1)
+    if flat.size % declared.vec:
+        raise Undecided(f"{flat.size} elements are no vectors of {declared.vec}")
+    vectors = flat.reshape(-1, declared.vec)
+    if (vectors != vectors[:, :1] + np.arange(declared.vec)).any():
+        raise Undecided(f"the {declared.vec} elements of a lane are not consecutive")
+    first = vectors[:, 0] * declared.element_bytes
+    if declared.declared is not None:
+        first = declared.declared.in_bytes(declared.element_bytes)(first)
+    # Lanes beyond the last element hold it again, as Triton's do.
+    lanes = np.resize(first, (-(-first.size // _LANES), 1, _LANES))
+    try:
+        return patterns_of(lanes, kind="load", width=declared.width, arch=arch)
+    except ValueError as error:
+        raise Undecided(str(error)) from None
+
+
+def _assumptions(declared: DeclaredOffsets, use: LayoutUse | None) -> tuple[str, ...]:
+    each = "one element" if declared.vec == 1 else f"{declared.vec} elements"
+    dims = f" in order {declared.order}" if declared.order else ", the last dimension first"
+    said = [f"each lane moves {each} of `{declared.expression}`{dims}, as the comment declares"]
+    said += [f"`{name}` is {value}, as the comment says" for name, value in declared.values.items()]
+    said.append(f"offset 0 lies on a multiple of {_BASE} bytes")
+    return (*(use.assumptions if use is not None else ()), *said)

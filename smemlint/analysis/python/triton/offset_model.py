@@ -1,0 +1,237 @@
+"""Triton's index arithmetic in numbers: tiles of offsets as arrays, one entry an element.
+
+What is not known keeps the reason, so that a comment which asks for a figure gets an answer.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemlint.analysis.python.gluon.values import DTYPES
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    Method,
+    Symbol,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+MOST_ELEMENTS = 1 << 16
+_LARGEST = (1 << 31) - 1
+_KEEPS = frozenset(("multiple_of", "max_contiguous", "max_constancy", "constexpr", "to_tensor"))
+_FROM_MEMORY = frozenset(("load", "atomic_add", "atomic_cas", "gather"))
+_WIDE_ENOUGH = frozenset(("int32", "int64", "uint32", "uint64"))
+
+_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.mod, ast.LShift: np.left_shift, ast.RShift: np.right_shift,
+    ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or, ast.BitXor: np.bitwise_xor,
+    ast.Eq: np.equal, ast.NotEq: np.not_equal, ast.Lt: np.less, ast.LtE: np.less_equal,
+    ast.Gt: np.greater, ast.GtE: np.greater_equal,
+}  # fmt: skip
+_ON_NATURALS = (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
+"""Operators that C and Python read differently for negative numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tile:
+    """A tensor of known numbers or truth values.
+
+    Attributes:
+        values: int64 or bool, of any shape.
+    """
+
+    values: NDArray[Any]
+
+
+class OffsetLibrary:
+    """The meaning of Triton's names in index arithmetic."""
+
+    def call(
+        self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
+    ) -> Value:
+        """See `follow.Library.call`."""
+        if isinstance(callee, Method):
+            owner: list[Value] = [callee.owner]
+            name = callee.name
+            if name == "to":
+                return _converted(callee.owner, arguments[0] if arguments else UNKNOWN)
+            return _function(name, owner + arguments, named)
+        return _function(callee.name, arguments, named) if isinstance(callee, Symbol) else UNKNOWN
+
+    def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
+        """See `follow.Library.attribute`."""
+        if isinstance(owner, Symbol):
+            bits = DTYPES.get(owner.name)
+            return DType(owner.name, bits) if bits is not None else owner
+        if isinstance(owner, Tile):
+            if name == "shape":
+                return owner.values.shape
+            return Tile(owner.values.T) if name == "T" else Method(owner, name)
+        if name == "value" and isinstance(owner, int):
+            return owner
+        return owner if isinstance(owner, Unknown) else UNKNOWN
+
+    def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
+        """See `follow.Library.subscript`: `x[:, None]` expands a tile."""
+        if not isinstance(owner, Tile):
+            return owner if isinstance(owner, Unknown) else UNKNOWN
+        index: list[slice | None] = []
+        for part in key.elts if isinstance(key, ast.Tuple) else [key]:
+            if isinstance(part, ast.Constant) and part.value is None:
+                index.append(None)
+            elif isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None:
+                index.append(slice(None))
+            else:
+                return Unknown("an index of a tensor is not evaluated")
+        if sum(part is not None for part in index) > owner.values.ndim:
+            return UNKNOWN
+        return Tile(owner.values[tuple(index)])
+
+    def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
+        """See `follow.Library.combined`."""
+        return _combined(operation, one, other)
+
+
+def _combined(operation: ast.AST, one: Value, other: Value) -> Value:
+    for side in (one, other):
+        if isinstance(side, Unknown):
+            return side
+    left, right = _array(one), _array(other)
+    operate = _OPERATORS.get(type(operation))
+    if left is None or right is None or operate is None:
+        return UNKNOWN
+    if isinstance(operation, _ON_NATURALS) and ((left < 0).any() or (right < 0).any()):
+        return Unknown("it divides or shifts negative numbers")
+    if isinstance(operation, ast.FloorDiv | ast.Mod) and (right == 0).any():
+        return Unknown("it divides by zero")
+    if isinstance(operation, ast.LShift | ast.RShift) and (right > 31).any():
+        return Unknown("it shifts by more than 31 bits")
+    try:
+        shape = np.broadcast_shapes(left.shape, right.shape)
+    except ValueError:
+        return Unknown(f"tensors of shapes {left.shape} and {right.shape} do not go together")
+    if prod(shape) > MOST_ELEMENTS:
+        return Unknown(f"more than {MOST_ELEMENTS} elements")
+    if not isinstance(operation, ast.BitAnd | ast.BitOr | ast.BitXor):
+        left, right = left.astype(np.int64), right.astype(np.int64)
+    # Both sides are below 2**31, and no result reaches 2**63.
+    values = operate(left, right)
+    if values.dtype != np.bool_ and (np.abs(values) > _LARGEST).any():
+        return Unknown("it leaves the range of 32-bit numbers")
+    return Tile(values)
+
+
+def _array(value: Value) -> NDArray[Any] | None:
+    if isinstance(value, Tile):
+        return value.values
+    if isinstance(value, int) and abs(value) <= _LARGEST:
+        return np.asarray(value, dtype=np.bool_ if isinstance(value, bool) else np.int64)
+    return None
+
+
+def _function(name: str, arguments: Sequence[Value], named: dict[str, Value]) -> Value:
+    """A function of `triton.language`, or a tensor's method of that name."""
+    first = arguments[0] if arguments else UNKNOWN
+    if name in _KEEPS:
+        return first
+    if name in _FROM_MEMORY:
+        return Unknown("it is read from memory")
+    if name in ("program_id", "num_programs"):
+        return Unknown("the number of the program is not known: leave it out of the expression")
+    for value in (*arguments, *named.values()):
+        if isinstance(value, Unknown):
+            return value
+    match name:
+        case "arange":
+            ends = [*arguments[:2], *(named[k] for k in ("start", "end") if k in named)]
+            return _arange(ends)
+        case "range" | "static_range":
+            is_range = _are_numbers(arguments) and 0 not in arguments[2:3]
+            return range(*arguments[:3]) if is_range else UNKNOWN
+        case "cdiv":
+            whole = len(arguments) == 2 and _are_numbers(arguments) and min(arguments) > 0
+            return -(-arguments[0] // arguments[1]) if whole else UNKNOWN
+        case "minimum" | "maximum" | "where" | "xor":
+            return _elementwise(name, arguments)
+        case "zeros" | "full":
+            shape = _shape(first)
+            value = arguments[1] if name == "full" and len(arguments) > 1 else 0
+            fits = shape is not None and prod(shape) <= MOST_ELEMENTS and isinstance(value, int)
+            return Tile(np.full(shape, value, dtype=np.int64)) if fits and shape else UNKNOWN
+    return _reshaped(name, first, arguments[1:])
+
+
+def _arange(ends: Sequence[Value]) -> Value:
+    if len(ends) != 2 or not _are_numbers(ends):
+        return Unknown("the ends of a `tl.arange` are not known")
+    if not 0 < ends[1] - ends[0] <= MOST_ELEMENTS or max(map(abs, ends)) > _LARGEST:
+        return Unknown(f"a `tl.arange` of none, or of more than {MOST_ELEMENTS} elements")
+    return Tile(np.arange(ends[0], ends[1], dtype=np.int64))
+
+
+def _elementwise(name: str, arguments: Sequence[Value]) -> Value:
+    arrays = [_array(a) for a in arguments]
+    if len(arrays) != (3 if name == "where" else 2) or any(a is None for a in arrays):
+        return UNKNOWN
+    functions: dict[str, Callable[..., Any]] = {
+        "minimum": np.minimum, "maximum": np.maximum, "where": np.where, "xor": np.bitwise_xor,
+    }  # fmt: skip
+    try:
+        shape = np.broadcast_shapes(*(a.shape for a in arrays if a is not None))
+    except ValueError:
+        return UNKNOWN
+    return Tile(functions[name](*arrays)) if prod(shape) <= MOST_ELEMENTS else UNKNOWN
+
+
+def _reshaped(name: str, tile: Value, arguments: Sequence[Value]) -> Value:
+    """What changes the shape or the order of a tile and no number of it."""
+    if not isinstance(tile, Tile):
+        return Unknown(f"`{name}` is not evaluated")
+    values = tile.values
+    spread = arguments[0] if len(arguments) == 1 else tuple(arguments)
+    shape = _shape(spread if isinstance(spread, tuple | list) else (spread,))
+    try:
+        match name:
+            case "ravel":
+                return Tile(values.reshape(-1))
+            case "expand_dims" if shape:
+                return Tile(np.expand_dims(values, shape))
+            case "reshape" | "view" if shape:
+                return Tile(values.reshape(shape))
+            case "broadcast_to" if shape and prod(shape) <= MOST_ELEMENTS:
+                return Tile(np.broadcast_to(values, shape))
+            case "trans" | "permute":
+                return Tile(values.transpose(shape or None))
+    except ValueError as error:
+        return Unknown(f"`{name}` of a tensor of shape {values.shape}: {error}")
+    return Unknown(f"`{name}` is not evaluated")
+
+
+def _converted(tile: Value, dtype: Value) -> Value:
+    """`.to(tl.int64)` keeps the numbers, a narrower type may not."""
+    is_wide = isinstance(dtype, DType) and dtype.name in _WIDE_ENOUGH
+    is_signed = is_wide and not dtype.name.startswith("u")
+    if isinstance(tile, Tile) and (is_signed or (is_wide and not (tile.values < 0).any())):
+        return Tile(tile.values.astype(np.int64))
+    return tile if isinstance(tile, Unknown) else Unknown("a conversion is not evaluated")
+
+
+def _are_numbers(values: Sequence[Value]) -> bool:
+    return bool(values) and all(isinstance(v, int) for v in values)
+
+
+def _shape(value: Value) -> tuple[int, ...] | None:
+    is_shape = isinstance(value, tuple | list) and all(type(n) is int for n in value)
+    return tuple(value) if is_shape else None

@@ -1,0 +1,1 @@
+"""What is built in: CUDA intrinsics, inline PTX, WMMA, atomics, CuTe and Python operators."""

@@ -1,0 +1,203 @@
+"""Inline PTX: which shared bytes an `asm` statement touches, and what its outputs hold."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.builtins import atomics
+from smemlint.analysis.simt.domain.ctypes import I64, FloatType
+from smemlint.analysis.simt.domain.memory import Space
+from smemlint.analysis.simt.domain.values import FloatValue, Int, Pointer, Unknown, Value, number
+from smemlint.analysis.simt.state import WARP, Place
+from smemlint.facts import AccessKind
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.builtins.intrinsics import Intrinsics
+
+_INSTRUCTION = re.compile(r"(?:@!?%?\w+\s+)?([a-z][\w.:]*)\s*([^;]*)(?:;|$)")
+_OPERAND = re.compile(r"%(\d{1,4})")
+_ADDRESS = re.compile(r"\[\s*([^\]]*?)\s*\]")
+_BITS = re.compile(r"\.[busf]x?(8|16|32|64|128)\b")
+_SHARED_MEMORY = re.compile(
+    r"^(?P<op>ld|st|ldmatrix|stmatrix|atom|red|cp\.async(?!\.(?:commit|wait|bulk|mbarrier)))\b(?P<rest>.*)$"
+)
+
+
+def run(m: Intrinsics, node: c_ast.FuncCall) -> Value:
+    """Records the shared accesses of an `asm(..)` call and makes its outputs unknown."""
+    exprs = list(node.args.exprs) if node.args is not None else []
+    template = _text(exprs[0]) if exprs else ""
+    outputs, inputs = _operands(exprs[1:], "__out"), _operands(exprs[1:], "__in")
+    operands = [*outputs, *inputs]
+    values: dict[int, Value] = {
+        i + len(outputs): m.evaluate(expr) for i, (_, expr) in enumerate(inputs)
+    }
+    for i, (constraint, expr) in enumerate(outputs):
+        if constraint.startswith("+"):
+            values[i] = m.evaluate(expr)
+    for opcode, rest in _instructions(template):
+        if opcode.startswith(("bar.", "barrier", "fence", "membar", "mbarrier", "cp.async.wait")):
+            m.trace.fence("barrier")
+        if _is_special_register(opcode, rest):
+            _assign(m, outputs, m.geometry.linear, rest)
+            return number(0)
+        found = _SHARED_MEMORY.match(opcode)
+        if found is not None:
+            _access(m, node, opcode, found["op"], rest, values, len(operands))
+        elif ".shared" in opcode and opcode.startswith(
+            ("cp.async.bulk", "wgmma", "tcgen05", "red.async")
+        ):
+            m.not_followed(
+                node, f"`{opcode.split('.shared')[0]}` moves shared memory by descriptor"
+            )
+    for constraint, expr in outputs:
+        place = m.place(expr)
+        if isinstance(place, Place) and place.object.space is Space.LOCAL:
+            kind = place.type
+            result: Value = Unknown("the result of inline PTX", is_data=True)
+            if isinstance(kind, FloatType) or constraint.strip("=+&") in ("f", "d"):
+                result = FloatValue(kind)
+            m.write(place, result, expr)
+    return number(0)
+
+
+def _text(node: c_ast.Node) -> str:
+    value = getattr(node, "value", "")
+    text = value[value.find('"') + 1 : value.rfind('"')] if '"' in value else value
+    return text.replace('""', "").replace("\\n", "\n").replace("\\t", " ").replace("%%", "%")
+
+
+def _operands(exprs: list[c_ast.Node], kind: str) -> list[tuple[str, c_ast.Node]]:
+    found = []
+    for expr in exprs:
+        if (
+            isinstance(expr, c_ast.FuncCall)
+            and getattr(expr.name, "name", "") == kind
+            and expr.args
+        ):
+            items = list(expr.args.exprs)
+            if len(items) == 2:
+                found.append((_text(items[0]), items[1]))
+    return found
+
+
+def _instructions(template: str) -> list[tuple[str, str]]:
+    found = []
+    for line in re.split(r"[;\n]", template):
+        line = line.strip().lstrip("{").strip()
+        match = _INSTRUCTION.match(line)
+        if match is not None:
+            found.append((match[1], match[2]))
+    return found
+
+
+def _is_special_register(opcode: str, rest: str) -> bool:
+    return opcode.startswith("mov") and ("%laneid" in rest or "%warpid" in rest)
+
+
+def _assign(
+    m: Intrinsics, outputs: list[tuple[str, c_ast.Node]], linear: object, rest: str
+) -> None:
+    lanes = m.geometry.linear % WARP if "%laneid" in rest else m.geometry.linear // WARP
+    for _, expr in outputs[:1]:
+        place = m.place(expr)
+        if isinstance(place, Place):
+            m.write(place, Int(lanes, I64), expr)
+
+
+def _access(
+    m: Intrinsics,
+    node: c_ast.FuncCall,
+    opcode: str,
+    op: str,
+    rest: str,
+    values: dict[int, Value],
+    count: int,
+) -> None:
+    """Records one PTX memory instruction if it touches shared memory."""
+    brackets = _ADDRESS.findall(rest)
+    if not brackets or (op in ("ld", "st", "atom", "red") and ".shared" not in opcode):
+        return
+    pointer = _address(m, brackets[0], values, count)
+    matrices = 0
+    if op in ("ldmatrix", "stmatrix"):
+        found = re.search(r"\.x([124])\b", opcode)
+        matrices = int(found[1]) if found else 1
+        width, kind = 16, AccessKind.LDMATRIX if op == "ldmatrix" else AccessKind.STMATRIX
+    elif op == "cp.async":
+        sizes = [s.strip() for s in rest.split("]")[-1].split(",") if s.strip()]
+        width = _size_of(sizes[0] if sizes else "", values)
+        kind = AccessKind.ASYNC_COPY
+    else:
+        bits = _BITS.findall(opcode)
+        vector = re.search(r"\.v([248])\b", opcode)
+        width = (int(bits[-1]) // 8 if bits else 0) * (int(vector[1]) if vector else 1)
+        kind = {"ld": AccessKind.LOAD, "st": AccessKind.STORE}.get(op, AccessKind.ATOMIC)
+    operation, mask = "", m.mask
+    if kind is AccessKind.ATOMIC:
+        operand, is_used = _operand(rest, values), op != "red"
+        operation = atomics.compiled(_operation(opcode), operand, is_used=is_used)
+        if isinstance(pointer, Pointer):
+            m.mask = atomics.issuing(mask, operation, pointer.offset, operand, is_used=is_used)
+    if isinstance(pointer, Pointer):
+        if pointer.object.space is Space.SHARED:
+            m.emit(
+                kind, pointer.object, pointer.offset, width, node,
+                matrices=matrices, operation=operation, volatile=True,
+            )  # fmt: skip
+        m.mask = mask
+    elif width:
+        m.emit(kind, None, pointer, width, node, matrices=matrices, operation=operation)
+
+
+def _operand(rest: str, values: dict[int, Value]) -> Value:
+    """What an atomic works with: the first operand behind its address."""
+    text = rest.split("]", 1)[-1].lstrip(" ,").split(",")[0].strip(" ;")
+    found = _OPERAND.fullmatch(text)
+    if found is not None:
+        return values.get(int(found[1]), Unknown("an operand that was not found"))
+    return Int(int(text)) if text.isdigit() else Unknown("an operand that is not followed")
+
+
+def _operation(opcode: str) -> str:
+    words = [w for w in opcode.split(".") if w in _ATOMIC_WORDS]
+    bits = re.search(r"\.([usbf]x?\d+(?:x2)?)", opcode)
+    return f"{words[0] if words else 'add'}.{bits[1] if bits else 'b32'}"
+
+
+_ATOMIC_WORDS = frozenset(("add", "exch", "min", "max", "inc", "dec", "cas", "and", "or", "xor"))
+
+
+def _size_of(text: str, values: dict[int, Value]) -> int:
+    found = _OPERAND.fullmatch(text)
+    if found is not None:
+        value = values.get(int(found[1]))
+        return (value.constant or 0) if isinstance(value, Int) else 0
+    return int(text, 0) if text.isdigit() else 0
+
+
+def _address(m: Intrinsics, text: str, values: dict[int, Value], count: int) -> Pointer | Unknown:
+    """The pointer behind `%3`, `%3 + 16` or `%3+%4`."""
+    total: Pointer | Unknown | None = None
+    for part in text.split("+"):
+        part = part.strip()
+        found = _OPERAND.fullmatch(part)
+        if found is not None:
+            value = values.get(int(found[1]), Unknown("an operand that was not found"))
+            if total is None:
+                total = m.shared_address(value)
+            elif isinstance(total, Pointer) and isinstance(value, Int):
+                total = Pointer(total.object, m.algebra.add(total.offset, value), total.target)
+        elif re.fullmatch(r"-?\w+", part) and part[-1:].isdigit() and isinstance(total, Pointer):
+            try:
+                total = Pointer(
+                    total.object, m.algebra.add(total.offset, Int(int(part, 0), I64)), total.target
+                )
+            except ValueError:
+                return Unknown(f"the address `{text}` is not followed")
+        else:
+            return Unknown(f"the address `{text}` is not followed")
+    return total if total is not None else Unknown(f"the address `{text}` is not followed")

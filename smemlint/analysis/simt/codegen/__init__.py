@@ -1,0 +1,1 @@
+"""What nvcc makes of a trace: unrolling, store forwarding, LLVM and ptxas fusion."""

@@ -1,0 +1,211 @@
+"""What LLVM fuses before ptxas sees it: accesses of arrays whose declaration promises alignment.
+
+Read off the PTX and SASS of 60 kernels of our own (nvcc 13.0.88, sm_90, -O3). LLVM knows of an
+array's place only what its declaration says (`__align__(16)`, the alignment of the element), but it
+moves accesses past others that provably touch different bytes, which ptxas does not:
+
+    __shared__ __align__(16) float a[32][32], b[32][32];
+    for (int j = 0; j < 4; ++j) { a[y][4 * x + j] = p[j]; b[y][4 * x + j] = q[j]; }
+
+becomes two STS.128, and without `__align__` eight STS. Loads move up to their first, stores down to
+their last. Bytes fuse, too. Two-byte loads are left to ptxas: the `asm` of __half's operators and
+conversions stops LLVM, which is seen in no access.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.codegen.slots import fused_slot, run_and_position
+from smemlint.analysis.simt.domain.scev import form_of
+from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.values import Int
+from smemlint.facts import AccessKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from smemlint.analysis.simt.domain.memory import Object
+    from smemlint.analysis.simt.domain.trace import Fence
+
+_WIDEST = 16
+_FUSIBLE = {AccessKind.LOAD: (1, 4, 8), AccessKind.STORE: (1, 2, 4, 8)}
+_REACH = 256
+"""Stores that a load is moved past at most."""
+
+
+def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
+    """The same items, with neighbours fused that LLVM fuses within a basic block."""
+    block: list[Event] = []
+    for item in items:
+        if isinstance(item, Event):
+            block.append(item)
+            continue
+        yield from _vectorized_block(block)
+        block = []
+        yield item
+    yield from _vectorized_block(block)
+
+
+def _vectorized_block(block: list[Event]) -> list[Event]:
+    if not any(_slot_size(e) for e in block):
+        return block
+    fusion = _Fusion()
+    for event in block:
+        fusion.add(event)
+    fusion.end()
+    return sorted(fusion.out, key=lambda e: e.sequence)
+
+
+def _slot_size(event: Event) -> int:
+    """Bytes that one instruction can take around the access, as LLVM sees it; 0 for no more."""
+    if event.width not in _FUSIBLE.get(event.kind, ()) or event.volatile or not event.issued:
+        return 0
+    if event.object is None or not isinstance(event.offset, Int):
+        return 0
+    promised = _promised_alignment(event.object)
+    size = min(_WIDEST, promised, form_of(event.offset).alignment)
+    return size if size > event.width else 0
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Accesses of one slot that can still become one instruction."""
+
+    size: int
+    width: int
+    elements: dict[int, list[Event]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def count(self) -> int:
+        return self.size // self.width
+
+    def events(self) -> Iterator[Event]:
+        for events in self.elements.values():
+            yield from events
+
+
+_Key = tuple[object, ...]
+
+
+class _Fusion:
+    """The chains of one basic block, access by access."""
+
+    def __init__(self) -> None:
+        self.out: list[Event] = []
+        self._loads: dict[_Key, dict[int, _Chain]] = defaultdict(dict)
+        self._stores: dict[int, dict[_Key, dict[int, _Chain]]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
+        self._passed: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        """Takes the next access of the block."""
+        if not event.issued:
+            self.out.append(event)
+            return
+        if event.volatile or event.object is None or event.kind not in _FUSIBLE:
+            self.end()
+            self.out.append(event)
+            return
+        size = _slot_size(event)
+        key: _Key = ()
+        position = 0
+        if size and isinstance(event.offset, Int):
+            key, position = run_and_position(event, event.offset)
+            if position % event.width:
+                size, key = 0, ()
+        self._end_stores_that_meet(event, key)
+        if event.kind is AccessKind.STORE:
+            self._passed.append(event)
+        if not size:
+            self.out.append(event)
+        elif event.kind is AccessKind.LOAD:
+            self._load(event, key, position, size)
+        else:
+            self._store(event, key, position, size)
+
+    def end(self) -> None:
+        """Nothing moves past this point."""
+        groups = [*self._loads.values(), *(g for k in self._stores.values() for g in k.values())]
+        for group in groups:
+            for chain in group.values():
+                self._close(chain)
+        self._loads.clear()
+        self._stores.clear()
+        self._passed.clear()
+
+    def _load(self, event: Event, key: _Key, position: int, size: int) -> None:
+        group = self._loads[key]
+        slot = position // size
+        chain = group.get(slot)
+        if chain is not None and self._must_stay_behind(event, chain):
+            self._close(group.pop(slot))
+            chain = None
+        if chain is None:
+            chain = group[slot] = _Chain(size, event.width)
+        chain.elements[position % size // event.width].append(event)
+
+    def _must_stay_behind(self, load: Event, chain: _Chain) -> bool:
+        first = min(e.sequence for e in chain.events())
+        passed = [s for s in self._passed[-_REACH:] if s.sequence > first]
+        return len(passed) == _REACH or any(_may_meet(s, load) for s in passed)
+
+    def _store(self, event: Event, key: _Key, position: int, size: int) -> None:
+        group = self._stores[_root(event.object)][key]
+        slot = position // size
+        chain = group.get(slot)
+        if chain is None:
+            chain = group[slot] = _Chain(size, event.width)
+        chain.elements[position % size // event.width].append(event)
+        if len(chain.elements) == chain.count:
+            self._close(group.pop(slot))
+
+    def _end_stores_that_meet(self, event: Event, key: _Key) -> None:
+        """Closes chains of stores that would have to move past an access of their bytes."""
+        for other, group in self._stores.get(_root(event.object), {}).items():
+            if other == key and event.kind is AccessKind.STORE:
+                continue
+            met = [
+                slot
+                for slot, chain in group.items()
+                if _may_meet(event, next(chain.events()), slot * chain.size, chain.size)
+            ]
+            for slot in met:
+                self._close(group.pop(slot))
+
+    def _close(self, chain: _Chain) -> None:
+        self.out += fused_slot(chain.elements, chain.count, chain.width)
+
+
+def _root(obj: Object | None) -> int:
+    """The identity of the array that a view looks into."""
+    while obj is not None and obj.origin is not None:
+        obj = obj.origin
+    return id(obj)
+
+
+def _promised_alignment(obj: Object) -> int:
+    """Bytes that the declaration says the array is aligned to; dynamic shared memory is to 16."""
+    return obj.shared.alignment if obj.shared is not None and obj.origin is None else 0
+
+
+def _may_meet(event: Event, other: Event, start: int | None = None, size: int = 0) -> bool:
+    """Whether an access can touch the bytes of another, or `size` bytes at its run's `start`."""
+    if _root(event.object) != _root(other.object):
+        return False
+    if event.object is not other.object:
+        return True
+    if not isinstance(event.offset, Int) or not isinstance(other.offset, Int):
+        return True
+    (_, _, form, mask), at = run_and_position(event, event.offset)
+    (_, _, other_form, other_mask), place = run_and_position(other, other.offset)
+    if start is None:
+        start, size = place, other.width
+    if form == other_form and mask == other_mask:
+        return at < start + size and start < at + event.width
+    period = min(form_of(event.offset).alignment, form_of(other.offset).alignment)
+    apart = (at - start) % period
+    return not size <= apart <= period - event.width

@@ -1,0 +1,92 @@
+"""Slots: the aligned pieces of shared memory that one wide instruction can serve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.scev import form_of
+from smemlint.analysis.simt.domain.values import Int
+from smemlint.facts import AccessKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from smemlint.analysis.simt.domain.trace import Event
+
+
+def run_and_position(event: Event, offset: Int) -> tuple[tuple[object, ...], int]:
+    """What accesses of a run share, and where in bytes this one stands in it.
+
+    Threads share the place modulo the alignment that the form proves, so any active one will do.
+    """
+    position = offset.base
+    if not isinstance(position, int):
+        position = int(position[int(event.mask.argmax())])
+    return (id(event.object), event.width, form_of(offset), event.mask.tobytes()), position
+
+
+def fused_slot(present: Mapping[int, Sequence[Event]], count: int, width: int) -> Iterator[Event]:
+    """The instructions of one slot, or of the halves of it that one instruction can serve.
+
+    More than half of the elements are loaded as the whole slot; stores write nothing else.
+
+    Args:
+        present: element of the slot -> its accesses, all loads or all stores.
+        count: elements of the slot, a power of two.
+        width: bytes of an element.
+    """
+    yield from _fused(present, 0, count, width)
+
+
+def _fused(
+    present: Mapping[int, Sequence[Event]], start: int, count: int, width: int
+) -> Iterator[Event]:
+    part = {k: events for k, events in present.items() if start <= k < start + count}
+    if not part:
+        return
+    if count == 1:
+        yield from _single(part[start])
+        return
+    is_load = next(iter(part.values()))[0].kind is AccessKind.LOAD
+    enough = count // 2 + 1 if is_load else count
+    if len(part) >= enough:
+        yield from _instruction(part, start, width * count, width)
+        return
+    yield from _fused(part, start, count // 2, width)
+    yield from _fused(part, start + count // 2, count // 2, width)
+
+
+def _single(events: Sequence[Event]) -> Iterator[Event]:
+    """Accesses of one address: a load is not issued again, a store is."""
+    if events[0].kind is AccessKind.LOAD:
+        yield from _counted(events, events[0], events[0].width, 0)
+    else:
+        yield from events
+
+
+def _instruction(
+    present: Mapping[int, Sequence[Event]], start: int, wide: int, width: int
+) -> Iterator[Event]:
+    """One fused instruction that begins at element `start` of its slot."""
+    parts = [e for events in present.values() for e in events]
+    parts.sort(key=lambda e: e.sequence)
+    counted = parts[0] if parts[0].kind is AccessKind.LOAD else parts[-1]
+    element = next(k for k, events in present.items() if any(e is counted for e in events))
+    spare = wide - (max(present) + 1 - start) * width
+    yield from _counted(parts, counted, wide, (start - element) * width, spare)
+
+
+def _counted(
+    parts: Sequence[Event], counted: Event, wide: int, shift: int, spare: int = 0
+) -> Iterator[Event]:
+    """The instruction at every site it serves; issued once, at the site that it is counted at."""
+    offset = counted.offset
+    assert isinstance(offset, Int)
+    whole = Int(offset.base + shift, offset.type, offset.terms, offset.form) if shift else offset
+    seen = {id(counted.node)}
+    yield replace(counted, width=wide, offset=whole, spare=spare)
+    for part in parts:
+        if id(part.node) not in seen:
+            seen.add(id(part.node))
+            yield replace(part, width=wide, offset=whole, issued=0, spare=spare)

@@ -1,0 +1,1 @@
+"""Abstract values: affine integers over lanes, intervals, pointers, memory and the trace."""

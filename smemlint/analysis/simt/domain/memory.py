@@ -1,0 +1,231 @@
+"""Objects: what pointers point into. Local ones hold values at byte offsets, others do not.
+
+Every variable is an object, so references, pointers to locals, arrays of indices and struct members
+need no cases of their own. Writes go through a `Store`, which can undo them: a branch on an unknown
+condition is run, rolled back and joined with its alternative.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
+from smemlint.analysis.simt.domain.values import (
+    Aggregate,
+    Int,
+    Unknown,
+    Value,
+    blended,
+    seen_by,
+    select,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from smemlint.facts import LayoutUse, SharedArray
+
+MAX_SCATTER = 64
+"""Distinct offsets of one access to a local array that are followed."""
+
+
+class Space(Enum):
+    """Where an object lives."""
+
+    LOCAL = "local"
+    SHARED = "shared"
+    GLOBAL = "global"
+    PARAMETER = "parameter"
+
+
+@dataclass(slots=True, eq=False)
+class Object:
+    """A variable, array or unknown memory region.
+
+    Attributes:
+        born: the active mask at its declaration: a write under that very mask needs no blending.
+        origin: the object that this one is a view of; None for the object itself.
+        layout: the swizzle that offsets in the view have gone through.
+        default: what a read of a cell that was never written gives; None for uninitialized.
+    """
+
+    name: str
+    type: CType
+    space: Space
+    key: str
+    cells: dict[int, Value] = field(default_factory=dict)
+    born: NDArray[np.bool_] | None = None
+    shared: SharedArray | None = None
+    default: Value | None = None
+    is_volatile: bool = False
+    origin: Object | None = None
+    layout: LayoutUse | None = None
+
+
+_PARTED = frozenset((RecordType, ArrayType))
+"""Types of values that lie in more cells than one."""
+Journal = dict[tuple[int, int], tuple[Object, int, Value | None]]
+
+
+class Store:
+    """Reads and writes of local objects, with undo."""
+
+    def __init__(self) -> None:
+        self._journals: list[Journal] = []
+
+    # ---- journals
+
+    def begin(self) -> None:
+        """Starts to remember what is overwritten."""
+        self._journals.append({})
+
+    def rollback(self) -> Journal:
+        """Undoes everything since `begin` and returns the values that were there at the end."""
+        journal = self._journals.pop()
+        ends: Journal = {}
+        for key, (obj, offset, old) in journal.items():
+            ends[key] = (obj, offset, obj.cells.get(offset))
+            _put(obj, offset, old)
+        return ends
+
+    def commit(self) -> Journal:
+        """Keeps everything since `begin`; returns the values from before."""
+        journal = self._journals.pop()
+        if self._journals:
+            for key, entry in journal.items():
+                self._journals[-1].setdefault(key, entry)
+        return journal
+
+    @contextmanager
+    def unjournaled(self) -> Iterator[None]:
+        """Writes in it are not undone by a `rollback` of what is open around it."""
+        journals, self._journals = self._journals, []
+        try:
+            yield
+        finally:
+            self._journals = journals
+
+    def since(self, depth: int) -> Journal:
+        """What the journals beyond the first `depth` have seen written, as it is now."""
+        cells: Journal = {}
+        for journal in self._journals[depth:]:
+            for key, (obj, offset, _) in journal.items():
+                cells[key] = obj, offset, obj.cells.get(offset)
+        return cells
+
+    @property
+    def depth(self) -> int:
+        """How many `begin`s are open."""
+        return len(self._journals)
+
+    def commit_to(self, depth: int) -> None:
+        """Commits what an abandoned evaluation left open."""
+        while len(self._journals) > depth:
+            self.commit()
+
+    def set_cell(self, obj: Object, offset: int, value: Value | None) -> None:
+        """Overwrites one cell; None makes it uninitialized."""
+        if self._journals:
+            key = (id(obj), offset)
+            if key not in self._journals[-1]:
+                self._journals[-1][key] = (obj, offset, obj.cells.get(offset))
+        _put(obj, offset, value)
+
+    # ---- typed access
+
+    def read(
+        self, obj: Object, offset: Int, type: CType, mask: NDArray[np.bool_] | None = None
+    ) -> Value:
+        """The value of `type` at a byte offset of a local object, as those threads see it."""
+        if type.__class__ in _PARTED:
+            return self._read_aggregate(obj, offset, type)  # type: ignore[arg-type]
+        at = offset.constant
+        if at is not None:
+            return seen_by(mask, self._read_cell(obj, at))
+        if not offset.is_concrete or isinstance(offset.base, int):
+            return _anything(obj, "is indexed by a value that is not known")
+        distinct = np.unique(offset.base)
+        if len(distinct) > MAX_SCATTER:
+            return _anything(obj, "is indexed by too many different values")
+        result = self._read_cell(obj, int(distinct[0]))
+        for d in distinct[1:]:
+            result = select(offset.base == d, self._read_cell(obj, int(d)), result)
+        return result
+
+    def write(
+        self, obj: Object, offset: Int, type: CType, value: Value, mask: NDArray[np.bool_]
+    ) -> None:
+        """Stores a value of `type` at a byte offset for the threads of `mask`."""
+        at = offset.constant
+        if at is not None:
+            if isinstance(value, Aggregate) and value.cells:
+                for inner, cell in value.cells.items():
+                    self._write_cell(obj, at + inner, cell, mask)
+            else:
+                self._write_cell(obj, at, value, mask)
+            return
+        if isinstance(value, Aggregate) or not offset.is_concrete or isinstance(offset.base, int):
+            self.forget(obj, "was written at an index that is not known")
+            return
+        distinct = np.unique(offset.base[mask])
+        if len(distinct) > MAX_SCATTER:
+            self.forget(obj, "was written at too many different indices")
+            return
+        for d in distinct:
+            self._write_cell(obj, int(d), value, mask & (offset.base == d))
+
+    def forget(self, obj: Object, why: str) -> None:
+        """Makes everything in a local object unknown."""
+        unknown = Unknown(f"`{obj.name}` {why}")
+        for offset in list(obj.cells):
+            self.set_cell(obj, offset, unknown)
+        obj.default = unknown
+
+    def _read_aggregate(self, obj: Object, offset: Int, type: RecordType | ArrayType) -> Value:
+        at = offset.constant
+        if at is None:
+            return _anything(obj, "is indexed by a value that is not known")
+        whole = obj.cells.get(at)
+        if isinstance(whole, Aggregate):
+            return whole
+        size = type.size or 1 << 30
+        cells = {o - at: v for o, v in obj.cells.items() if at <= o < at + size}
+        if not cells and obj.default is not None:
+            return obj.default
+        return Aggregate(type, cells)
+
+    def _read_cell(self, obj: Object, at: int) -> Value:
+        value = obj.cells.get(at)
+        if value is not None:
+            return value
+        if obj.default is not None:
+            return obj.default
+        return Unknown(f"`{obj.name}` is read before it is written")
+
+    def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
+        old = obj.cells.get(at)
+        if old is not None and mask is not obj.born:
+            value = blended(mask, value, old)
+        self.set_cell(obj, at, value)
+
+
+def _put(obj: Object, offset: int, value: Value | None) -> None:
+    if value is None:
+        obj.cells.pop(offset, None)
+    else:
+        obj.cells[offset] = value
+
+
+def _anything(obj: Object, why: str) -> Value:
+    values = list(obj.cells.values())
+    if values and all(v is values[0] for v in values):
+        return values[0]
+    data = any(isinstance(v, Unknown) and v.is_data for v in values)
+    return Unknown(f"`{obj.name}` {why}", is_data=data)

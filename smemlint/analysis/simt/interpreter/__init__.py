@@ -1,0 +1,1 @@
+"""The interpreter: statements and expressions by node type."""

@@ -1,0 +1,1 @@
+"""One kernel instance: evaluated, its unknowns split by residue, its accesses summarized."""

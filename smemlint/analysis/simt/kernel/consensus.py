@@ -1,0 +1,71 @@
+"""Agreement: what several guesses at one instance say together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Certainty, KernelFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.facts import Access
+
+
+def agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
+    """The first of several guesses; an access on which they differ is only a sample."""
+    first = facts[0]
+    outside = None if first.instance.origin else next(filter(_begins_outside, first.accesses), None)
+    if outside is not None and outside.array is not None:
+        reason = f"the block shape is not known: the guess reaches outside `{outside.array.name}`"
+        return _only_sampled(first, reason)
+    if len(facts) == 1:
+        return first
+    others = [{(a.span, a.kind): a for a in f.accesses} for f in facts[1:]]
+    accesses = []
+    for access in first.accesses:
+        differing = [o.get((access.span, access.kind)) for o in others]
+        if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
+            reason = "the block shape is not known, and the figure depends on it"
+            access = replace(access, certainty=Certainty.SAMPLED, reason=reason)
+        accesses.append(access)
+    return replace(first, accesses=tuple(accesses))
+
+
+def _begins_outside(access: Access) -> bool:
+    """Whether the first warp leaves the array: no block has that shape, or the lanes it has."""
+    array = access.array
+    if array is None or array.bytes is None or access.conditions:
+        return False
+    for pattern in access.patterns:
+        offsets = pattern.addresses[pattern.active] - array.base
+        if pattern.warp > 0 or not offsets.size:
+            continue
+        first = int(offsets.min()) if pattern.exact else 0
+        last = first + int(offsets.max()) - int(offsets.min()) + pattern.width
+        if first < 0 or last > array.bytes:
+            return True
+    return False
+
+
+def _only_sampled(facts: KernelFacts, reason: str) -> KernelFacts:
+    """The facts of one guess, none of them to be relied on."""
+    accesses = tuple(
+        replace(a, certainty=Certainty.SAMPLED, reason=reason) if a.certainty.is_decided else a
+        for a in facts.accesses
+    )
+    return replace(facts, accesses=accesses)
+
+
+def _alike(a: Access, b: Access | None) -> bool:
+    if (
+        b is None
+        or b.wavefronts is None
+        or a.wavefronts is None
+        or a.ideal is None
+        or b.ideal is None
+    ):
+        return b is not None and a.wavefronts is None and b.wavefronts is None
+    return abs(a.wavefronts.mean / a.ideal.mean - b.wavefronts.mean / b.ideal.mean) < 1e-9

@@ -1,0 +1,316 @@
+"""Evaluates one kernel instance: arguments unknown, every thread of a block at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from math import lcm
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
+from smemlint.analysis.simt.domain.ctypes import (
+    FLOAT,
+    ArrayType,
+    CType,
+    IntType,
+    PointerType,
+    RecordType,
+    is_opaque,
+)
+from smemlint.analysis.simt.domain.memory import Object, Space
+from smemlint.analysis.simt.domain.scev import atom
+from smemlint.analysis.simt.domain.swizzled import placed
+from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.domain.values import Int, Pointer, Symbol, Unknown, Value, offset_of
+from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.kernel.summarize import Sites
+from smemlint.analysis.simt.state import BudgetExceeded, Frame, Geometry, Scope, Variable
+from smemlint.analysis.simt.types.records import scope_of
+from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from smemlint.analysis.simt.state import Binding
+    from smemlint.config.assumptions import Assumption
+    from smemlint.frontend.program import Function, Unit
+    from smemlint.layout.declared import DeclaredSwizzle
+
+MAX_EVENTS = 200_000
+MAX_WORLDS = 64
+"""Residues of unknowns that one kernel is evaluated under, all together."""
+_MAX_STEPS_TO_SPLIT = 60_000
+"""Statements that all those evaluations may run together."""
+_MAX_EVENTS_TO_SPLIT = 20_000
+_STOPPED = "evaluation stopped"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A kernel instance to evaluate.
+
+    Attributes:
+        scope: template parameters -> types and values.
+        assumptions: what the instance takes for granted, in words.
+        arguments: numbers that the launch passes, by parameter; used only where an access is
+            not decided without them.
+        declared: the swizzle that the user declares for a shared array.
+        shared: dynamic shared memory of the launch in bytes; None when not known.
+        given: what the user assumes of the arguments.
+        launch: where it is launched, e.g. `launch at transpose.cu:41`; empty where nowhere.
+    """
+
+    function: Function
+    instance: Instance
+    scope: Scope
+    assumptions: tuple[str, ...]
+    arguments: Callable[[], Mapping[str, Value]]
+    declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
+    shared: int | None = None
+    given: tuple[Assumption, ...] = ()
+    launch: str = ""
+
+
+def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
+    """The facts of one instance; what could not be followed is in `not_analysed`.
+
+    Arguments are unknown at first; where that leaves accesses open and the launch passes known
+    numbers, those are taken and named.
+    """
+    facts = _evaluated(unit, task, arch, {})
+    if not any(_may_hang_on_an_argument(a) for a in facts.accesses):
+        return facts
+    arguments = task.arguments()
+    if not arguments:
+        return facts
+    passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in arguments.items())
+    text = f"{passed} as passed at the {task.launch or 'launch'}"
+    told = replace(task, assumptions=(*task.assumptions, text))
+    closer = _evaluated(unit, told, arch, arguments)
+    return closer if _decided(closer) > _decided(facts) else facts
+
+
+def _decided(facts: KernelFacts) -> int:
+    return sum(a.certainty.is_decided for a in facts.accesses)
+
+
+def _may_hang_on_an_argument(access: Access) -> bool:
+    is_open = access.certainty is Certainty.UNKNOWN and access.array is not None
+    return is_open and not access.reason.startswith(_STOPPED)
+
+
+def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]) -> KernelFacts:
+    assert task.instance.block is not None
+    geometry = Geometry.of(task.instance.block)
+    first = _Run(unit, task, geometry, arguments, {})
+    runs = [first]
+    if first.machine.split_requests and first.trace.events <= _MAX_EVENTS_TO_SPLIT:
+        runs = _split_runs(unit, task, geometry, arguments, first)
+    sites = Sites(unit, task.instance, task.assumptions, arch)
+    for run in runs:
+        if run.failure:
+            sites.add(replace(e, offset=Unknown(run.failure)) for e in run.trace.all_events())
+        else:
+            sites.add(merged(run.trace, array_bases(run.machine.arrays.values())))
+    arrays: dict[str, SharedArray] = {}
+    for obj in first.machine.arrays.values():
+        if obj.shared is not None:
+            arrays.setdefault(f"{obj.name}:{obj.shared.span}", obj.shared)
+    notes = [
+        NotAnalysed(span, task.instance.kernel, reason) for span, reason in first.machine.unfollowed
+    ]
+    steps = sum(run.machine.steps for run in runs)
+    if first.failure:
+        notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
+    placing = _array_places(first.machine)
+    layouts = {id(use): placed(use, placing) for use in first.machine.layouts.values()}
+    accesses = tuple(
+        replace(a, layout=layouts.get(id(a.layout), a.layout)) if a.layout is not None else a
+        for a in sites.facts()
+    )
+    return KernelFacts(
+        task.instance,
+        tuple(arrays.values()),
+        accesses,
+        tuple(notes),
+        steps,
+        tuple(layouts.values()),
+    )
+
+
+def _array_places(machine: Interpreter) -> dict[str, int]:
+    """Where static arrays lie, and under the empty name where dynamic shared memory begins."""
+    objects = {id(obj): obj for obj in machine.arrays.values()}
+    bases = array_bases(objects.values())
+    ends = [at + objects[key].type.size for key, at in bases.items()]
+    return {"": max(ends, default=0), **{objects[key].name: at for key, at in bases.items()}}
+
+
+class _Run:
+    """One evaluation under one assignment of residues."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        task: Task,
+        geometry: Geometry,
+        arguments: Mapping[str, Value],
+        splits: Mapping[str, tuple[int, int]],
+    ) -> None:
+        self.trace = Trace(MAX_EVENTS)
+        self.machine = Interpreter(unit, geometry, self.trace, splits=splits)
+        self.machine.declared = task.declared
+        self.failure = ""
+        try:
+            _run(self.machine, task, arguments)
+        except BudgetExceeded as spent:
+            self.failure = f"{_STOPPED}: {spent}"
+        except RecursionError:
+            self.failure = f"{_STOPPED}: the code is nested too deeply"
+
+
+def _split_runs(
+    unit: Unit, task: Task, geometry: Geometry, arguments: Mapping[str, Value], first: _Run
+) -> list[_Run]:
+    """Runs again for every residue of the unknowns that hide an address, within the budget."""
+    moduli: dict[str, int] = {}
+    most = min(MAX_WORLDS, _MAX_STEPS_TO_SPLIT // max(first.machine.steps, 1))
+    requests = dict(first.machine.split_requests)
+    runs = [first]
+    for _ in range(3):
+        worlds = 1
+        for key, modulus in {**moduli, **requests}.items():
+            if worlds * modulus <= most:
+                worlds *= modulus
+                moduli[key] = modulus
+        if not moduli:
+            return runs
+        keys = list(moduli)
+        runs = []
+        requests = {}
+        for residues in product(*(range(moduli[k]) for k in keys)):
+            splits = {k: (moduli[k], r) for k, r in zip(keys, residues, strict=True)}
+            run = _Run(unit, task, geometry, arguments, splits)
+            runs.append(run)
+            requests.update(run.machine.split_requests)
+            if run.failure:
+                return [first]
+        if not any(key not in moduli for key in requests):
+            break
+    return runs
+
+
+def _run(machine: Interpreter, task: Task, arguments: Mapping[str, Value]) -> None:
+    function = task.function
+    parsed = function.parse()
+    for dropped in parsed.dropped:
+        machine.unfollowed.setdefault((dropped.span, dropped.reason))
+    if parsed.tree is None:
+        raise BudgetExceeded("the kernel could not be parsed")
+    record = _enclosing_record(machine, function)
+    outer: list[Scope] = [scope_of(record)] if record is not None else []
+    frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
+    machine.frames.append(frame)
+    params = parsed.tree.decl.type.args
+    named = set()
+    for param in params.params if params is not None else ():
+        if isinstance(param, c_ast.Decl) and param.name:
+            named.add(param.name)
+            given = [a for a in task.given if a.name == param.name]
+            machine.bind(param.name, parameter_binding(machine, param, arguments, given))
+    for assumption in task.given:
+        if assumption.name not in named:
+            said = f"nothing is assumed by `{assumption.text}`: the kernel has no such parameter"
+            machine.unfollowed.setdefault((function.span, said))
+    machine.execute(parsed.tree.body)
+
+
+def _enclosing_record(machine: Interpreter, function: Function) -> RecordType | None:
+    if function.record is None:
+        return None
+    machine.frames.append(Frame("file", [{}]))
+    try:
+        kind = machine.spelled_type(function.record)
+    finally:
+        machine.frames.pop()
+    return kind if isinstance(kind, RecordType) else None
+
+
+def parameter_binding(
+    machine: Interpreter,
+    param: c_ast.Decl,
+    arguments: Mapping[str, Value],
+    given: Sequence[Assumption] = (),
+) -> Binding:
+    """A parameter as a variable: unknown, but for what is known or assumed of its argument."""
+    kind = machine.resolve(param.type)
+    if isinstance(kind, ArrayType):
+        kind = PointerType(kind.element)
+    key = f"param:{param.name}"
+    if isinstance(kind, RecordType):
+        obj = Object(param.name, kind, Space.PARAMETER, key)
+        return Variable(obj, kind)
+    if isinstance(kind, PointerType) and kind.is_reference:
+        target = Object(param.name, kind.target, Space.PARAMETER, key)
+        held = Pointer(target, offset_of(0), kind.target)
+        return Variable(Object(param.name, kind, Space.LOCAL, key, {0: held}), kind)
+    value = machine.unknown_of(kind, key, param.name)
+    if param.name in arguments and isinstance(value, Int):
+        value = machine.convert(arguments[param.name], kind)
+        if isinstance(value, Int):  # known to us, not to the compiler
+            value = Int(value.base, value.type, value.terms, atom(key))
+    elif given and isinstance(kind, IntType):
+        value = _assumed(machine, kind, param.name, given)
+        value = Int(value.base, value.type, value.terms, atom(key))
+    return Variable(machine.local(param.name, kind, key, value), kind)
+
+
+def _assumed(machine: Interpreter, kind: IntType, name: str, given: Sequence[Assumption]) -> Int:
+    """An argument of which something is assumed: a multiple of an unknown, with its bounds."""
+    multiple = lcm(*(a.multiple for a in given))
+    least = max((a.least for a in given if a.least is not None), default=None)
+    most = min((a.most for a in given if a.most is not None), default=None)
+    if least is not None and least == most:
+        return Int(least, kind)
+    is_positive = least is not None and least >= 0
+    shown = name if multiple == 1 else f"{name}/{multiple}"
+    part = machine.algebra.symbol(f"param:{shown}", shown, kind, nonnegative=is_positive)
+    if most is not None and most >= 0 and is_positive:
+        terms = tuple((replace(s, most=most // multiple // abs(int(c))), c) for s, c in part.terms)
+        part = Int(part.base, part.type, terms)
+    whole = machine.algebra.multiply(part, Int(multiple, kind))
+    return whole if isinstance(whole, Int) else part
+
+
+def guessed_scope(machine: Interpreter, function: Function) -> tuple[Scope, tuple[str, ...]]:
+    """Template parameters that no launch told: defaults, `float` for types, unknown numbers."""
+    scope = machine.template_scope(function.template, ())
+    said: list[str] = []
+    for parameter in function.template:
+        if not parameter.name or parameter.is_pack:
+            continue
+        bound = scope.get(parameter.name)
+        if bound is not None and not is_opaque(bound):
+            if parameter.default is not None:
+                said.append(f"`{parameter.name}` has its default `{parameter.default}`")
+            continue
+        if parameter.kind == "type":
+            scope[parameter.name] = _type_guess(parameter.name)
+            said.append(f"`{parameter.name}` is `float`: no launch says")
+        elif parameter.kind == "value":
+            scope[parameter.name] = _value_guess(parameter.name)
+    return scope, tuple(said)
+
+
+def _type_guess(name: str) -> CType:
+    return FLOAT
+
+
+def _value_guess(name: str) -> Value:
+    key = f"template:{name}"
+    return Int(0, terms=((Symbol(key, name, 1, True), 1),))
+
+
+__all__ = ["Task", "Unknown", "evaluate_kernel", "guessed_scope"]

@@ -1,0 +1,340 @@
+"""From a trace to access facts: the distinct warp patterns of every site and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.values import Int, Unknown
+from smemlint.analysis.simt.state import WARP
+from smemlint.facts import (
+    Access,
+    AccessKind,
+    CallLine,
+    Certainty,
+    SharedArray,
+    Span,
+    Stat,
+    WarpPattern,
+)
+from smemlint.hardware import wavefronts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.simt.domain.trace import Event
+    from smemlint.facts import Instance, LayoutUse
+    from smemlint.frontend.program import Unit
+
+MAX_PATTERNS = 64
+_MAX_RESIDUES = 16
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Equal events of a site: their lanes, once, and how often they were issued."""
+
+    addresses: NDArray[np.int64]
+    mask: NDArray[np.bool_]
+    width: int
+    values: tuple[tuple[str, int], ...]
+    exact: bool
+    spare: int
+    count: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Site:
+    """All events at one place of the source."""
+
+    span: Span
+    kind: AccessKind
+    expression: str
+    array: SharedArray | None
+    matrices: int
+    operation: str
+    line: int
+    groups: dict[tuple[int, bytes, bytes], _Group] = field(default_factory=dict)
+    undecided: Unknown | None = None
+    layout: LayoutUse | None = None
+    assumptions: dict[str, None] = field(default_factory=dict)
+    issued: int = 0
+    hangs_on_data: bool = False
+    calls: dict[Span, _Site] = field(default_factory=dict)
+
+
+class Sites:
+    """Collects events (of one or of several traces, one per residue) and makes facts of them.
+
+    Args:
+        unit: for spans and texts.
+        instance: the kernel instance.
+        assumptions: what holds for all of it: block shape, template values.
+        arch: for the bank model.
+    """
+
+    def __init__(
+        self, unit: Unit, instance: Instance, assumptions: Sequence[str], arch: str
+    ) -> None:
+        self._unit = unit
+        self._instance = instance
+        self._assumptions = tuple(assumptions)
+        self._arch = arch
+        self._sites: dict[tuple[Span, AccessKind, str], _Site] = {}
+        self._traces = 0
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Adds the events of one evaluation."""
+        self._traces += 1
+        for event in events:
+            self._add_event(event)
+
+    def facts(self) -> tuple[Access, ...]:
+        """The accesses, in source order."""
+        found = [self._access(site) for site in self._sites.values()]
+        return tuple(sorted(found, key=lambda a: (a.span, a.kind)))
+
+    # ---- events
+
+    def _site(self, event: Event) -> _Site:
+        span = self._unit.span(event.node)
+        name = event.object.name if event.object is not None else ""
+        key = (span, event.kind, name)
+        if key not in self._sites:
+            array = event.object.shared if event.object is not None else None
+            text = " ".join(self._unit.text(span).split())
+            self._sites[key] = _Site(
+                span,
+                event.kind,
+                text,
+                array,
+                event.matrices,
+                event.operation,
+                self._unit.line(event.line_node or event.node),
+            )
+        return self._sites[key]
+
+    def _add_event(self, event: Event) -> None:
+        site = self._site(event)
+        self._add_to(site, event)
+        if event.call is not None:
+            call = self._unit.span(event.call)
+            part = replace(site, span=call, groups={}, undecided=None, issued=0, calls={})
+            self._add_to(site.calls.setdefault(call, part), event)
+
+    def _add_to(self, site: _Site, event: Event) -> None:
+        site.layout = site.layout or event.layout
+        site.hangs_on_data |= event.hangs_on_data
+        for text in event.assumptions:
+            site.assumptions.setdefault(text)
+        site.issued += _warps(event.mask) * event.issued
+        offset = event.offset
+        if isinstance(offset, Unknown):
+            site.undecided = site.undecided or offset
+            return
+        if event.width not in (1, 2, 4, 8, 16):
+            site.undecided = site.undecided or Unknown(f"an access of {event.width} bytes")
+            return
+        alternatives = _alternatives(offset, event)
+        if isinstance(alternatives, Unknown):
+            site.undecided = site.undecided or alternatives
+            return
+        for base in alternatives:
+            self._add_lanes(site, event, base)
+
+    def _add_lanes(self, site: _Site, event: Event, base: NDArray[np.int64]) -> None:
+        addresses = np.where(event.mask, base, 0)
+        key = (event.width, addresses.tobytes(), event.mask.tobytes())
+        group = site.groups.get(key)
+        if group is None:
+            exact = isinstance(event.offset, Int) and not event.offset.terms
+            group = _Group(addresses, event.mask, event.width, event.values, exact, event.spare)
+            site.groups[key] = group
+        group.spare = min(group.spare, event.spare)
+        group.count += event.issued
+
+    # ---- facts
+
+    def _access(self, site: _Site) -> Access:
+        patterns: list[WarpPattern] = []
+        undecided = site.undecided
+        if undecided is None:
+            made = self._patterns(site)
+            if isinstance(made, Unknown):
+                undecided = made
+            else:
+                patterns = made
+        if site.hangs_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
+            # Fewer threads may not conflict at all; where all of them do not, none ever will.
+            undecided = Unknown("which threads take part depends on data", is_data=True)
+        priced = [p for p in patterns if p.ideal]
+        broken = len(priced) < len(patterns)
+        has_figure = bool(priced) and not broken and site.kind is not AccessKind.ASYNC_COPY
+        certainty = Certainty.ASSUMED if self._assumptions or site.assumptions else Certainty.PROVED
+        if undecided is not None:
+            certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
+            patterns, has_figure = [], False
+        widths = [g.width for g in site.groups.values()]
+        issued = sum(p.count for p in patterns) or site.issued
+        return Access(
+            span=site.span,
+            instance=self._instance,
+            array=site.array,
+            kind=site.kind,
+            width_bytes=max(widths, default=0),
+            instructions=-(-issued // max(self._traces, 1)),
+            wavefronts=_stat([(p.wavefronts, p.count) for p in priced]) if has_figure else None,
+            ideal=_stat([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
+            certainty=certainty,
+            assumptions=(*self._assumptions, *site.assumptions),
+            reason=undecided.reason if undecided is not None else "",
+            patterns=tuple(_kept(patterns)),
+            matrices=site.matrices,
+            note=site.operation,
+            expression=site.expression,
+            line=site.line,
+            conditions=tuple(site.assumptions),
+            layout=site.layout,
+            calls=tuple(self._calls(site)) if has_figure else (),
+        )
+
+    def _calls(self, site: _Site) -> Iterator[CallLine]:
+        """The parts of a site that the profiler shows at calls."""
+        for call in site.calls.values():
+            part = self._access(call)
+            if part.wavefronts is not None and part.ideal is not None:
+                yield CallLine(part.span, part.instructions, part.wavefronts, part.ideal)
+
+    def _patterns(self, site: _Site) -> list[WarpPattern] | Unknown:
+        """The distinct warp patterns of a site, priced; by width, in one batch each."""
+        found: list[WarpPattern] = []
+        for width in sorted({g.width for g in site.groups.values()}):
+            groups = [g for g in site.groups.values() if g.width == width]
+            addresses = np.concatenate([g.addresses.reshape(-1, WARP) for g in groups])
+            active = np.concatenate([g.mask.reshape(-1, WARP) for g in groups])
+            warps = len(groups[0].mask) // WARP
+            counts = np.repeat([g.count for g in groups], warps)
+            owners = np.repeat(np.arange(len(groups)), warps)
+            alive = active.any(axis=1)
+            index = np.flatnonzero(alive)
+            if not len(index):
+                continue
+            rows = np.concatenate([addresses[index], active[index]], axis=1)
+            first: dict[bytes, int] = {}
+            same = [
+                first.setdefault(row.tobytes(), at)
+                for at, row in zip(index.tolist(), rows, strict=True)
+            ]
+            totals = np.bincount(same, weights=counts[index]).astype(int)
+            chosen = list(first.values())
+            cost = self._cost(site, width, addresses[chosen], active[chosen])
+            if isinstance(cost, Unknown):
+                return cost
+            for k, row in enumerate(chosen):
+                found.append(
+                    WarpPattern(
+                        addresses[row],
+                        active[row],
+                        int(row % warps),
+                        int(totals[row]),
+                        int(cost[0][k]),
+                        int(cost[1][k]),
+                        int(cost[2][k]),
+                        width,
+                        groups[owners[row]].values,
+                        groups[owners[row]].exact,
+                        groups[owners[row]].spare,
+                    )
+                )
+        return found
+
+    def _cost(
+        self, site: _Site, width: int, addresses: NDArray[np.int64], active: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], ...] | Unknown:
+        """Wavefronts, ideal, profiler ideal of each row; 0 where the hardware refuses it."""
+        result = tuple(np.zeros(len(addresses), dtype=np.int64) for _ in range(3))
+        if site.kind is AccessKind.ASYNC_COPY:
+            return result
+        lanes = active
+        if site.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
+            lanes = np.arange(WARP) < 8 * site.matrices
+        aligned = ~(((addresses % width) != 0) & lanes).any(axis=1)
+        if not aligned.any():
+            return result
+        extra = {"operation": site.operation} if site.kind is AccessKind.ATOMIC else {}
+        try:
+            priced = wavefronts(
+                addresses[aligned],
+                kind=str(site.kind),
+                width=width,
+                active=active[aligned],
+                matrices=site.matrices or 4,
+                arch=self._arch,
+                **extra,
+            )
+        except ValueError as error:
+            return Unknown(str(error))
+        result[0][aligned] = priced.wavefronts
+        result[1][aligned] = priced.ideal
+        result[2][aligned] = priced.profiler_ideal
+        return result
+
+
+def _alternatives(offset: Int, event: Event) -> list[NDArray[np.int64]] | Unknown:
+    """Lane addresses for every residue of the unknown part that the banks can tell apart.
+
+    What moves all lanes by one multiple of the access width (and of a word) only rotates the banks.
+    """
+    unit = max(event.width, 4)
+    base = np.broadcast_to(np.asarray(offset.base, dtype=np.int64), event.mask.shape)
+    steps: list[int] = []
+    for symbol, factor in offset.terms:
+        if not isinstance(factor, int):
+            if not _agree_by_warp(factor, event.mask):
+                return Unknown(f"lanes move by different multiples of `{symbol.name}`")
+            factor = int(np.gcd.reduce(factor[event.mask]))
+        steps.append(factor * symbol.multiple)
+    common = unit
+    for step in steps:
+        common = gcd(common, step)
+    residues = range(0, unit, common) if common < unit else range(1)
+    if len(residues) > _MAX_RESIDUES:
+        return Unknown("too many residues of an unknown")
+    found = [base + r for r in residues]
+    if len(found) > 1 and event.width > 1:
+        aligned = [b for b in found if not (b[event.mask] % event.width).any()]
+        found = aligned or found[:1]  # a misaligned residue would fault: it does not occur
+    return found
+
+
+def _agree_by_warp(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> bool:
+    """Whether the active lanes of every warp hold one number."""
+    rows, active = lanes.reshape(-1, WARP), mask.reshape(-1, WARP)
+    first = rows[np.arange(len(rows)), active.argmax(axis=1)]
+    return not ((rows != first[:, None]) & active).any()
+
+
+def _warps(mask: NDArray[np.bool_]) -> int:
+    return int(mask.reshape(-1, WARP).any(axis=1).sum())
+
+
+def _stat(figures: list[tuple[int, int]]) -> Stat:
+    """Smallest, largest and mean figure; what is counted elsewhere is all alike."""
+    total = sum(n for _, n in figures)
+    weighted = figures if total else [(v, 1) for v, _ in figures]
+    mean = sum(v * n for v, n in weighted) / sum(n for _, n in weighted)
+    return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)
+
+
+def _kept(patterns: list[WarpPattern]) -> list[WarpPattern]:
+    """The costliest patterns first; those that fault before all."""
+
+    def cost(p: WarpPattern) -> float:
+        return p.wavefronts / p.ideal if p.ideal else float("inf")
+
+    return sorted(patterns, key=cost, reverse=True)[:MAX_PATTERNS]

@@ -1,0 +1,74 @@
+"""Template bindings of an instance: as a reader writes them, and whether they are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
+from smemlint.analysis.simt.domain.values import Int, Unknown
+from smemlint.analysis.simt.types.resolve import CTYPES
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.state import Scope
+    from smemlint.frontend.program import Function
+
+_MOST_TEXT = 80
+"""Characters of a type's text."""
+
+
+def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
+    """Template parameters and values as a reader writes them."""
+    shown = []
+    for parameter in function.template:
+        bound = scope.get(parameter.name)
+        if bound is not None:
+            shown.append((parameter.name, _shown(bound)))
+    return tuple(shown)
+
+
+def _shown(bound: object) -> str:
+    if isinstance(bound, Int):
+        return str(bound.constant) if bound.constant is not None else repr(bound)
+    if isinstance(bound, CTYPES):
+        return type_text(bound)
+    return getattr(bound, "name", None) or "?"
+
+
+def type_text(kind: CType) -> str:
+    """A type as C spells it."""
+    if isinstance(kind, IntType):
+        if kind.is_bool:
+            return "bool"
+        words = {8: "char", 16: "short", 32: "int", 64: "long long"}.get(kind.bits, "int128")
+        return words if kind.signed else f"unsigned {words}"
+    if isinstance(kind, PointerType):
+        return f"{type_text(kind.target)}{'&' if kind.is_reference else '*'}"
+    if isinstance(kind, RecordType):
+        return _record_text(kind)
+    return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
+
+
+def _record_text(kind: RecordType) -> str:
+    """A class with the values of its template parameters; a long one is cut, and told by a sum."""
+    template = getattr(kind.record, "template", ())
+    values = [_shown(kind.statics.get(p.name)) if p.name else "?" for p in template]
+    if not values or len(values) != len(kind.arguments or values):
+        values = list(kind.arguments)  # a specialization has parameters of its own
+    text = f"{kind.name}<{', '.join(values)}>" if values else kind.name
+    if len(text) <= _MOST_TEXT:
+        return text
+    return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"
+
+
+def is_known(scope: Scope, function: Function) -> bool:
+    """Whether every template parameter that a launch can tell is a known type or number."""
+    for parameter in function.template:
+        bound = scope.get(parameter.name)
+        if parameter.is_pack or not parameter.name:
+            continue
+        if bound is None or is_opaque(bound) or isinstance(bound, Unknown):
+            return False
+        if isinstance(bound, Int) and bound.constant is None:
+            return False
+    return True

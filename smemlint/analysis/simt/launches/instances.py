@@ -1,0 +1,354 @@
+"""Which instances of a kernel there are: block shapes and template values, found before asked for.
+
+Order of trust: pragma, configuration and command line; launch sites of the unit and of files that
+mention its launching functions; `__launch_bounds__`; the shape of the code.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.domain.values import Int, Value
+from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.kernel.evaluate import Task, guessed_scope
+from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.state import MAX_THREADS, Frame, Geometry, Scope
+from smemlint.config.options import read_block
+from smemlint.facts import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.analysis.simt.launches.launches import Launch
+    from smemlint.frontend.program import Function, Unit
+
+_MOST_LINKED = 30_000_000
+"""Characters of units whose host code is looked through for launches: some 1 GB of memory."""
+_MAX_ANCESTRY = 6
+_LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
+_FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
+_PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
+
+
+Block = tuple[int, int, int]
+
+
+class Instances:
+    """Finds the instances of the kernels of one unit."""
+
+    def __init__(self, project: Project, unit: Unit) -> None:
+        self._project = project
+        self._unit = unit
+        self._shallow: list[Launch] | None = None
+        self._deep: list[Launch] | None = None
+        self._found: tuple[list[Unit], list[Function], list[Function]] | None = None
+        self._owners: dict[int, Unit] = {}
+        self._launching: frozenset[str] = frozenset()
+        self._planes: dict[int, bool] = {}
+        self._runs: dict[tuple[int, frozenset[str], bool], list[Launch]] = {}
+
+    def of(self, function: Function) -> list[list[Task]]:
+        """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
+        forced, given, template = self._override(function)
+        if template:
+            return [self._told(function, forced, given, template)]
+        launches = [la for la in self.launches() if self._is_of(la, function)]
+        if not launches or not all(self._is_settled(la, function) for la in launches):
+            deeper = [la for la in self.launches(deep=True) if self._is_of(la, function)]
+            launches = deeper or launches
+        if forced is not None and not launches:
+            scope, said = self._guess(function)
+            return [[self._task(function, scope, forced, given, said)]]
+        groups: dict[object, list[Task]] = {}
+        for launch in launches:
+            block = forced or launch.block
+            scope, said = self._completed(function, launch.scope)
+            said = (*said, *launch.assumed)
+            if block is None:
+                tasks = self._partly_told(function, scope, said, launch)
+                tasks = tasks or self._guessed(function, scope, said)
+            else:
+                origin = given or _place(launch)
+                tasks = [self._task(function, scope, block, origin, said, launch)]
+            text = scope_text(scope, function)
+            groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
+        known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
+        chosen = known or list(groups.values())
+        if not chosen:
+            scope, said = self._guess(function)
+            chosen = [self._guessed(function, scope, said)]
+        return chosen
+
+    # ---- launches
+
+    def launches(self, *, deep: bool = False) -> list[Launch]:
+        """Launches that host code makes.
+
+        At first the launching functions are run by themselves; `deep` runs what calls them too,
+        which is slower and knows more.
+        """
+        if deep:
+            if self._deep is None:
+                self._deep = self._find_deep()
+            return self._deep
+        if self._shallow is None:
+            units, starters, _ = self._hosts()
+            wanted = {f.name for f in self._unit.functions if f.is_kernel}
+            self._shallow = [
+                launch
+                for starter in starters
+                if starter.words & wanted
+                for launch in self._run(units, starter)
+            ]
+        return self._shallow
+
+    def arguments(self, function: Function, launch: Launch) -> Mapping[str, Value]:
+        """Numbers that the launch passes, as far as its callers tell."""
+        same = [
+            la
+            for la in self.launches(deep=True)
+            if self._is_of(la, function) and la.block in (launch.block, None)
+        ]
+        nearest = [la for la in same if la.span == launch.span] or same or [launch]
+        return max(nearest, key=lambda la: len(la.arguments)).arguments
+
+    def _is_settled(self, launch: Launch, function: Function) -> bool:
+        return launch.block is not None and is_known(launch.scope, function)
+
+    def _hosts(self) -> tuple[list[Unit], list[Function], list[Function]]:
+        """Units with host code that may launch, the functions that do, and all host functions."""
+        if self._found is None:
+            project = self._project
+            kernels = [f.name for f in self._unit.functions if f.is_kernel]
+            near = project.mentioning(kernels, self._unit.path)
+            paths = [p for p in near if p not in self._unit.files]
+            units = [self._unit]
+            self._link(units, paths[:6])
+            starters = _starters(units)
+            callers = project.mentioning([f.name for f in starters], self._unit.path)
+            self._link(units, callers[:6])
+            hosts = [f for u in units for f in u.functions if _is_host(f)]
+            self._owners = {id(f): u for u in units for f in u.functions}
+            self._found = units, _starters(units), hosts
+        return self._found
+
+    def _link(self, units: list[Unit], paths: Sequence[str]) -> None:
+        """Adds the units of files that no unit holds, as long as memory allows."""
+        for path in paths:
+            if sum(map(self._project.characters, units)) > _MOST_LINKED:
+                return
+            if not any(path in u.files for u in units):
+                units.append(self._project.unit(path))
+
+    def _find_deep(self) -> list[Launch]:
+        units, starters, hosts = self._hosts()
+        kernels = {f.name for f in self._unit.functions if f.is_kernel}
+        others = {f.name for u in units for f in u.functions if f.is_kernel} - kernels
+        own = [s for s in starters if s.words & kernels or not s.words & others]
+        tops, self._launching = _ancestors(own, hosts)
+        found = [launch for top in tops for launch in self._run(units, top, has_no_caller=True)]
+        reached = {la.kernel for la in found if la.block is not None}
+        for starter in own:
+            if (kernels & starter.words) - reached:
+                found += self._run(units, starter, has_no_caller=True)
+        return found
+
+    def _run(
+        self, units: Sequence[Unit], function: Function, *, has_no_caller: bool = False
+    ) -> list[Launch]:
+        """The launches of a host function, once for all that it calls that launch."""
+        has_no_caller = has_no_caller and bool(function.template)
+        called = frozenset(w for w in function.words & self._launching if w != function.name)
+        launching = self._launching if called else frozenset[str]()
+        key = (id(function), launching, has_no_caller)
+        if key not in self._runs:
+            unit = self._owners[id(function)]
+            work = self._project.work
+            self._runs[key] = work.launches(unit, units, function, launching, has_no_caller)
+        return self._runs[key]
+
+    def _is_of(self, launch: Launch, function: Function) -> bool:
+        """Whether it launches this kernel, not one of its name that another program defines."""
+        return launch.kernel == function.name and launch.function.span == function.span
+
+    # ---- what no launch says
+
+    def _machine(self) -> Interpreter:
+        machine = Interpreter(self._unit, Geometry.of((1, 1, 1)), Trace(1))
+        machine.frames.append(Frame("file", [{}]))
+        return machine
+
+    def _guess(self, function: Function) -> tuple[Scope, tuple[str, ...]]:
+        return guessed_scope(self._machine(), function)
+
+    def _completed(self, function: Function, scope: Scope) -> tuple[Scope, tuple[str, ...]]:
+        if is_known(scope, function):
+            return scope, ()
+        guess, said = self._guess(function)
+        known = {k: v for k, v in scope.items() if not (isinstance(v, Int) and v.constant is None)}
+        missing = tuple(s for s in said if not any(f"`{k}`" in s for k in known))
+        return {**guess, **known}, missing
+
+    def _guessed(self, function: Function, scope: Scope, said: tuple[str, ...]) -> list[Task]:
+        bound = self._launch_bound(function, scope)
+        if bound is not None:
+            shape = (
+                (bound, 1, 1) if not self._uses_plane(function) else (32, max(bound // 32, 1), 1)
+            )
+            return [self._task(function, scope, shape, "__launch_bounds__", said)]
+        shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
+        said = (*said, "no launch was found: the figure is the same for several block shapes")
+        return [self._task(function, scope, s, "", said) for s in shapes]
+
+    def _partly_told(
+        self, function: Function, scope: Scope, said: tuple[str, ...], launch: Launch
+    ) -> list[Task]:
+        """Guesses at a block whose rows are as long as the launch says; none where it does not."""
+        x, y, z = launch.extents
+        if x is None or x < 1 or (y is not None and z is not None):
+            return []
+        guesses = {
+            (x, given_y or y or 1, given_z or z or 1)
+            for given_y, given_z in ((y, z), (y or 2, z), (y or 4, z or 2), (y or 8, z))
+        }
+        shapes = sorted((s for s in guesses if prod(s) <= MAX_THREADS), reverse=True)
+        shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
+        where = f"block ({shape}) ({_place(launch)})"
+        said = (*said, f"{where}: the figure is the same for several block shapes")
+        return [self._task(function, scope, s, "", said, launch) for s in shapes]
+
+    def _uses_plane(self, function: Function) -> bool:
+        if id(function) not in self._planes:
+            self._planes[id(function)] = _uses_plane(function)
+        return self._planes[id(function)]
+
+    def _launch_bound(self, function: Function, scope: Scope) -> int | None:
+        if not function.launch_bounds:
+            return None
+        machine = self._machine()
+        machine.frames.append(Frame("bounds", [scope]))
+        value = machine.value_argument(function.launch_bounds[0])
+        limit = value.constant if isinstance(value, Int) else None
+        return limit if limit is not None and 0 < limit <= MAX_THREADS else None
+
+    def _override(self, function: Function) -> tuple[Block | None, str, Mapping[str, str]]:
+        """The block that the user gives and where, and the template values.
+
+        A pragma comes before the kernel's table, and that before the block of all kernels.
+        """
+        settings = self._project.settings
+        own = settings.kernels.get(function.name)
+        block, given = settings.block_dim, "given by `block-dim`"
+        if own is not None and own.block is not None:
+            block, given = own.block, f"given by `kernels.{function.name}.block`"
+        template = dict(own.template) if own is not None else {}
+        pragma = self._project.launch_pragma(function)
+        if pragma is not None:
+            shape = pragma.values.get("block") or next(iter(pragma.arguments), "")
+            with suppress(ValueError):  # a malformed pragma is reported
+                if shape:
+                    block, given = read_block(shape), "given by its `launch` pragma"
+            names = {p.name for p in function.template}
+            template.update({k: v for k, v in pragma.values.items() if k in names})
+        return block, given if block is not None else "", template
+
+    def _told(
+        self, function: Function, block: Block | None, given: str, template: Mapping[str, str]
+    ) -> list[Task]:
+        """The instance with the template values that the user gives."""
+        machine = self._machine()
+        scope, said = guessed_scope(machine, function)
+        for parameter in function.template:
+            if parameter.name in template:
+                bound = machine.argument(template[parameter.name], parameter)
+                if bound is not None:
+                    scope[parameter.name] = bound
+        said = tuple(s for s in said if not any(f"`{name}`" in s for name in template))
+        if block is None:
+            return self._guessed(function, scope, said)
+        return [self._task(function, scope, block, given, said)]
+
+    def _task(
+        self,
+        function: Function,
+        scope: Scope,
+        block: Block,
+        origin: str,
+        said: tuple[str, ...],
+        launch: Launch | None = None,
+    ) -> Task:
+        instance = Instance(
+            function.name, function.span, scope_text(scope, function), block, origin
+        )
+        where = f" ({origin})" if origin else ""
+        shape = ", ".join(map(str, block))
+        arguments = partial(self.arguments, function, launch) if launch is not None else dict
+        declared = partial(self._project.declared_swizzle, function.name)
+        given = self._project.assumptions(function)
+        assumed = (f"block ({shape}){where}", *said, *self._project.built_with(self._unit))
+        assumed += tuple(f"`{a.text}` (your assumption)" for a in given)
+        shared = launch.shared if launch is not None else None
+        place = _place(launch) if launch is not None else ""
+        return Task(function, instance, scope, assumed, arguments, declared, shared, given, place)
+
+
+def _place(launch: Launch) -> str:
+    return f"launch at {launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
+
+
+def _starters(units: Sequence[Unit]) -> list[Function]:
+    """Host functions that launch."""
+    return [f for u in units for f in u.functions if _is_host(f) and f.words & _LAUNCH_WORDS]
+
+
+def _is_host(function: Function) -> bool:
+    return not function.is_kernel and (not function.is_device or "__host__" in function.specifiers)
+
+
+def _ancestors(
+    starters: Sequence[Function], hosts: Sequence[Function]
+) -> tuple[list[Function], frozenset[str]]:
+    """Host functions that reach a launch and that no other calls; names of all that reach one."""
+    callers_of: dict[str, list[Function]] = defaultdict(list)
+    for host in hosts:
+        for word in host.words:
+            callers_of[word].append(host)
+    level = list(starters)
+    reached = {id(f): f for f in starters}
+    tops: dict[int, Function] = {}
+    for _ in range(_MAX_ANCESTRY):
+        following: list[Function] = []
+        for function in level:
+            callers = [h for h in callers_of.get(function.name, ()) if h is not function]
+            if not callers:
+                tops[id(function)] = function
+            for caller in callers:
+                if id(caller) not in reached:
+                    reached[id(caller)] = caller
+                    following.append(caller)
+        level = following
+        if not level:
+            break
+    return list(tops.values()), frozenset(f.name for f in reached.values())
+
+
+def _uses_plane(function: Function) -> bool:
+    """Whether the kernel names `threadIdx.y` or `blockDim.y`."""
+    tree = function.parse().tree
+    work: list[c_ast.Node] = [tree] if tree is not None else []
+    while work:
+        node = work.pop()
+        if isinstance(node, c_ast.StructRef):
+            of = getattr(node.name, "name", "")
+            if of in ("threadIdx", "blockDim") and node.field.name in ("y", "z"):
+                return True
+        work.extend(child for _, child in node.children())
+    return False

@@ -1,0 +1,34 @@
+"""Template arguments that the units write after a host function's name.
+
+`template void launch<float>(..);` instantiates it and `{"v2", launch<float>}` takes its address:
+who calls it, and with which types, need not be seen anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from smemlint.analysis.simt.state import Scope
+    from smemlint.analysis.simt.types.template_arguments import TemplateArguments
+    from smemlint.frontend.program import Function, Unit
+
+_MOST = 6
+"""Instantiations of one function that are run."""
+
+
+def written_instantiations(
+    machine: TemplateArguments, units: Iterable[Unit], function: Function
+) -> list[Scope]:
+    """The bindings of a function's template parameters that some unit spells out, each once."""
+    found: dict[object, Scope] = {}
+    for unit in units:
+        for written in unit.template_ids(function.name):
+            scope = machine.template_scope(function.template, written.arguments)
+            if len(found) < _MOST and is_known(scope, function):
+                found.setdefault(scope_text(scope, function), scope)
+    return list(found.values())

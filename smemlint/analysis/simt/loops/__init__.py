@@ -1,0 +1,1 @@
+"""Loops: known trip counts, periodic iterations, widening and what an iteration modifies."""

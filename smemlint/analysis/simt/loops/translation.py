@@ -1,0 +1,123 @@
+"""Iterations that repeat one another: one block of them, moved along, stands for the rest.
+
+A loop that the compiler leaves rolled runs the same instructions block after block. Where the
+second block, run with its number unknown, does what the first did when that number is put in, it
+stands for all: addresses are affine in the number, so two points settle them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.trace import Event, Fence
+from smemlint.analysis.simt.domain.values import (
+    Int,
+    Pointer,
+    Symbol,
+    Unknown,
+    Value,
+    is_zero,
+    settled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from smemlint.analysis.simt.domain.affine import Algebra
+
+
+def step_between(begin: Value, end: Value, algebra: Algebra) -> int | None:
+    """What a number or pointer advances by; None where that is no constant."""
+    if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
+        begin, end = begin.offset, end.offset
+    if not isinstance(begin, Int) or not isinstance(end, Int):
+        return None
+    return algebra.add(end, begin, -1).constant
+
+
+def moved(value: Value, symbol: Symbol, step: int) -> Value:
+    """`value + step * symbol` for a number or pointer."""
+    if isinstance(value, Pointer):
+        offset = moved(value.offset, symbol, step)
+        assert isinstance(offset, Int)
+        return replace(value, offset=offset)
+    assert isinstance(value, Int)
+    return Int(value.base, value.type, (*value.terms, (symbol, step)), value.form)
+
+
+def put_in(value: Value, symbol: Symbol, number: int) -> Value:
+    """The value with a number in place of the symbol."""
+    if isinstance(value, Pointer):
+        offset = put_in(value.offset, symbol, number)
+        assert isinstance(offset, Int)
+        return replace(value, offset=offset)
+    if not isinstance(value, Int):
+        return value
+    base = value.base
+    for s, factor in value.terms:
+        if s == symbol:
+            base = base + factor * number
+    terms = tuple((s, c) for s, c in value.terms if s != symbol)
+    return Int(settled(base), value.type, terms, value.form)
+
+
+def repeats(
+    first: Sequence[Event | Fence], general: Sequence[Event | Fence], symbol: Symbol
+) -> bool:
+    """Whether the general block, one step back, issues what the first one did.
+
+    Each block may differ from the next by a move of all lanes by whole words and vectors only,
+    which costs the same.
+    """
+    a, b = _events(first), _events(general)
+    return len(a) == len(b) and all(_repeats(x, y, symbol) for x, y in zip(a, b, strict=True))
+
+
+def at_block(
+    general: Iterable[Event | Fence], symbol: Symbol, number: int, times: int
+) -> list[Event | Fence]:
+    """The block of that number, issued that many times."""
+    made: list[Event | Fence] = []
+    for item in general:
+        if isinstance(item, Event):
+            offset = item.offset
+            if isinstance(offset, Int):
+                offset = put_in(offset, symbol, number)  # type: ignore[assignment]
+            made.append(replace(item, offset=offset, issued=item.issued * times))
+        else:
+            made.append(item)
+    return made
+
+
+def _events(items: Sequence[Event | Fence]) -> list[Event]:
+    return [item for item in items if isinstance(item, Event)]
+
+
+def _repeats(first: Event, general: Event, symbol: Symbol) -> bool:
+    if (first.node, first.kind, first.width, first.assumptions, first.issued) != (
+        general.node, general.kind, general.width, general.assumptions, general.issued,
+    ):  # fmt: skip
+        return False
+    if not np.array_equal(first.mask, general.mask):
+        return False
+    if isinstance(first.offset, Unknown) or isinstance(general.offset, Unknown):
+        return isinstance(first.offset, Unknown) and isinstance(general.offset, Unknown)
+    if first.object is not general.object or not _moves_whole_words(general, symbol):
+        return False
+    back = put_in(general.offset, symbol, -1)
+    assert isinstance(back, Int)
+    return is_zero(back.base - first.offset.base) and _unknowns(back) == _unknowns(first.offset)
+
+
+def _moves_whole_words(event: Event, symbol: Symbol) -> bool:
+    assert isinstance(event.offset, Int)
+    steps = [c for s, c in event.offset.terms if s == symbol]
+    return all(isinstance(c, int) and c % max(event.width, 4) == 0 for c in steps)
+
+
+def _unknowns(value: Int) -> Mapping[tuple[str, int], object]:
+    """The unknown part: what is loaded anew in every iteration is alike by name."""
+    return {(s.name, s.multiple): c if isinstance(c, int) else c.tobytes() for s, c in value.terms}

@@ -1,0 +1,1 @@
+"""Types: resolution, templates, specializations, overloads and records."""

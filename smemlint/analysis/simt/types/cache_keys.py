@@ -1,0 +1,64 @@
+"""What the meaning of a type's spelling rests on: the names in it that are bound where it stands.
+
+CUTLASS spells some thousand types in terms of each other, so each is worked out once for the
+bindings that it names.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+from smemlint.analysis.simt.domain.ctypes import IntType, RecordType
+from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.state import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.analysis.simt.state import Binding, Frame
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def rests_on(
+    spelling: str, frame: Frame | None, lookup: Callable[[str], Binding | None]
+) -> tuple[object, ...] | None:
+    """Bindings that a spelling names, as a key; None where one may change, or a type is asked of.
+
+    The key holds the bindings, so that none of them gives its identity to another one.
+
+    Args:
+        spelling: of a type.
+        frame: in which it stands; None outside of all.
+        lookup: gives what a name is bound to in the scopes of the frame.
+    """
+    words = _words(spelling)
+    if "decltype" in words:
+        return None
+    if frame is None:
+        return ()
+    found: list[object] = []
+    statics = frame.record.statics if frame.record is not None else {}
+    for word in words:
+        binding = lookup(word) or cast("Binding | None", statics.get(word))
+        if isinstance(binding, Variable):
+            value = binding.object.cells.get(0)
+            if not isinstance(binding.type, IntType) or not isinstance(value, Int):
+                return None
+            binding = value
+        elif binding is None and _is_member(word, frame):
+            return None
+        found.append(binding.identity() if isinstance(binding, Int) else binding)
+    return tuple(found)
+
+
+def _is_member(word: str, frame: Frame) -> bool:
+    target = frame.this.target if frame.this is not None else None
+    return isinstance(target, RecordType) and target.member(word) is not None
+
+
+@lru_cache(1 << 15)
+def _words(spelling: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_WORD.findall(spelling)))

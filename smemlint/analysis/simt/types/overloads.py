@@ -1,0 +1,166 @@
+"""Which definition a call means: candidates by name and class, then the one that fits best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, FloatType, IntType, PointerType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from smemlint.frontend.program import Function, Record
+
+UNBOUNDED = 1 << 30
+_INTEGRAL = frozenset(("int", "unsigned", "long", "short", "bool", "uint32_t", "size_t"))
+_FLOATING = frozenset(("float", "double", "half", "__half"))
+
+
+class Shape(Enum):
+    """What a parameter's declarator says about the arguments that it takes."""
+
+    POINTER = auto()
+    ARRAY = auto()
+    INTEGRAL = auto()
+    FLOATING = auto()
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A definition as overload resolution sees it.
+
+    Attributes:
+        parameters: the declarations, in order.
+        shapes: of each parameter.
+        least, most: arguments that it takes; a parameter pack takes any number.
+        returns_reference: whether the result is another name for an object.
+    """
+
+    parameters: tuple[c_ast.Decl, ...]
+    shapes: tuple[Shape, ...]
+    least: int
+    most: int
+    returns_reference: bool
+
+
+_known: WeakKeyDictionary[Function, Signature] = WeakKeyDictionary()
+
+
+def signature_of(function: Function) -> Signature:
+    """The signature; a definition that cannot be parsed takes anything."""
+    found = _known.get(function)
+    if found is None:
+        found = _known[function] = _read(function)
+    return found
+
+
+def _read(function: Function) -> Signature:
+    tree = function.parse().tree
+    if tree is None:
+        return Signature((), (), 0, UNBOUNDED, False)
+    parameters = parameters_of(tree)
+    required = sum(p.init is None for p in parameters)
+    takes_any = any(p.is_pack for p in function.template)
+    return Signature(
+        parameters,
+        tuple(_shape(p.type) for p in parameters),
+        0 if takes_any else required,
+        UNBOUNDED if takes_any else len(parameters),
+        _is_reference(tree.decl.type.type),
+    )
+
+
+def parameters_of(tree: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:
+    """The declared parameters of a definition."""
+    params = tree.decl.type.args
+    items = params.params if params is not None else ()
+    return tuple(p for p in items if isinstance(p, c_ast.Decl))
+
+
+def type_words(node: c_ast.Node | None) -> list[str]:
+    """The words of the type that a declarator is built on."""
+    while node is not None and not isinstance(node, c_ast.IdentifierType):
+        node = getattr(node, "type", None)
+    return list(node.names) if node is not None else []
+
+
+def _is_reference(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.PtrDecl) and bool({"&", "&&"} & set(node.quals or ()))
+
+
+def _shape(node: c_ast.Node) -> Shape:
+    is_reference = _is_reference(node)
+    if is_reference and isinstance(node.type, c_ast.ArrayDecl):
+        return Shape.ARRAY
+    if isinstance(node, c_ast.ArrayDecl) or (isinstance(node, c_ast.PtrDecl) and not is_reference):
+        return Shape.POINTER
+    words = type_words(node)
+    if not _INTEGRAL.isdisjoint(words):
+        return Shape.INTEGRAL
+    return Shape.OTHER if _FLOATING.isdisjoint(words) else Shape.FLOATING
+
+
+def _fits(shape: Shape, argument: CType) -> int:
+    """How well an argument's type fits a parameter; below zero where it does not."""
+    is_pointer = isinstance(argument, PointerType | ArrayType)
+    match shape:
+        case Shape.ARRAY:
+            return 2 if isinstance(argument, ArrayType) else -2
+        case Shape.POINTER:
+            return 2 if is_pointer else -2
+        case Shape.INTEGRAL | Shape.FLOATING if isinstance(argument, IntType | FloatType):
+            is_alike = (shape is Shape.INTEGRAL) == isinstance(argument, IntType)
+            return 1 if is_alike else -1
+        case _:
+            return -1 if is_pointer else 0
+
+
+def members_of(record: Record, functions: Iterable[Function]) -> list[Function]:
+    """Those that are members of this very definition of a class.
+
+    A template's partial specializations share its name and define members in their own bodies;
+    a member that is defined outside of all bodies may be any one's, and comes last.
+    """
+    named = [f for f in functions if f.record == record.name]
+    own = [f for f in named if f.owner == record.span]
+    return own + [f for f in named if f.owner is None]
+
+
+def best_fit(
+    candidates: Sequence[Function],
+    types: Sequence[CType],
+    arguments: tuple[str, ...],
+    is_type: Callable[[str], bool],
+) -> Function:
+    """The definition that fits best: explicit specialization, arity, kinds of parameters.
+
+    Args:
+        candidates: not empty; of equals the first is taken.
+        types: of the call's arguments.
+        arguments: spelling of the template arguments that the call gives.
+        is_type: whether such a spelling is a type.
+    """
+    if len(candidates) == 1:
+        return candidates[0]
+    joined = ",".join(arguments).replace(" ", "")
+    kinds = [is_type(a) for a in arguments]
+
+    def fit(function: Function) -> tuple[int, int]:
+        if function.specialization is not None:
+            is_exact = bool(joined) and function.specialization.replace(" ", "") == joined
+            return (3 if is_exact else -3, 0)
+        template = function.template
+        if arguments and not template:
+            return (-4, 0)
+        score = 1 if arguments and len(template) >= len(arguments) else 0
+        score += sum((p.kind == "type") == k for k, p in zip(kinds, template, strict=False))
+        shapes = signature_of(function).shapes
+        return (score, sum(_fits(s, t) for s, t in zip(shapes, types, strict=False)))
+
+    return max(candidates, key=fit)

@@ -1,0 +1,23 @@
+"""What a unit writes down of layouts outside its kernels: swizzles and TMA descriptors."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt import written_swizzles
+from smemlint.analysis.simt.launches import tensor_maps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.facts import LayoutUse
+    from smemlint.frontend.program import Unit
+
+MENTION = re.compile(f"{written_swizzles.MENTION.pattern}|{tensor_maps.MENTION.pattern}")
+
+
+def written_layouts(unit: Unit) -> Iterator[LayoutUse]:
+    """All of them, in no order."""
+    yield from written_swizzles.written_swizzles(unit)
+    yield from tensor_maps.tensor_maps(unit)

@@ -1,0 +1,62 @@
+"""Every `Swizzle<B, M, S>` that a unit writes down, wherever it stands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.state import Frame, Geometry
+from smemlint.facts import LayoutUse, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.frontend.program import Unit
+
+MENTION = re.compile(r"\bSwizzle\s*<")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def written_swizzles(unit: Unit) -> Iterator[LayoutUse]:
+    """The swizzles with parameters that are the same for every instance of the code around them.
+
+    Nothing is said of a class of that name that is not CuTe's.
+    """
+    if not _means_cute(unit):
+        return
+    machine: Interpreter | None = None
+    bound = _template_parameters(unit)
+    for found in unit.template_ids("Swizzle"):
+        if found.qualifier not in ("", "cute") or len(found.arguments) not in (2, 3):
+            continue
+        words = {w for a in found.arguments for w in _WORD.findall(a)}
+        if words & bound or words - unit.assigned_once:
+            continue
+        if machine is None:
+            machine = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
+            machine.frames.append(Frame("file", [{}]))
+        values = [machine.value_argument(a) for a in found.arguments]
+        numbers = [v.constant for v in values if isinstance(v, Int) and v.constant is not None]
+        if len(numbers) != len(values):
+            continue
+        b, m, s = (*numbers, numbers[0])[:3]
+        first, last = unit.token_span(found.first), unit.token_span(found.last)
+        span = Span(first.path, first.line, first.column, last.end_line, last.end_column)
+        yield LayoutUse(span, "cute", found.spelled, swizzle=(b, m, s))
+
+
+def _means_cute(unit: Unit) -> bool:
+    own = unit.records.get("Swizzle", ())
+    if any(record.scope[:1] != ("cute",) for record in own):
+        return False
+    return bool(own) or unit.mentions("cute")
+
+
+def _template_parameters(unit: Unit) -> frozenset[str]:
+    heads = [f.template for f in unit.functions]
+    heads += [r.template for group in unit.records.values() for r in group]
+    heads += [d.template for group in unit.declarations.values() for d in group]
+    return frozenset(p.name for head in heads for p in head)

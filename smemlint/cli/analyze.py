@@ -1,0 +1,43 @@
+"""`smemlint analyze`: list every shared access with its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.cli import CLEAN, FAILED
+from smemlint.cli.flags import add_flags
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
+    add_flags(command, "analyze")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Analyses, lists, and returns the exit code."""
+    from smemlint.cli.inputs import prepare
+    from smemlint.cli.output import write
+    from smemlint.driver.run import analyze_run
+
+    inputs = prepare(arguments)
+    if inputs.is_done:
+        return CLEAN
+    settings, sources = inputs.settings, inputs.sources
+    facts, crashed = analyze_run(sources, inputs.configuration, settings)
+    if any(s.path.endswith(".ipynb") for s in sources):
+        from smemlint.report.notebooks import Notebooks
+
+        facts = Notebooks.among(sources).facts(facts)
+    if arguments.output_format == "json":
+        from smemlint.report.analysis_json import analysis_json
+
+        write(analysis_json(facts, settings.arch), arguments.output_file)
+    else:
+        from smemlint.report.table import table
+
+        write(table(facts), arguments.output_file)
+    return FAILED if crashed else CLEAN

@@ -1,0 +1,85 @@
+"""`--baseline`, `--write-baseline` and `--add-ignore`: living with the findings there are."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from smemlint.cli import CLEAN, FAILED
+from smemlint.errors import ConfigError
+from smemlint.report.phrases import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.config.settings import Settings
+    from smemlint.finding import Finding
+    from smemlint.lint.check import Result
+
+
+def without_known(
+    result: Result, settings: Settings, paths: Sequence[str], text_of: Callable[[str], str]
+) -> tuple[Result, list[str]]:
+    """The result without what the baseline holds, and what to say of stale entries."""
+    if not settings.baseline:
+        return result, []
+    from smemlint.lint.baseline import Baseline, apply
+
+    baseline = Baseline.read(settings.baseline)
+    shown, notices = _parted(result.findings)
+    applied = apply(baseline, shown, result.hidden, paths, text_of)
+    findings = sorted((*applied.shown, *notices), key=lambda f: (f.span, f.code))
+    said = []
+    if applied.stale:
+        entries = "1 entry" if applied.stale == 1 else f"{applied.stale} entries"
+        said.append(f"{entries} of {settings.baseline} stale (--write-baseline prunes)")
+    hidden = (*result.hidden, *applied.hidden)
+    return replace(result, findings=tuple(findings), hidden=hidden), said
+
+
+def write_baseline(
+    result: Result, settings: Settings, paths: Sequence[str], text_of: Callable[[str], str]
+) -> int:
+    """Writes the findings to the baseline file; returns the exit code."""
+    from smemlint.lint.baseline import DEFAULT, write
+
+    path = settings.baseline or DEFAULT
+    shown, _ = _parted(result.findings)
+    written = write(path, shown, result.hidden, paths, text_of)
+    print(
+        f"wrote {plural(written.total, 'finding')} to {path}: "
+        f"{written.added} new, {written.pruned} pruned",
+        file=sys.stderr,
+    )
+    if not settings.baseline:
+        print(f'  hint: `baseline = "{path}"` in the configuration uses it', file=sys.stderr)
+    return FAILED if result.crashed else CLEAN
+
+
+def add_ignore_pragmas(result: Result, reason: str) -> int:
+    """Writes the pragmas; returns the exit code.
+
+    Raises:
+        ConfigError: the reason would not stay in its comment.
+    """
+    from smemlint.fix.add_ignores import add_ignores
+
+    if any(part in reason for part in ("\n", "\r", "\\", '"""', "'''")):
+        hint = "write one line without backslashes and triple quotes"
+        raise ConfigError(
+            f"{reason!r} does not fit into a comment", where="--add-ignore", hint=hint
+        )
+    shown, _ = _parted(result.findings)
+    added, left = add_ignores(shown, reason)
+    print(f"added {plural(added, 'ignore pragma')}", file=sys.stderr)
+    for finding in left:
+        place = f"{finding.span.path}:{finding.span.line}"
+        print(f"{place}: {finding.code} cannot have a pragma on this line", file=sys.stderr)
+    return FAILED if result.crashed else CLEAN
+
+
+def _parted(findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Findings on the code, and notices of the tool, which nobody has to live with."""
+    shown = [f for f in findings if not f.code.startswith("SML9")]
+    return shown, [f for f in findings if f.code.startswith("SML9")]

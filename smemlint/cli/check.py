@@ -1,0 +1,164 @@
+"""`smemlint check`: report what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.cli import CLEAN, FAILED, FOUND
+from smemlint.cli.flags import add_flags
+from smemlint.config.options import FOR_PEOPLE
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from smemlint.config.settings import Settings
+    from smemlint.lint.check import Result
+    from smemlint.sources.source import Source
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
+    known = add_flags(command, "check")["known findings"]
+    one = known.add_mutually_exclusive_group()
+    one.add_argument("--write-baseline", action="store_true",
+                     help="write the findings to the baseline file and stop")  # fmt: skip
+    one.add_argument("--add-ignore", nargs="?", const="", metavar="REASON",
+                     help="write ignore pragmas, with =REASON, and stop")  # fmt: skip
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks, fixes where asked to, reports, and returns the exit code."""
+    from smemlint.cli.inputs import prepare
+    from smemlint.cli.output import write
+    from smemlint.driver.run import check_run
+    from smemlint.report.phrases import plural, said_of_fixes, said_of_run
+
+    inputs = prepare(arguments)
+    if inputs.is_done:
+        return CLEAN
+    settings, sources = inputs.settings, inputs.sources
+    is_fixed_stdin, closing = False, []
+    verifies = bool(settings.verify_gpu) or settings.verify_all
+    name = "\n".join(arguments.paths)
+    if settings.fix or settings.diff:
+        from smemlint.cli import fix_modes
+
+        session = fix_modes.applied(inputs, name)
+        if settings.diff:
+            return fix_modes.show(session, settings)
+        is_fixed_stdin = inputs.is_stdin
+        fix_modes.write(session, is_stdin=is_fixed_stdin)
+        result, sources = session.result, list(session.sources)
+        closing.append(f"{plural(session.fixed, 'finding')} fixed")
+    elif verifies:
+        from smemlint.lint.check import check
+
+        # What is kept between runs has no addresses: a replay needs them.
+        result = check(sources, settings, inputs.configuration)
+    else:
+        result = check_run(sources, inputs.configuration, settings, name=name)
+    texts = {s.path: s for s in sources}
+
+    def text_of(path: str) -> str:
+        source = texts.get(path)
+        return source.text if source is not None else _read(path)
+
+    if settings.baseline or arguments.write_baseline or arguments.add_ignore is not None:
+        from smemlint.cli import baseline_modes
+
+        paths = [s.path for s in sources]
+        if arguments.write_baseline:
+            return baseline_modes.write_baseline(result, settings, paths, text_of)
+        result, said = baseline_modes.without_known(result, settings, paths, text_of)
+        closing += said
+        if arguments.add_ignore is not None:
+            return baseline_modes.add_ignore_pragmas(result, arguments.add_ignore)
+    if verifies:
+        result, verified = _verified(result, settings, sources)
+        closing.append(verified)
+    exit_code = _exit_code(result, settings)
+    report = _report(result, arguments, settings, sources, text_of, exit_code)
+    is_for_tools = arguments.output_format not in FOR_PEOPLE
+    stream = sys.stderr if is_fixed_stdin else sys.stdout
+    write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
+    left = said_of_fixes(result, is_fixing=settings.fix)
+    print("; ".join([said_of_run(result), *closing, *filter(None, [left])]), file=sys.stderr)
+    if settings.statistics:
+        print(_statistics(result), file=sys.stderr)
+    return exit_code
+
+
+def _verified(result: Result, settings: Settings, sources: Sequence[Source]) -> tuple[Result, str]:
+    """The result with what the GPU says of it, and a summary."""
+    if settings.verify_gpu == "kernel":
+        from smemlint.verify.kernels import verify_kernels
+
+        return verify_kernels(result, settings, sources)
+    from smemlint.verify.findings import verify
+
+    measured, summary = verify(result, settings, sources)
+    return measured, str(summary)
+
+
+def _exit_code(result: Result, settings: Settings) -> int:
+    from smemlint.finding import Severity
+
+    if result.crashed:
+        return FAILED
+    if settings.exit_zero or settings.fail_on == "never":
+        return CLEAN
+    least = Severity[settings.fail_on.upper()]
+    if settings.strict and (result.undecided or any(f.code == "SML901" for f in result.findings)):
+        return FOUND
+    is_failing = any(
+        f.is_refuted or (f.severity >= least and not f.code.startswith("SML9"))
+        for f in result.findings
+    )
+    return FOUND if is_failing else CLEAN
+
+
+def _report(
+    result: Result,
+    arguments: argparse.Namespace,
+    settings: Settings,
+    sources: Sequence[Source],
+    text_of: Callable[[str], str],
+    exit_code: int,
+) -> str:
+    if arguments.output_format in FOR_PEOPLE and not result.findings:
+        return ""
+    from smemlint.report.context import Run, repository_root
+    from smemlint.report.formats import rendered
+    from smemlint.report.terminal import Terminal, terminal
+
+    term = terminal(settings.color)
+    if arguments.output_file:
+        term = Terminal(colour=settings.color == "always")
+    root = repository_root(Path.cwd())
+    run = Run(result, settings.arch, text_of, exit_code, term, root)
+    if any(s.path.endswith(".ipynb") for s in sources):
+        from smemlint.report.notebooks import Notebooks
+
+        shows_files = arguments.output_format in ("sarif", "github", "gitlab")
+        run = run.at(Notebooks.among(sources, are_files=shows_files))
+    return rendered(arguments.output_format, run)
+
+
+def _statistics(result: Result) -> str:
+    counts: dict[tuple[str, str], int] = {}
+    for finding in result.findings:
+        key = (finding.code, finding.name)
+        counts[key] = counts.get(key, 0) + 1
+    rows = sorted(counts.items(), key=lambda item: -item[1])
+    return "\n".join(f"{n:6}  {code}  {name}" for (code, name), n in rows)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

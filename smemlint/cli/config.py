@@ -1,0 +1,78 @@
+"""`smemlint config`: the settings there are, as a list or as a JSON Schema."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from smemlint.cli import CLEAN
+
+if TYPE_CHECKING:
+    import argparse
+
+    from smemlint.config.options import Option
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Adds what the command takes."""
+    command.add_argument("name", nargs="?", metavar="SETTING", help="explain this one")
+    command.add_argument("--schema", action="store_true", help="print the JSON Schema")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the schema, one setting, or all."""
+    from smemlint.config.options import KERNEL_KEYS, OPTIONS
+    from smemlint.errors import ConfigError, suggestion
+
+    if arguments.schema:
+        import json
+
+        from smemlint.config.json_schema import schema
+
+        print(json.dumps(schema(), indent=2))
+        return CLEAN
+    known = {o.name: _said(o) for o in OPTIONS if o.key}
+    for key, (_, help) in KERNEL_KEYS.items():
+        known[f"kernels.NAME.{key}"] = f"{help}\nin configuration files and --config only"
+    wanted = re.sub(r"^kernels\.[^.]+\.", "kernels.NAME.", arguments.name or "")
+    listed = [name for name in known if not wanted or name.startswith(f"{wanted}.")]
+    if wanted in known:
+        print(known[wanted])
+    elif listed:
+        width = max(map(len, listed))
+        for name in listed:
+            print(f"{name:{width}}  {known[name].splitlines()[0]}")
+    else:
+        hint = suggestion(arguments.name, known, "settings")
+        raise ConfigError(f"unknown setting `{arguments.name}`", hint=hint)
+    return CLEAN
+
+
+def _said(option: Option) -> str:
+    flag = f"--{option.name}" + (f" {option.metavar}" if option.metavar else "")
+    if option.denied:
+        flag = f"--no-{option.name}"
+    lines = [option.help, f"default: {shown(option.default)}", f"on the command line: {flag}"]
+    if option.choices:
+        lines.append(f"one of: {', '.join(option.choices)}")
+    return "\n".join(lines)
+
+
+def shown(value: Any) -> str:
+    """A value as TOML spells it, near enough to copy."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "not set"
+    if value == {}:
+        return "{}"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {shown(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(shown(v) for v in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "a").replace("-", "a").isalnum() else f'"{key}"'

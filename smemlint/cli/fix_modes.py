@@ -1,0 +1,62 @@
+"""`smemlint check --fix` and `--diff`: fixes applied to files, to standard output, or shown."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from smemlint.cli import CLEAN, FAILED, FOUND
+from smemlint.driver.invalidation import Rounds
+from smemlint.driver.run import cache_of, check_run
+from smemlint.fix.apply import Session, repaired, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.cli.inputs import Inputs
+    from smemlint.config.settings import Settings
+    from smemlint.lint.check import Result
+    from smemlint.sources.source import Source
+
+
+def applied(inputs: Inputs, name: str) -> Session:
+    """The sources with the fixes that the settings ask for; nothing is written.
+
+    Args:
+        inputs: of the run.
+        name: what the cache knows the run by.
+    """
+    configuration, settings = inputs.configuration, inputs.settings
+    rounds = Rounds(cache_of(inputs.sources, configuration, settings, name))
+
+    def look(sources: Sequence[Source]) -> Result:
+        return check_run(sources, configuration, settings, rounds=rounds)
+
+    return repaired(inputs.sources, look, with_unsafe=settings.unsafe_fixes)
+
+
+def write(session: Session, *, is_stdin: bool) -> None:
+    """Writes the files that changed; standard input goes to standard output, changed or not."""
+    if not is_stdin:
+        written(session)
+        return
+    source = session.sources[0]
+    data = source.given if isinstance(source.given, bytes) else source.text.encode()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def show(session: Session, settings: Settings) -> int:
+    """Prints the changes as a diff; returns the exit code, which tells whether there are any."""
+    from smemlint.fix.diff import diff
+    from smemlint.report.phrases import plural, said_of_fixes
+
+    sys.stdout.buffer.write(diff(session))
+    sys.stdout.buffer.flush()
+    files = plural(len(session.after), "file")
+    more = said_of_fixes(session.result, is_fixing=True)
+    said = f"would fix {plural(session.fixed, 'finding')} in {files}"
+    print(f"{said}; {more}" if more else said, file=sys.stderr)
+    if session.result.crashed:
+        return FAILED
+    return FOUND if session.after and not settings.exit_zero else CLEAN

@@ -1,0 +1,110 @@
+"""What a command works on: the settled settings and the sources."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.config.options import OPTIONS
+from smemlint.config.settings import Configuration, Settings
+from smemlint.errors import SourceError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from smemlint.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """What a command works on.
+
+    Attributes:
+        settings: of the run: those of the first path.
+        configuration: those of every file.
+        sources: the files.
+        is_done: everything that was asked for has been said already.
+        is_stdin: the source is standard input.
+    """
+
+    settings: Settings
+    configuration: Configuration
+    sources: list[Source]
+    is_done: bool = False
+    is_stdin: bool = False
+
+
+def prepare(arguments: argparse.Namespace) -> Inputs:
+    """Settles the settings and finds the sources.
+
+    Raises:
+        SmemlintError: a setting cannot be used, or a named file cannot be read.
+    """
+    from smemlint.sources.discovery import find_sources, is_excluded
+    from smemlint.sources.source import Source
+
+    overrides = {o.name: getattr(arguments, o.attribute, None) for o in OPTIONS}
+    configuration = Configuration(overrides, arguments.config, isolated=arguments.isolated)
+    reads_stdin = _reads_stdin(arguments)
+    stdin_name = arguments.stdin_filename or "stdin.cu"
+    arguments.paths = arguments.paths or ["."]
+    first = stdin_name if reads_stdin else arguments.paths[0]
+    folder = Path(first) if os.path.isdir(first) else Path(first).parent  # noqa: PTH112
+    settings = configuration.for_folder(folder)
+    if arguments.show_settings:
+        _show(settings)
+        return Inputs(settings, configuration, [], is_done=True)
+    if reads_stdin:
+        data = sys.stdin.buffer.read()
+        sources = [Source(stdin_name, data)]
+        if settings.force_exclude and is_excluded(stdin_name, settings):
+            if settings.fix:  # whoever pipes a text through wants it back
+                sys.stdout.buffer.write(data)
+                return Inputs(settings, configuration, [], is_done=True)
+            sources = []
+    else:
+        sources = find_sources(arguments.paths, configuration)
+        _require_readable(arguments.paths, sources)
+    if arguments.show_files:
+        for source in sources:
+            print(source.path)
+        return Inputs(settings, configuration, sources, is_done=True)
+    if not sources:
+        print("smemlint: warning: no files to check", file=sys.stderr)
+    return Inputs(settings, configuration, sources, is_stdin=reads_stdin)
+
+
+def _reads_stdin(arguments: argparse.Namespace) -> bool:
+    """Whether `-` or a name for it asks for standard input, which is checked alone."""
+    if "-" not in arguments.paths and arguments.stdin_filename is None:
+        return False
+    others = [path for path in arguments.paths if path != "-"]
+    if others:
+        hint = "leave one of them out: standard input is checked alone"
+        raise SourceError("given together with standard input", where=others[0], hint=hint)
+    return True
+
+
+def _show(settings: Settings) -> None:
+    from smemlint.cli.config import shown
+
+    for option in OPTIONS:
+        print(f"{option.name} = {shown(getattr(settings, option.attribute))}")
+    for name, kernel in settings.kernels.items():
+        held = {key: getattr(kernel, key) for key in kernel.__slots__ if getattr(kernel, key)}
+        print(f"kernels.{name} = {shown(held)}")
+    print(f"# from {settings.origin or 'no configuration file'}")
+
+
+def _require_readable(paths: Sequence[str], sources: Sequence[Source]) -> None:
+    """A file that was named must be readable; one that was met while walking is only noted."""
+    named = {p.replace("\\", "/") for p in paths}
+    for source in sources:
+        if source.path in named:
+            source.text  # noqa: B018 - reading finds the problem
+            if source.problem.startswith("cannot be read"):
+                raise SourceError(source.problem, where=source.path)

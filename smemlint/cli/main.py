@@ -1,0 +1,104 @@
+"""The command line: finds the command, runs it, and turns errors into messages."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from smemlint import __version__
+from smemlint.cli import COMMANDS, FAILED
+from smemlint.errors import SmemlintError, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Of an error that names no file: what was printed does not go out."""
+_INVALID = re.compile(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)")
+_IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the exit code and never shows a traceback."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever runs this
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that none needs
+    given = _with_implied(sys.argv[1:] if argv is None else argv)
+    parser = _parser(next((a for a in given if not a.startswith("-")), ""))
+    arguments, unknown = parser.parse_known_args(given)
+    if unknown:
+        return _refused(parser, arguments.command, unknown[0])
+    try:
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()  # what cannot be written is known here, not at the exit
+        return code
+    except SmemlintError as error:
+        print(f"smemlint: error: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        sys.stderr.close()
+    except KeyboardInterrupt:
+        print("smemlint: interrupted", file=sys.stderr)
+    except Exception as error:
+        if getattr(arguments, "debug", False):
+            raise
+        if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
+            said = f"standard output: cannot be written: {error.strerror}"
+            print(f"smemlint: error: {said}", file=sys.stderr)
+            sys.stdout = None  # it would be tried again at the exit
+            return FAILED
+        what = f"{type(error).__name__}: {error}"
+        print(f"smemlint: internal error: {what}", file=sys.stderr)
+        print("  hint: run again with --debug and report what it prints", file=sys.stderr)
+    return FAILED
+
+
+def _with_implied(argv: Sequence[str]) -> list[str]:
+    """The arguments with the values that flags given bare imply: what follows one is a path."""
+    return [_IMPLIED.get(argument, argument) for argument in argv]
+
+
+def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> int:
+    """Says that an argument is unknown, and which option is meant."""
+    name = argument.partition("=")[0]
+    commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    known = [flag for flag in commands.choices[command]._option_string_actions if flag[:2] == "--"]
+    print(f"smemlint {command}: error: unknown argument `{name}`", file=sys.stderr)
+    print(f"  hint: {suggestion(name, known, 'options')}", file=sys.stderr)
+    return FAILED
+
+
+def _parser(wanted: str) -> argparse.ArgumentParser:
+    """The parser of all commands, and of what the wanted one takes."""
+    parser = _Parser(
+        prog="smemlint", description="What shared-memory accesses of GPU kernels cost, from source."
+    )
+    parser.add_argument("--version", action="version", version=f"smemlint {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, said in COMMANDS.items():
+        command = commands.add_parser(name, help=said, description=said)
+        if name == wanted:
+            import_module(f"smemlint.cli.{name}").add_arguments(command)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in the words of the other errors; options are never abbreviated."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(allow_abbrev=False, **given)
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the process."""
+        hint = f"{self.prog} --help"
+        found = _INVALID.fullmatch(message)
+        if found is not None:
+            where, word, choices = found.groups()
+            message = f"{where}: there is no `{word}`"
+            hint = suggestion(word, choices.replace("'", "").split(", "), "there are")
+        self.exit(FAILED, f"{self.prog}: error: {message}\n  hint: {hint}\n")

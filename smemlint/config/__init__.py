@@ -1,0 +1,1 @@
+"""Settings: the table of options, configuration files, what users assume."""

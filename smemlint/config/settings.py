@@ -1,0 +1,296 @@
+"""Settings: defaults, the nearest configuration file, then the command line."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smemlint.config.files import ConfigFile, config_in, is_repository, parse_toml, read_config
+from smemlint.config.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
+from smemlint.errors import ConfigError, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from smemlint.facts import Certainty
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSettings:
+    """What the configuration says of one kernel: `[tool.smemlint.kernels.NAME]`.
+
+    Attributes:
+        block: its block shape.
+        template: values of template parameters, as C++ spells them.
+        swizzle: declared swizzles by array, e.g. `3,4,3 bytes`.
+        arguments: numbers that `--verify-gpu=kernel` calls it with, by parameter.
+        assume: what holds for its arguments, e.g. `K % 8 == 0`.
+    """
+
+    block: Block | None = None
+    template: Mapping[str, str] = field(default_factory=dict)
+    swizzle: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, float] = field(default_factory=dict)
+    assume: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settled settings of a file; one attribute for every row of the option table.
+
+    Attributes:
+        origin: the configuration file, or empty.
+        root: the folder that globs are relative to; empty for the working directory.
+    """
+
+    arch: str = "sm_90"
+    block_dim: Block | None = None
+    define: Mapping[str, str] = field(default_factory=dict)
+    undefine: tuple[str, ...] = ()
+    include_dir: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    extend_ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    max_ways: Mapping[str, float] = field(default_factory=dict)
+    min_certainty: str = "assumed"
+    pedantic: bool = False
+    fail_on: str = "warning"
+    exit_zero: bool = False
+    strict: bool = False
+    require_reason: bool = False
+    baseline: str = ""
+    fix: bool = False
+    unsafe_fixes: bool = False
+    diff: bool = False
+    exclude: tuple[str, ...] = NOT_OURS
+    extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    respect_gitignore: bool = True
+    jobs: int = 0
+    time_limit: float = 30.0
+    cache_dir: str = ".smemlint_cache"
+    no_cache: bool = False
+    statistics: bool = False
+    verify_gpu: str = ""
+    verify_all: bool = False
+    verify_timeout: float = 120.0
+    device: int = 0
+    color: str = "auto"
+    kernels: Mapping[str, KernelSettings] = field(default_factory=dict)
+    origin: str = ""
+    root: str = ""
+
+    @property
+    def defines(self) -> Mapping[str, str]:
+        """Macros that are defined."""
+        return self.define
+
+    @property
+    def undefines(self) -> frozenset[str]:
+        """Macros that are known not to be."""
+        return frozenset(self.undefine)
+
+    @property
+    def include_dirs(self) -> tuple[str, ...]:
+        """Where quoted includes are looked for."""
+        return self.include_dir
+
+    def most_ways(self, code: str, name: str) -> float:
+        """How many ways a rule accepts without a finding; 1 unless something is set."""
+        table = self.max_ways
+        return next((table[key] for key in (name, code, "*") if key in table), 1.0)
+
+    def is_sure_enough(self, certainty: Certainty) -> bool:
+        """Whether rules may report what is known with this certainty."""
+        if self.pedantic or self.min_certainty == "sampled":
+            return True
+        return certainty.is_decided and self.min_certainty in ("assumed", certainty)
+
+
+class Configuration:
+    """The settings of every file of a run: those of its nearest configuration file.
+
+    Args:
+        overrides: values of the command line by option name; None where not given.
+        given: `--config` values, each a file or `KEY=VALUE`; a file replaces all that are found.
+        isolated: read no file.
+        above: settings that come before those of any file, e.g. those of an editor.
+
+    Raises:
+        ConfigError: something on the command line cannot be used.
+    """
+
+    def __init__(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        given: Sequence[str] = (),
+        *,
+        isolated: bool = False,
+        above: Sequence[ConfigFile] = (),
+    ) -> None:
+        self._above = above
+        self._overrides = {k: v for k, v in (overrides or {}).items() if v is not None}
+        self._lines = [g for g in given if "=" in g and not Path(g).is_file()]
+        files = [g for g in given if g not in self._lines]
+        if len(files) > 1:
+            raise ConfigError("more than one file", where="--config", hint="give one file")
+        self._file: ConfigFile | None = _named_file(Path(files[0])) if files else None
+        self._searches = not isolated and self._file is None
+        self._folders: dict[Path, Settings] = {}
+        self._named: dict[str, Settings] = {}
+        self._base: Settings | None = None
+
+    def for_file(self, path: str) -> Settings:
+        """The settings of a file.
+
+        Raises:
+            ConfigError: its configuration file cannot be used.
+        """
+        folder = os.path.dirname(path)  # noqa: PTH120 - thousands of files in few folders
+        if folder not in self._named:
+            self._named[folder] = self.for_folder(Path(folder))
+        return self._named[folder]
+
+    def for_folder(self, folder: Path) -> Settings:
+        """The settings of the files in a folder."""
+        if folder not in self._folders:
+            self._folders[folder] = self._for_absolute(folder.resolve())
+        return self._folders[folder]
+
+    def _for_absolute(self, folder: Path) -> Settings:
+        if folder in self._folders:
+            return self._folders[folder]
+        found = config_in(folder) if self._searches else None
+        if found is not None:
+            settings = self._settled(found)
+        elif self._searches and folder.parent != folder and not is_repository(folder):
+            settings = self._for_absolute(folder.parent)
+        else:
+            if self._base is None:
+                self._base = self._settled(self._file)
+            settings = self._base
+        self._folders[folder] = settings
+        return settings
+
+    def _settled(self, file: ConfigFile | None) -> Settings:
+        settings = Settings() if file is None else from_file(Settings(), file)
+        for given in (*self._above, *map(_from_line, self._lines)):
+            settings = replace(
+                from_file(settings, given), origin=settings.origin, root=settings.root
+            )
+        for name, value in self._overrides.items():
+            option = option_named(name)
+            if option is not None:
+                values = value if isinstance(value, list) else [value]
+                settings = _with(settings, option, values, where=f"--{name}")
+        return settings
+
+
+def from_file(settings: Settings, file: ConfigFile) -> Settings:
+    """The settings with those of a file laid over them.
+
+    Raises:
+        ConfigError: a key is unknown or its value cannot be used; says the line.
+    """
+    root = _shown_folder(file.path.parent)
+    for key, value in file.table.items():
+        if key == "kernels":
+            settings = replace(settings, kernels=_kernels(value, file))
+            continue
+        option = option_named(key)
+        if option is None or not option.key:
+            raise ConfigError(f"unknown key `{key}`", where=file.where(key), hint=_nearest_key(key))
+        settings = _with(settings, option, [value], where=file.where(key))
+        if option.is_path:
+            held = getattr(settings, option.attribute)
+            joined: Any = _joined(root, held) if isinstance(held, str) else None
+            joined = tuple(_joined(root, h) for h in held) if joined is None else joined
+            settings = replace(settings, **{option.attribute: joined})
+    return replace(settings, origin=str(file.path), root=root)
+
+
+def _nearest_key(key: str) -> str:
+    if option_named(key) is not None or key in ("output-format", "output-file"):
+        return f"`--{key}` is for the command line only"
+    return suggestion(key, [*(o.name for o in OPTIONS if o.key), "kernels"], "keys")
+
+
+def _named_file(path: Path) -> ConfigFile:
+    found = read_config(path)
+    if found is None:
+        raise ConfigError("has no table [tool.smemlint]", where=str(path))
+    return found
+
+
+def _from_line(line: str) -> ConfigFile:
+    """What `--config KEY=VALUE` sets."""
+    where = f"--config {line}"
+    return ConfigFile(Path(where), parse_toml(_quoted(line), where), "")
+
+
+def _quoted(line: str) -> str:
+    """`KEY=VALUE` as TOML; a value that is no TOML is taken as a string."""
+    key, _, value = line.partition("=")
+    try:
+        parse_toml(f"{key} = {value}", "")
+    except ConfigError:
+        text = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'{key} = "{text}"'
+    return f"{key} = {value}"
+
+
+def _with(settings: Settings, option: Option, values: Sequence[Any], where: str) -> Settings:
+    result: Any = None
+    for value in values:
+        try:
+            read = option.read(value)
+        except ValueError as error:
+            raise ConfigError(str(error), where=where) from error
+        if option.names_rules:
+            from smemlint.lint.selection import require_known_rules
+
+            require_known_rules(read, where)
+        if isinstance(read, dict):
+            result = {**(result or getattr(settings, option.attribute)), **read}
+        elif option.repeated and isinstance(read, tuple):
+            result = (*(result or ()), *read)
+        else:
+            result = read
+    return replace(settings, **{option.attribute: result})
+
+
+def _kernels(value: Any, file: ConfigFile) -> dict[str, KernelSettings]:
+    if not isinstance(value, dict):
+        raise ConfigError("`kernels` is not a table", where=file.where("kernels"))
+    found = {}
+    for name, table in value.items():
+        if not isinstance(table, dict):
+            raise ConfigError(f"`kernels.{name}` is no table", where=file.where("kernels", name))
+        read = {}
+        for key, held in table.items():
+            where = file.where("kernels", name, key)
+            if key not in KERNEL_KEYS:
+                hint = suggestion(key, KERNEL_KEYS, "keys of a kernel")
+                raise ConfigError(f"unknown key `{key}` of a kernel", where=where, hint=hint)
+            try:
+                read[key] = KERNEL_KEYS[key][0](held)
+            except ValueError as error:
+                raise ConfigError(str(error), where=where) from error
+        found[name] = KernelSettings(**read)
+    return found
+
+
+def _shown_folder(folder: Path) -> str:
+    """A folder from the working directory where it lies below it; empty for itself."""
+    absolute = folder.resolve()
+    here = Path.cwd()
+    shown = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
+    return "" if shown == Path() else shown.as_posix()
+
+
+def _joined(root: str, path: str) -> str:
+    return path if not root or not path or Path(path).is_absolute() else f"{root}/{path}"

@@ -1,0 +1,1 @@
+"""The driver: many files, processes, results kept between runs."""

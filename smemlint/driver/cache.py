@@ -1,0 +1,379 @@
+"""What a run found, kept for the next one: nothing is evaluated whose answers cannot have changed.
+
+A run with the same paths, settings and program leaves two files: `.json` with the outcome and the
+times and sizes of all files that it read, which is all that an unchanged tree needs; and
+`.units.json` with the outcome of every unit, the hashes of the files and the questions that the
+unit asked of the run. A unit holds while the files that it read are the same, and no changed file
+bears on what it searched for.
+
+Files are written whole and then renamed, and carry a digest: what is half written or damaged is as
+good as absent. They hold JSON of plain data only (see `codec`), so they cannot make anything run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smemlint import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.config.settings import Configuration, Settings
+    from smemlint.driver.run import Outcome
+    from smemlint.driver.tasks import Share
+    from smemlint.facts import Access
+    from smemlint.finding import Finding
+    from smemlint.sources.source import Source
+
+_FORMAT = 1
+_MOST_RUNS = 32
+"""Runs that are kept in one folder."""
+_RECENT_NS = 2_000_000_000
+"""A file this young may change again within the clock's step: its time says nothing."""
+_OF_THE_RUN = frozenset(
+    (
+        "jobs",
+        "fix",
+        "diff",
+        "unsafe_fixes",
+        "verify_gpu",
+        "verify_all",
+        "verify_timeout",
+        "device",
+        "cache_dir",
+        "no_cache",
+        "statistics",
+        "color",
+        "fail_on",
+        "exit_zero",
+        "strict",
+        "select",
+        "ignore",
+        "extend_select",
+        "extend_ignore",
+        "per_file_ignores",
+        "exclude",
+        "extend_exclude",
+        "force_exclude",
+        "respect_gitignore",
+        "baseline",
+        "require_reason",
+        "origin",
+        "root",
+    )
+)
+"""Settings that do not touch what is kept."""
+
+Stamp = tuple[int, int] | None
+"""Time of change in nanoseconds and size in bytes; None for a file that is not there."""
+
+
+class Cache:
+    """The kept results of one kind of run.
+
+    Args:
+        name: what was asked for, e.g. the paths of the command line.
+        sources: the files of the run, not read so far.
+        configuration: their settings.
+        settings: those of the run: where the cache lies.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sources: Sequence[Source],
+        configuration: Configuration,
+        settings: Settings,
+    ) -> None:
+        self._name = name
+        self._sources = sources
+        self._configuration = configuration
+        self._folder = Path(settings.cache_dir)
+        self._key = ""
+        self._began = time.time_ns()
+        self._stamps = {source.path: _stamp(source.path) for source in sources}
+
+    # ---- reading
+
+    def unchanged(self) -> Outcome | None:
+        """The outcome of the last run, when every file has the time and size that it had then."""
+        if not self._folder.is_dir():
+            return None
+        head = self._load(".json")
+        if head is None or head["sources"] != [s.path for s in self._sources]:
+            return None
+        for path, kept in head["files"].items():
+            now = self._stamps[path] if path in self._stamps else _stamp(path)
+            if now != (kept and tuple(kept)):
+                return None
+        from smemlint.driver.run import Outcome
+        from smemlint.driver.serialization import CodecError, decode
+        from smemlint.driver.tasks import Share
+
+        try:
+            whole = Share(decode(head["findings"]), _sites_from(head["sites"]))
+            return Outcome(whole, decode(head["problems"]), tuple(head["marked"]))
+        except (CodecError, KeyError, TypeError, ValueError, IndexError):
+            return None
+
+    def still_true(self, roots: Sequence[str], project: Project) -> dict[str, Share]:
+        """The shares of the last run that nothing since bears on, by their roots."""
+        kept = self._load(".units.json") if self._folder.is_dir() else None
+        if kept is None:
+            return {}
+        try:
+            changed = self._changed(kept, project)
+            known = {
+                root: share
+                for root, data in kept["shares"].items()
+                if root in roots and (share := _share_from(data, changed, project)) is not None
+            }
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            return {}
+        from smemlint.driver.invalidation import fixed_apart
+
+        return fixed_apart(known, roots, project)
+
+    def _changed(self, kept: Mapping[str, Any], project: Project) -> set[str]:
+        """Files of then or now that are not the same."""
+        now, before = {s.path for s in self._sources}, set(kept["sources"])
+        changed = now ^ before
+        for path, (stamp, digest) in kept["files"].items():
+            if path in changed:
+                continue
+            current = self._stamps[path] if path in self._stamps else _stamp(path)
+            if stamp is not None and current == tuple(stamp):
+                continue
+            if _digest(project.read(path)) != digest:
+                changed.add(path)
+        return changed
+
+    def _load(self, ending: str) -> dict[str, Any] | None:
+        import hashlib
+        import json
+
+        try:
+            data = (self._folder / (self._identity() + ending)).read_bytes()
+            digest, _, body = data.partition(b"\n")
+            if hashlib.blake2b(body, digest_size=16).hexdigest().encode() != digest:
+                return None
+            loaded = json.loads(body)
+        except (OSError, ValueError, RecursionError):
+            return None
+        return loaded if isinstance(loaded, dict) else None
+
+    # ---- writing
+
+    def store(self, shares: Mapping[str, Share], outcome: Outcome) -> None:
+        """Keeps the outcome; a folder that cannot be written is no error."""
+        from smemlint.driver.serialization import CodecError, encode
+
+        paths = [s.path for s in self._sources]
+        texts = {s.path: s.text for s in self._sources}
+        journals = [share.journal for share in shares.values()]
+        read = dict.fromkeys((*paths, *(path for journal in journals for path in journal.reads)))
+        stamps = {path: self._certain_stamp(path) for path in read}
+        files = {
+            path: (stamps[path], _digest(texts[path] if path in texts else _text(path)))
+            for path in read
+        }
+        try:
+            kept = {
+                root: _share_data(share)
+                for root, share in shares.items()
+                if not (share.crashed or share.is_lost)
+            }
+            self._save(".units.json", {"sources": paths, "files": files, "shares": kept})
+            if len(kept) < len(shares) or outcome.whole.crashed:
+                return
+            head = {
+                "sources": paths,
+                "files": stamps,
+                "findings": encode(_reported(outcome.whole.findings)),
+                "sites": _sites_data(outcome.whole.sites),
+                "problems": encode(outcome.problems),
+                "marked": outcome.marked,
+            }
+            self._save(".json", head)
+            self._prune()
+        except (OSError, CodecError):
+            return
+
+    def _certain_stamp(self, path: str) -> Stamp | tuple[int, int]:
+        """A file's stamp; one that nothing equals where the file is too young to be told by it."""
+        stamp = self._stamps[path] if path in self._stamps else _stamp(path)
+        if stamp is not None and stamp[0] > self._began - _RECENT_NS:
+            return (-1, stamp[1])
+        return stamp
+
+    def _save(self, ending: str, data: object) -> None:
+        import hashlib
+        import json
+        import tempfile
+
+        body = json.dumps(data, separators=(",", ":")).encode()
+        digest = hashlib.blake2b(body, digest_size=16).hexdigest().encode()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for name, text in _ABOUT.items():
+            if not (self._folder / name).exists():
+                (self._folder / name).write_text(text, encoding="utf-8")
+        number, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
+        try:
+            with open(number, "wb") as file:  # noqa: PTH123 - it is open already
+                file.write(digest + b"\n" + body)
+            Path(name).replace(self._folder / (self._identity() + ending))
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def _prune(self) -> None:
+        """Removes what has not been written for longest."""
+        kept = [p for p in self._folder.iterdir() if p.suffix in (".json", ".tmp")]
+        kept.sort(key=lambda p: p.stat().st_mtime, reverse=True)
+        for old in kept[2 * _MOST_RUNS :]:
+            old.unlink(missing_ok=True)
+
+    def _identity(self) -> str:
+        """What tells this kind of run from others: paths, settings, and the program itself."""
+        if not self._key:
+            import hashlib
+
+            by_folder = {
+                os.path.dirname(s.path): self._configuration.for_file(s.path)  # noqa: PTH120
+                for s in self._sources
+            }
+            distinct = {id(settings): _essence(settings) for settings in by_folder.values()}
+            told: object = sorted(distinct.values())
+            if len(distinct) > 1:
+                told = sorted((folder, distinct[id(s)]) for folder, s in by_folder.items())
+            shares = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, told)
+            text = repr(shares).encode("utf-8", "surrogatepass")
+            self._key = hashlib.blake2b(text, digest_size=12).hexdigest()
+        return self._key
+
+
+_ABOUT = {
+    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# made by smemlint\n",
+    ".gitignore": "*\n",
+}
+
+
+def _essence(settings: Settings) -> str:
+    return repr(
+        [(f.name, getattr(settings, f.name)) for f in fields(settings) if f.name not in _OF_THE_RUN]
+    )
+
+
+def _program() -> list[tuple[str, int, int]]:
+    """Names, times and sizes of the program's own files: a changed rule makes all results old."""
+    from smemlint.lint.registry import folder_of_rules
+
+    found = []
+    for top in (Path(__file__).parents[1], folder_of_rules()):
+        for folder, folders, files in os.walk(top):
+            folders[:] = [f for f in folders if f != "__pycache__"]
+            for name in files:
+                if name.endswith(".py"):
+                    stamp = _stamp(f"{folder}/{name}") or (0, 0)
+                    found.append((f"{folder}/{name}", *stamp))
+    return sorted(found)
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - thousands of them
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _text(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def _digest(text: str | None) -> str:
+    if text is None:
+        return ""
+    import hashlib
+
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+# ---- shares as JSON data
+
+
+def _share_data(share: Share) -> dict[str, Any]:
+    from smemlint.driver.serialization import encode
+
+    return {
+        "findings": encode(_reported(share.findings)),
+        "sites": _sites_data(share.sites),
+        "reads": list(share.journal.reads),
+        "searches": [[list(w), list(found)] for w, found in share.journal.searches.items()],
+        "swizzles": [list(place) for place in share.journal.swizzles],
+        "compiled": list(share.journal.compiled),
+        "homes": [[*asked, answer] for asked, answer in share.journal.homes.items()],
+        "units": [[*asked, answer] for asked, answer in share.journal.units.items()],
+    }
+
+
+def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) -> Share | None:
+    """The share, unless a changed file bears on it."""
+    from smemlint.analysis.program.dependencies import Journal
+    from smemlint.driver.invalidation import holds
+    from smemlint.driver.serialization import CodecError, decode
+    from smemlint.driver.tasks import Share
+
+    journal = Journal(
+        dict.fromkeys(data["reads"]),
+        {tuple(words): tuple(found) for words, found in data["searches"]},
+        dict.fromkeys(data["swizzles"]),
+        {(name, path): answer for name, path, answer in data["homes"]},
+        dict.fromkeys(data["compiled"]),
+        {(path, root): answer for path, root, answer in data["units"]},
+    )
+    if not holds(journal, changed, project):
+        return None
+    try:
+        return Share(decode(data["findings"]), _sites_from(data["sites"]), journal=journal)
+    except CodecError:
+        return None
+
+
+def _reported(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with what reports show of their accesses: of all patterns, the worst."""
+
+    def cut(access: Access) -> Access:
+        return replace(access, patterns=(access.worst,) if access.worst is not None else ())
+
+    found = []
+    for finding in findings:
+        fix = finding.fix
+        if fix is not None and fix.after is not None:
+            fix = replace(fix, after=cut(fix.after))
+        access = cut(finding.access) if finding.access is not None else None
+        found.append(replace(finding, access=access, fix=fix))
+    return found
+
+
+def _sites_data(sites: Sequence[Any]) -> list[list[Any]]:
+    return [
+        [s.path, s.line, s.column, s.end_line, s.end_column, str(kind), decided]
+        for s, kind, decided in sites
+    ]
+
+
+def _sites_from(data: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    from smemlint.facts import AccessKind, Span
+
+    kinds = {str(kind): kind for kind in AccessKind}
+    return tuple([(Span(*row[:5]), kinds[row[5]], bool(row[6])) for row in data])

@@ -1,0 +1,215 @@
+"""A run is evaluated in shares, one translation unit each, that do not depend on one another.
+
+A kernel in a header can be in several shares; putting them together keeps the first of each
+instance, so that the outcome is that of one share after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.program.dependencies import Journal
+from smemlint.analysis.python.dialects import is_python, python_facts
+from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.lint.check import judged, sites_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.analysis.program.memo import Work
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.config.settings import Configuration
+    from smemlint.facts import Instance
+    from smemlint.finding import Finding
+    from smemlint.lint.check import Site
+    from smemlint.sources.source import Source
+
+InstanceKey = tuple[Span, object, object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Share:
+    """What one unit gave.
+
+    Attributes:
+        findings: of all rules, before selection and suppression.
+        sites: the access sites of its kernel instances.
+        crashed: an internal error took something out of it.
+        journal: what it rests on.
+        facts: everything; empty where nobody will ask.
+        is_lost: there was no answer; another run may give one.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    sites: tuple[Site, ...] = ()
+    crashed: bool = False
+    journal: Journal = field(default_factory=Journal)
+    facts: Facts = field(default_factory=Facts)
+    is_lost: bool = False
+
+
+class Evaluator:
+    """Evaluates units by their roots; lives in every process of a run.
+
+    Args:
+        sources: the files of the run.
+        configuration: the settings of each; a unit is evaluated under those of its root.
+        keep_facts: shares bring their facts along.
+        work: what is known from before; everything is done anew without it.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        configuration: Configuration,
+        *,
+        keep_facts: bool = False,
+        work: Work | None = None,
+    ) -> None:
+        self._sources = sources
+        self._cuda = [s for s in sources if not is_python(s)]
+        self._python = {s.path: s for s in sources if is_python(s)}
+        self._configuration = configuration
+        self._keep_facts = keep_facts
+        self._work = work
+        self._projects: dict[int, Project] = {}
+        self._crashes: list[NotAnalysed] = []
+
+    def __call__(self, root: str) -> Share:
+        """The share of one root; bounded in time, and errors are part of the outcome."""
+        from smemlint.analysis.simt.time_limit import OutOfTime, time_limit
+
+        settings = self._configuration.for_file(root)
+        if root in self._python:
+            work: Callable[[str], tuple[Facts, Journal]] = self._of_python
+        else:
+            work = self.project(root).alone
+        self._crashes.clear()
+        facts, journal = Facts(), Journal()
+        findings: list[Finding] = []
+        try:
+            with time_limit(settings.time_limit):
+                facts, journal = work(root)
+                findings = judged(facts, self._configuration.for_file, self._crashes.append)
+        except OutOfTime as spent:
+            if id(settings) in self._projects:
+                self._projects[id(settings)].has_run_out = True
+            note = NotAnalysed(Span(root, 1, 1, 1, 1), "", str(spent))
+            facts = Facts(not_analysed=(*facts.not_analysed, note))
+            journal = Journal(dict.fromkeys(s.path for s in self._sources))
+            findings = judged(facts, self._configuration.for_file, self._crashes.append)
+        project = self._projects.get(id(settings))
+        if project is not None and project.has_run_out:
+            self._projects[id(settings)] = project.renewed()
+        if self._crashes:
+            notes = Facts(not_analysed=tuple(self._crashes))
+            findings += judged(notes, self._configuration.for_file)
+            facts = replace(facts, not_analysed=(*facts.not_analysed, *notes.not_analysed))
+        kept = facts if self._is_asked_for(facts, findings, root) else Facts()
+        return Share(tuple(findings), sites_of(facts), bool(self._crashes), journal, kept)
+
+    def _of_python(self, path: str) -> tuple[Facts, Journal]:
+        """The facts of a Python file, and what other files they rest on."""
+        source = self._python[path]
+        parts = python_facts([source], self._configuration.for_file(path), self._crashes.append)
+        facts = Facts.together(parts)
+        along = source.read_along
+        compiled = (path for path, is_kernel in along.items() if is_kernel)
+        return facts, Journal(dict.fromkeys((path, *along)), compiled=dict.fromkeys(compiled))
+
+    def project(self, root: str) -> Project:
+        """The project that a unit is evaluated in."""
+        from smemlint.analysis.simt.analyze import Project
+
+        settings = self._configuration.for_file(root)
+        if id(settings) not in self._projects:
+            made = Project(self._cuda, settings, self._crashes.append, work=self._work)
+            self._projects[id(settings)] = made
+        return self._projects[id(settings)]
+
+    def _is_asked_for(self, facts: Facts, findings: Sequence[Finding], root: str) -> bool:
+        """Whether fixes may be looked for in the facts: those of headers, in all of their units."""
+        return (
+            self._keep_facts
+            or any(f.access is not None for f in findings)
+            or any(k.instance.span.path != root for k in facts.kernels)
+        )
+
+
+class Fixer:
+    """Looks for the fixes of findings of one file, by their indices in the whole.
+
+    A fix must suit all instances of the kernels concerned, so it is looked for in all shares.
+    """
+
+    def __init__(
+        self,
+        whole: Share,
+        sources: Sequence[Source],
+        configuration: Configuration,
+        *,
+        is_fixing: bool = False,
+        work: Callable[[Sequence[Source]], Work] | None = None,
+    ) -> None:
+        self._whole = whole
+        self._work = work
+        self._is_fixing = is_fixing
+        self._sources = tuple(sources)
+        self._configuration = configuration
+
+    def __call__(self, indices: Sequence[int]) -> list[Finding]:
+        """The findings, with what repairs them as far as that was found in time."""
+        from smemlint.analysis.simt.time_limit import OutOfTime, time_limit
+        from smemlint.fix.propose import STEPS_OF_A_FILE, THOROUGH, with_fixes
+        from smemlint.fix.verify_by_analysis import Run
+
+        most = THOROUGH if self._is_fixing else STEPS_OF_A_FILE
+        findings = [self._whole.findings[index] for index in indices]
+        settings = self._configuration.for_file(findings[0].span.path)
+        run = Run(self._sources, settings, self._configuration.for_file, self._work)
+        try:
+            with time_limit(settings.time_limit):
+                return with_fixes(findings, self._whole.facts, run, steps_of_a_file=most)
+        except OutOfTime:
+            return findings
+
+
+def together(shares: Sequence[Share]) -> Share:
+    """All shares as one: of each kernel instance and place, what the first share says."""
+    findings: list[Finding] = []
+    sites: list[Site] = []
+    instances: dict[InstanceKey, int] = {}
+    places: dict[tuple[str, Span], int] = {}
+    for index, share in enumerate(shares):
+        for finding in share.findings:
+            if finding.access is not None:
+                first = instances.setdefault(_key(finding.access.instance), index)
+            else:
+                first = places.setdefault((finding.code, finding.span), index)
+            if first == index:
+                findings.append(finding)
+        sites += share.sites
+    return Share(
+        tuple(findings),
+        tuple(dict.fromkeys(sites)),
+        any(share.crashed for share in shares),
+        facts=_facts_together(shares),
+    )
+
+
+def _facts_together(shares: Sequence[Share]) -> Facts:
+    instances: set[InstanceKey] = set()
+    kernels = []
+    for share in shares:
+        fresh = [k for k in share.facts.kernels if _key(k.instance) not in instances]
+        instances.update(_key(k.instance) for k in fresh)
+        kernels += fresh
+    notes = dict.fromkeys(n for share in shares for n in share.facts.not_analysed)
+    layouts = {u.span: u for share in reversed(shares) for u in share.facts.layouts}
+    dots = {d.span: d for share in reversed(shares) for d in share.facts.dots}
+    return Facts(tuple(kernels), tuple(notes), tuple(layouts.values()), tuple(dots.values()))
+
+
+def _key(instance: Instance) -> InstanceKey:
+    return instance.span, instance.template, instance.block

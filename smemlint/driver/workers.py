@@ -1,0 +1,184 @@
+"""Work spread over processes, each watched: one that crashes, hangs or swells costs one task.
+
+`concurrent.futures` gives up all work when one of its processes dies; here the process is replaced
+and the task answered with what happened.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from collections import deque
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from smemlint.driver.failures import Lost, attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+MAX_BYTES = 4 << 30
+"""Memory that a process may take besides what it starts with."""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def processor_seconds(pid: int | None) -> float | None:
+    """Processor time of a process; None where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def spread(
+    tasks: Sequence[Task],
+    work: Callable[[Task], Answer],
+    *,
+    jobs: int,
+    seconds: float,
+) -> Iterator[tuple[int, Answer | Lost]]:
+    """Answers of `work`, with the index of their tasks, in the order of completion.
+
+    Args:
+        tasks: what `work` is called with; they are sent to the processes.
+        work: given to each process once; where processes cannot be forked it must be picklable.
+        jobs: processes at a time.
+        seconds: processor time after which a task's process is ended; on the clock it is given
+            ten times as much, since the machine may have other work, too.
+    """
+    waiting = deque(range(len(tasks)))
+    crew = [_Worker(work) for _ in range(min(jobs, len(tasks)))]
+    try:
+        for worker in crew:
+            worker.take(waiting, tasks)
+        while any(w.index is not None for w in crew):
+            busy = {w.connection: w for w in crew if w.index is not None}
+            ready = wait(list(busy), timeout=min(seconds / 4, 1.0))
+            for connection in ready:
+                worker = busy[connection]
+                index, answer = worker.index, worker.answer()
+                if isinstance(answer, Lost):
+                    worker.restart()
+                worker.take(waiting, tasks)
+                if index is not None:
+                    yield index, answer
+            for worker in crew:
+                if worker.index is not None and worker.is_overdue(seconds):
+                    index = worker.index
+                    worker.restart()
+                    worker.take(waiting, tasks)
+                    yield index, Lost(f"evaluation stopped after {seconds:g} s", is_crash=False)
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+class _Worker:
+    """One process and the task that it is at."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self._work = work
+        self.index: int | None = None
+        self.since = 0.0
+        self._spent_before = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        can_fork = sys.platform == "linux"  # elsewhere system libraries forbid it
+        context: Any = multiprocessing.get_context("fork" if can_fork else "spawn")
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def take(self, waiting: deque[int], tasks: Sequence[Any]) -> None:
+        """Begins the next task, if there is one."""
+        self.index = None
+        if waiting:
+            self.index = waiting.popleft()
+            self.since = time.monotonic()
+            self._spent_before = processor_seconds(self._process.pid) or 0.0
+            try:
+                self.connection.send(tasks[self.index])
+            except OSError:
+                return  # the process is gone, as its silence will show
+
+    def answer(self) -> Any:
+        """What the process sent, or that it is gone."""
+        try:
+            return self.connection.recv()
+        except (EOFError, OSError):
+            self._process.join(1)
+            code = self._process.exitcode
+            how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+            return Lost(f"internal error: the process ended with {how}", is_crash=True)
+
+    def is_overdue(self, seconds: float) -> bool:
+        """Whether the task has had its time."""
+        passed = time.monotonic() - self.since
+        if passed < seconds:
+            return False
+        spent = processor_seconds(self._process.pid)
+        return passed >= 10 * seconds or spent is None or spent - self._spent_before >= seconds
+
+    def restart(self) -> None:
+        """Ends the process and starts another."""
+        self.end()
+        self._start()
+
+    def end(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
+    """Answers tasks until the other end closes."""
+    _bound_memory()
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, OSError, KeyboardInterrupt):
+            return
+        try:
+            answer = attempt(work, task)
+        except KeyboardInterrupt:
+            return
+        connection.send(answer)
+
+
+def _leave_with_parent() -> None:
+    """Ends this process with the one that began it: forked brothers hold its connection open."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _bound_memory() -> None:
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + MAX_BYTES
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if hard == resource.RLIM_INFINITY or limit < hard:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    except (ImportError, OSError, ValueError):
+        return  # no such limit on this system: the watchdog is left

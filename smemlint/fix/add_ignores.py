@@ -1,0 +1,83 @@
+"""`--add-ignore`: a pragma in front of every finding, for code that is to be mended later."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.errors import SmemlintError
+from smemlint.sources.pragmas import CommentStyle
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from smemlint.finding import Finding
+
+_FORMATTED = re.compile(r"[{}%$]")
+"""What an f-string, `%`, `.format` or a `Template` would read as its own."""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+
+
+def add_ignores(findings: Sequence[Finding], reason: str) -> tuple[int, list[Finding]]:
+    """Writes `ignore` pragmas into the files; returns how many, and the findings without one.
+
+    A pragma stands on a line of its own before the finding, indented like it. Lines inside macros
+    that go over several lines cannot have one, nor can notebooks and Python that does not parse,
+    nor strings of Python where the reason holds what formatting reads.
+
+    Raises:
+        SmemlintError: a file cannot be read or written.
+    """
+    by_file: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_file.setdefault(finding.span.path, []).append(finding)
+    added, left = 0, []
+    for path, found in by_file.items():
+        if path.endswith(".ipynb"):
+            left += found
+            continue
+        try:
+            data = Path(path).read_bytes()
+            text = data.decode("utf-8", "surrogateescape")
+            after, done, without = with_ignores(text, found, reason, CommentStyle.of(path))
+            if done:
+                Path(path).write_bytes(after.encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise SmemlintError(f"cannot be changed: {error.strerror}", where=path) from error
+        added += done
+        left += without
+    return added, left
+
+
+def with_ignores(
+    text: str, findings: Sequence[Finding], reason: str, style: CommentStyle
+) -> tuple[str, int, list[Finding]]:
+    """A text with pragmas for the findings, how many were added, and the findings without one."""
+    lines = _LINE.findall(text)
+    in_strings: Container[int] = ()
+    if style is CommentStyle.PYTHON:
+        from smemlint.fix.python_comments import lines_in_strings
+
+        try:
+            in_strings = lines_in_strings(text)
+        except ValueError:
+            return text, 0, list(findings)
+    names: dict[int, dict[str, None]] = {}
+    left: list[Finding] = []
+    for finding in findings:
+        line = finding.span.line
+        above = lines[line - 2] if line > 1 else ""
+        is_formatted = line in in_strings and _FORMATTED.search(reason) is not None
+        if line > len(lines) or above.rstrip("\r\n").endswith("\\") or is_formatted:
+            left.append(finding)
+        else:
+            names.setdefault(line, {})[finding.name] = None
+    for line in sorted(names, reverse=True):
+        row = lines[line - 1]
+        indent = row[: len(row) - len(row.lstrip())].rstrip("\r\n")
+        end = row[len(row.rstrip("\r\n")) :] or "\n"
+        mark = "#" if style is CommentStyle.PYTHON and line not in in_strings else "//"
+        said = f"{mark} smemlint: ignore[{', '.join(names[line])}] {reason}"
+        lines.insert(line - 1, indent + said.rstrip() + end)
+    return "".join(lines), len(names), left

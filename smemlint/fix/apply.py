@@ -1,0 +1,159 @@
+"""Applies fixes until none is left: to sources in memory, then to files or as a diff."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.errors import SourceError
+from smemlint.fix.edits import applied, compatible
+from smemlint.sources.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from smemlint.finding import Edit, Fix
+    from smemlint.lint.check import Result
+
+_MOST_ROUNDS = 20
+_STATIC_BYTES = 48 << 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Session:
+    """Sources with fixes applied.
+
+    Attributes:
+        sources: all of the run, some with edits.
+        result: what is found on them.
+        before, after: bytes of the files that changed, by path.
+        fixed: findings that are gone.
+    """
+
+    sources: tuple[Source, ...]
+    result: Result
+    before: dict[str, bytes] = field(default_factory=dict)
+    after: dict[str, bytes] = field(default_factory=dict)
+    fixed: int = 0
+
+
+def repaired(
+    sources: Sequence[Source], check: Callable[[Sequence[Source]], Result], *, with_unsafe: bool
+) -> Session:
+    """Applies all fixes there are, round by round, and checks what they do together.
+
+    Args:
+        sources: of the run; standard input as bytes.
+        check: finds what is wrong with sources.
+        with_unsafe: whether to apply fixes that change more than the cost.
+
+    Raises:
+        SourceError: a file cannot be read again, or changed meanwhile.
+    """
+    session = Session(tuple(sources), check(sources))
+    for _ in range(_MOST_ROUNDS):
+        fixes = compatible(session.result.findings, with_unsafe=with_unsafe)
+        if not fixes:
+            break
+        together = _next(session, fixes, check)
+        if len(fixes) > 1 and _is_worse(session.result, together.result):
+            together = _next(session, fixes[:1], check)  # each alone was evaluated
+        session = together
+    return session
+
+
+def edited(data: bytes, edits: Sequence[Edit], encoding: str = "") -> bytes:
+    """The bytes of a file with edits; line ends, a byte order mark and foreign bytes stay.
+
+    Args:
+        data: of the file.
+        edits: of its text.
+        encoding: of the file; empty for UTF-8.
+
+    Raises:
+        SourceError: other characters would change, too.
+    """
+    if encoding:
+        text = data.decode(encoding)
+        if text.encode(encoding) != data:
+            said = f"cannot be edited: what is decoded from `{encoding}` is encoded differently"
+            raise SourceError(said, where=edits[0].span.path, hint="save the file as UTF-8")
+        return applied(text, edits).encode(encoding)
+    mark = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
+    text = data.decode("utf-8-sig", "surrogateescape")
+    return mark + applied(text, edits).encode("utf-8", "surrogateescape")
+
+
+def written(session: Session) -> None:
+    """Writes the files that changed.
+
+    Raises:
+        SourceError: one cannot be written.
+    """
+    for path, data in session.after.items():
+        try:
+            Path(path).write_bytes(data)
+        except OSError as error:
+            said = f"cannot be written: {error.strerror or error}"
+            raise SourceError(said, where=path, hint="other files may have been fixed") from error
+
+
+def _next(
+    session: Session, fixes: Sequence[Fix], check: Callable[[Sequence[Source]], Result]
+) -> Session:
+    """One round: the fixes applied to the bytes of their files, and everything checked again."""
+    edits: dict[str, list[Edit]] = {}
+    for edit in (e for fix in fixes for e in fix.edits):
+        edits.setdefault(edit.span.path, []).append(edit)
+    before, after = dict(session.before), dict(session.after)
+    sources = []
+    for source in session.sources:
+        if source.path in edits:
+            data = _bytes_of(source)
+            before.setdefault(source.path, data)
+            own = edits[source.path]
+            notebook = source.notebook
+            if notebook is not None:
+                own = [notebook.edit_in_file(edit) for edit in own]
+            after[source.path] = edited(data, own, source.encoding)
+            source = Source(source.path, after[source.path])
+        sources.append(source)
+    applied_now = {fix.edits for fix in fixes}
+    healed = sum(f.fix is not None and f.fix.edits in applied_now for f in session.result.findings)
+    return Session(tuple(sources), check(sources), before, after, session.fixed + healed)
+
+
+def _bytes_of(source: Source) -> bytes:
+    if isinstance(source.given, bytes):
+        return source.given
+    if source.given is not None:
+        return source.given.encode()
+    try:
+        data = Path(source.path).read_bytes()
+    except OSError as error:
+        said = f"cannot be read: {error.strerror or error}"
+        raise SourceError(said, where=source.path) from error
+    if Source(source.path, data).text != source.text:
+        hint = "run again"
+        raise SourceError("changed while it was being checked", where=source.path, hint=hint)
+    return data
+
+
+def _is_worse(before: Result, after: Result) -> bool:
+    """Whether fixes that are right one by one are too much together."""
+    static = (
+        sum(a.bytes or 0 for a in kernel.arrays if not a.is_dynamic)
+        for kernel in after.facts.kernels
+    )
+    return bool(_objections(after) - _objections(before)) or max(static, default=0) > _STATIC_BYTES
+
+
+def _objections(result: Result) -> Counter[Hashable]:
+    """What is found, without lines, which move where a fix removes one."""
+    return Counter(
+        (f.code, f.span.path, f.access.expression if f.access is not None else f.message)
+        for f in result.findings
+    )

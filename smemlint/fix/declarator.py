@@ -1,0 +1,130 @@
+"""A declared array in the text: where its extents stand and how one of them is made larger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Span
+from smemlint.finding import Edit
+from smemlint.frontend.cuda.lexer.tokens import LineMap, lex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.facts import SharedArray
+    from smemlint.frontend.cuda.lexer.tokens import Token
+
+_LOOSER_THAN_PLUS = frozenset(("<<", ">", "<", "&", "|", "^", "?", "&&", "||", "==", "!=", ","))
+
+
+@dataclass(frozen=True, slots=True)
+class Declarator:
+    """`tile[TILE][TILE]` as a text spells it, whole and outside of macros.
+
+    Attributes:
+        text: of the file.
+        name: of the array.
+        extents: of each extent the tokens between its brackets; offsets count in `text`.
+        end: offset behind the last bracket.
+    """
+
+    text: str
+    name: str
+    extents: tuple[tuple[Token, ...], ...]
+    end: int
+
+    def grown(self, axis: int, extra: int, path: str) -> Edit:
+        """The edit that makes one extent larger by `extra`."""
+        start, end, replacement = _grown(self.text, self.extents[axis], extra)
+        lines = LineMap(self.text)
+        return Edit(Span(path, *lines(start), *lines(end)), replacement)
+
+    def spelled(self, axis: int, extra: int) -> str:
+        """The declarator with that edit, on one line."""
+        start, end, replacement = _grown(self.text, self.extents[axis], extra)
+        whole = [
+            self.text[tokens[0].start : start] + replacement + self.text[end : tokens[-1].end]
+            if k == axis
+            else self.text[tokens[0].start : tokens[-1].end]
+            for k, tokens in enumerate(self.extents)
+        ]
+        return self.name + "".join(f"[{' '.join(extent.split())}]" for extent in whole)
+
+
+def declarator(text: str, array: SharedArray) -> Declarator | None:
+    """The array's declarator; None where the text at its span is no plain one.
+
+    A macro that makes the name, the brackets or all of it leaves something else at the span.
+    """
+    lines = LineMap(text)
+    span = array.span
+    if span.end_line > len(lines.starts):
+        return None
+    start = lines.offset(span.line, span.column)
+    end = lines.offset(span.end_line, span.end_column)
+    tokens = lex(text[start:end])
+    if not tokens or tokens[0].text != array.name:
+        return None
+    groups = subscripts(tokens, 1)
+    used = 1 + sum(len(group) + 2 for group in groups)
+    if used != len(tokens) or len(groups) != len(array.dims) or not all(groups):
+        return None
+    for token in tokens:
+        token.start, token.end = token.start + start, token.end + start
+    return Declarator(text, array.name, tuple(groups), tokens[-1].end)
+
+
+def subscripts(tokens: Sequence[Token], at: int) -> list[tuple[Token, ...]]:
+    """What stands in each of the square brackets that follow each other from a token on."""
+    groups: list[tuple[Token, ...]] = []
+    while at < len(tokens) and tokens[at].text == "[":
+        depth, end = 0, at
+        while end < len(tokens):
+            depth += (tokens[end].text in "([{") - (tokens[end].text in ")]}")
+            if not depth:
+                break
+            end += 1
+        else:
+            return groups
+        groups.append(tuple(tokens[at + 1 : end]))
+        at = end + 1
+    return groups
+
+
+def _grown(text: str, tokens: Sequence[Token], extra: int) -> tuple[int, int, str]:
+    """Range and replacement: `32` -> `33`, `N` -> `N + 1`, `N + 1` -> `N + 2`."""
+    last = tokens[-1]
+    value = _decimal(last)
+    operators = _operators(tokens)
+    if value is not None and (len(tokens) == 1 or _is_added(tokens, operators)):
+        return last.start, last.end, str(value + extra)
+    if operators & _LOOSER_THAN_PLUS:
+        start = tokens[0].start
+        return start, last.end, f"({text[start : last.end]}) + {extra}"
+    return last.end, last.end, f" + {extra}"
+
+
+def _is_added(tokens: Sequence[Token], operators: frozenset[str]) -> bool:
+    """Whether the last of the tokens is a number that is added to the others."""
+    return tokens[-2].text == "+" and len(tokens) > 2 and not operators & _LOOSER_THAN_PLUS
+
+
+def _operators(tokens: Sequence[Token]) -> frozenset[str]:
+    """Operators outside of brackets."""
+    depth, found = 0, set()
+    for token in tokens:
+        if token.kind != "operator":
+            continue
+        depth -= token.text in ")]}"
+        if not depth:
+            found.add(token.text)
+        depth += token.text in "([{"
+    return frozenset(found)
+
+
+def _decimal(token: Token) -> int | None:
+    is_plain = token.kind == "number" and token.text.isdecimal() and token.text.isascii()
+    if not is_plain or (token.text[0] == "0" and token.text != "0"):
+        return None
+    return int(token.text)

@@ -1,0 +1,76 @@
+"""The words of fixes and of advice on a layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.finding import Fix
+from smemlint.sources.source import is_python_path
+
+if TYPE_CHECKING:
+    from smemlint.facts import Access, SharedArray
+    from smemlint.fix.padding import Padding, Usage
+    from smemlint.fix.propose import Padded
+    from smemlint.layout.swizzle import Swizzle
+
+
+def padding_fix(array: SharedArray, usage: Usage, padded: Padded, after: Access) -> Fix:
+    """The fix of a finding whose access becomes `after`."""
+    still = len(padded.comparison.conflicting_sites(array.span))
+    frees = f"frees {_all(usage)} of bank conflicts"
+    if still:
+        frees = f"frees this access of bank conflicts, {still} of {usage.sites} still have some"
+    return Fix(
+        f"pad the rows: `{padded.spelled}` {frees}",
+        (padded.edit,),
+        why_unsafe=f"`{array.name}` grows by {padded.added_bytes} bytes",
+        after=after,
+    )
+
+
+def trade_off(array: SharedArray, padded: Padded) -> str:
+    """What the best padding achieves where it does not free an access; empty if nothing."""
+    before, after = padded.comparison.wavefronts(array.span)
+    if after >= before:
+        return ""
+    return (
+        f"no padding frees this access; with `{padded.spelled}` all accesses of `{array.name}` "
+        f"take {after:.0f} wavefronts instead of {before:.0f}"
+    )
+
+
+def shape_advice(array: SharedArray, usage: Usage, padding: Padding) -> str:
+    """The shape that frees all accesses, for a declaration that is no C declarator."""
+    shape = ", ".join(map(str, padding.dims(array)))
+    return f"pad the rows: `{array.name}` of shape ({shape}) frees {_all(usage)} of bank conflicts"
+
+
+def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
+    """The swizzle as an expression, in coordinates where rows are powers of two."""
+    return (
+        f"swizzle the index: {_expression(array, swizzle)}, which is {swizzle} of the element "
+        f"offset, frees {_all(usage)} of bank conflicts"
+    )
+
+
+def _all(usage: Usage) -> str:
+    return {1: "its access", 2: "both accesses"}.get(usage.sites, f"all {usage.sites} accesses")
+
+
+def _expression(array: SharedArray, swizzle: Swizzle) -> str:
+    """`tile[y][x ^ (y & 31)]`, or `s[i ^ ((i & 992) >> 5)]` of the element offset."""
+    columns = array.dims[-1] or 0
+    bits = columns.bit_length() - 1
+    splits = columns == 1 << bits and swizzle.z_mask < columns <= swizzle.y_mask & -swizzle.y_mask
+    if len(array.dims) == 2 and splits:
+        moved = _shifted(f"y & {swizzle.y_mask >> bits}", swizzle.shift - bits)
+        between = ", " if is_python_path(array.span.path) else "]["
+        return f"`{array.name}[y{between}x ^ {moved}]`"
+    moved = _shifted(f"i & {swizzle.y_mask:#x}", swizzle.shift)
+    return f"`i ^ {moved}` in place of each element offset `i` of `{array.name}`"
+
+
+def _shifted(term: str, right: int) -> str:
+    if right == 0:
+        return f"({term})"
+    return f"(({term}) {'>>' if right > 0 else '<<'} {abs(right)})"

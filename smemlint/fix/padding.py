@@ -1,0 +1,251 @@
+"""A better layout of one array, found on its recorded accesses: reads and writes together.
+
+Every pattern of every access, in every kernel instance that has the declaration, is moved to the
+candidate's layout and priced by the bank model.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from math import gcd, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.facts import AccessKind
+from smemlint.layout.solver import Pattern, Score, freeing_swizzle, price
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.facts import Access, Facts, SharedArray, Span, WarpPattern
+    from smemlint.layout.swizzle import Swizzle
+
+MOST_KEPT = 64
+"""Patterns that an access keeps: a full list may lack some."""
+_MOST_PATTERNS = 1024
+"""Costliest patterns of an array that candidates are priced on; evaluation judges the result."""
+_ROW_BYTES = 128
+_CAST = re.compile(r"[*(]")
+_MOST_BITS = 16
+_PRICED = frozenset((AccessKind.LOAD, AccessKind.STORE, AccessKind.LDMATRIX, AccessKind.STMATRIX))
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """One extent of an array made larger.
+
+    Attributes:
+        axis: which extent; never the first, which no address depends on.
+        extra: elements by which it grows.
+    """
+
+    axis: int
+    extra: int
+
+    def dims(self, array: SharedArray) -> tuple[int, ...]:
+        """The extents of the padded array."""
+        return tuple(
+            (d or 0) + (self.extra if k == self.axis else 0) for k, d in enumerate(array.dims)
+        )
+
+    def added_bytes(self, array: SharedArray) -> int:
+        """By how much the array grows."""
+        return prod(self.dims(array)) * array.element_bytes - (array.bytes or 0)
+
+    def moved(self, offsets: NDArray[np.int64], array: SharedArray) -> NDArray[np.int64]:
+        """Where what lies at these byte offsets in the array lies in the padded one."""
+        stride = _stride(array, self.axis)
+        rows = offsets // (stride * (array.dims[self.axis] or 1))
+        moved: NDArray[np.int64] = offsets + rows * self.extra * stride
+        return moved
+
+    def is_left_alone(self, offsets: NDArray[np.int64], array: SharedArray) -> bool:
+        """Whether none of these byte offsets in the padded array lies in the padding."""
+        extent = array.dims[self.axis] or 1
+        index = offsets // _stride(array, self.axis) % (extent + self.extra)
+        return bool((index < extent).all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Usage:
+    """All accesses of one declared array, over the kernel instances that have it."""
+
+    accesses: tuple[Access, ...]
+
+    @staticmethod
+    def of(facts: Facts, array: SharedArray) -> Usage:
+        """The accesses of all arrays of one declaration."""
+        return Usage(
+            tuple(a for k in facts.kernels for a in k.accesses if array.is_declared_as(a.array))
+        )
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether all figures are known, and none is of an atomic or went through a swizzle."""
+        return bool(self.accesses) and all(
+            a.certainty.is_decided
+            and a.layout is None
+            and (a.kind is AccessKind.ASYNC_COPY or a.kind in _PRICED)
+            and (a.kind not in _PRICED or all(p.ideal for p in a.patterns))
+            for a in self.accesses
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every address that is ever touched was recorded, as it is.
+
+        Of a long loop whose iterations repeat one another only some are.
+        """
+        return all(
+            len(a.patterns) < MOST_KEPT
+            and all(p.exact for p in a.patterns)
+            and sum(p.count for p in a.patterns) >= a.instructions
+            for a in self.accesses
+        )
+
+    @property
+    def may_be_fused(self) -> bool:
+        """Whether the compiler made a wide access of scalar ones, which an index may keep apart."""
+        return any(
+            a.array is not None
+            and a.width_bytes > a.array.element_bytes
+            and not _CAST.search(a.expression.partition("[")[0])
+            for a in self.accesses
+            if a.kind in (AccessKind.LOAD, AccessKind.STORE)
+        )
+
+    @property
+    def sites(self) -> int:
+        """Places of the source that access it."""
+        return len({a.span for a in self.accesses})
+
+    def reaches(self, places: Sequence[Span]) -> bool:
+        """Whether each of the places stands inside the expression of an access."""
+        return all(any(_encloses(a.span, place) for a in self.accesses) for place in places)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Patterns of one array, kind and width; byte offsets in the array of shape (n, 32)."""
+
+    array: SharedArray
+    kind: AccessKind
+    width: int
+    matrices: int
+    offsets: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+
+    def pattern(self, element_bytes: int) -> Pattern:
+        """For the solver, in elements."""
+        return Pattern(
+            self.offsets // element_bytes,
+            self.width,
+            str(self.kind),
+            self.active,
+            self.matrices or 4,
+            counts=self.counts,
+        )
+
+
+def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
+    """The smallest of the best paddings; None where none costs less than the array as it is.
+
+    A padding that would misalign a vector is no candidate.
+    """
+    groups = _groups(usage)
+    if not groups or not all(_has_rows(g.array) for g in groups):
+        return None
+    candidates = [
+        p for axis in range(1, len(groups[0].array.dims)) for p in _paddings(axis, groups)
+    ]
+    if not candidates:
+        return None
+    moved = [
+        np.stack([g.offsets, *(p.moved(g.offsets, g.array) for p in candidates)]) for g in groups
+    ]
+    plain, *scores = price(moved, [g.pattern(1) for g in groups], 1)
+    score, padding = min(
+        zip(scores, candidates, strict=True),
+        key=lambda item: (item[0], item[1].added_bytes(groups[0].array)),
+    )
+    return (padding, score) if score < plain else None
+
+
+def best_swizzle(usage: Usage) -> Swizzle | None:
+    """The smallest swizzle of element offsets that CuTe accepts and that frees all accesses.
+
+    None as well where the addresses are not fully known, since a swizzle does not commute with an
+    unknown offset.
+    """
+    groups = _groups(usage)
+    sizes = {(g.array.element_bytes, g.array.bytes) for g in groups}
+    if len(sizes) != 1 or not usage.is_complete or usage.may_be_fused:
+        return None
+    element, size = sizes.pop()
+    if not size or element not in (1, 2, 4, 8, 16):
+        return None
+    if any((g.offsets[g.active] % element).any() for g in groups):
+        return None
+    extent = size // element
+    bits = min(max(extent - 1, 1).bit_length(), _MOST_BITS)
+    costliest = [replace(g, offsets=g.offsets[:1], active=g.active[:1], counts=g.counts[:1])
+                 for g in groups]  # fmt: skip
+    patterns = [g.pattern(element) for g in (*costliest, *groups)]
+    return freeing_swizzle(patterns, element, extent=extent, bits=bits)
+
+
+def _groups(usage: Usage) -> list[_Group]:
+    """The costliest patterns, in batches that are priced at once."""
+    found = [(a, p) for a in usage.accesses if a.kind in _PRICED for p in a.patterns]
+    found.sort(key=lambda item: -item[1].ways)
+    batches: dict[object, list[tuple[Access, WarpPattern]]] = {}
+    for access, pattern in found[:_MOST_PATTERNS]:
+        key = (id(access.array), access.kind, pattern.width, access.matrices)
+        batches.setdefault(key, []).append((access, pattern))
+    return [_group(batch) for batch in batches.values()]
+
+
+def _group(batch: Sequence[tuple[Access, WarpPattern]]) -> _Group:
+    access, pattern = batch[0]
+    assert access.array is not None
+    return _Group(
+        access.array,
+        access.kind,
+        pattern.width,
+        access.matrices,
+        np.stack([p.addresses for _, p in batch]) - access.array.base,
+        np.stack([p.active for _, p in batch]),
+        np.array([p.count for _, p in batch], dtype=np.int64),
+    )
+
+
+def _encloses(outer: Span, inner: Span) -> bool:
+    begin, end = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    return (
+        outer.path == inner.path
+        and begin <= (inner.line, inner.column)
+        and (inner.end_line, inner.end_column) <= end
+    )
+
+
+def _has_rows(array: SharedArray) -> bool:
+    return len(array.dims) > 1 and all(array.dims) and bool(array.element_bytes and array.bytes)
+
+
+def _paddings(axis: int, groups: Sequence[_Group]) -> Iterator[Padding]:
+    """Paddings of an extent below one row of banks, those that keep all vectors aligned."""
+    strides = {_stride(g.array, axis) for g in groups}
+    widest = max(g.width for g in groups)
+    step = max(widest // gcd(widest, stride) for stride in strides)
+    for extra in range(step, _ROW_BYTES // min(strides) + 1, step):
+        yield Padding(axis, extra)
+
+
+def _stride(array: SharedArray, axis: int) -> int:
+    """Bytes between neighbours along an extent."""
+    return prod(d or 1 for d in array.dims[axis + 1 :]) * array.element_bytes

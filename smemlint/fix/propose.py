@@ -1,0 +1,162 @@
+"""Bank conflicts get the fix, or the advice, that facts suggest and evaluation confirms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from smemlint.finding import BANK_CONFLICT
+from smemlint.fix.array_uses import mentions
+from smemlint.fix.declarator import declarator
+from smemlint.fix.edits import applied
+from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
+from smemlint.fix.padding import Usage, best_padding, best_swizzle
+from smemlint.fix.verify_by_analysis import Run, compare, concerned
+from smemlint.sources.source import is_python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.facts import Facts, SharedArray, Span
+    from smemlint.finding import Edit, Finding
+    from smemlint.fix.verify_by_analysis import Comparison
+
+STEPS_OF_A_FILE = 1_500
+"""Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
+TAKES_LONG = "evaluating a padding takes long: --diff --unsafe-fixes does it"
+"""What is said where that is not enough."""
+THOROUGH = 1_000_000
+"""The same where fixes are asked for: the time limit of a file decides."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """The best padding of an array, evaluated.
+
+    Attributes:
+        edit: of its declaration.
+        spelled: the declarator with the edit.
+        added_bytes: by how much the array grows; the most over all instances.
+        comparison: what it does.
+    """
+
+    edit: Edit
+    spelled: str
+    added_bytes: int
+    comparison: Comparison
+
+
+def with_fixes(
+    findings: Sequence[Finding],
+    facts: Facts,
+    run: Run,
+    *,
+    steps_of_a_file: int = STEPS_OF_A_FILE,
+) -> list[Finding]:
+    """The findings, bank conflicts with what repairs their array where that was shown.
+
+    Args:
+        findings: of a run.
+        facts: that they were found on.
+        run: its sources and settings.
+        steps_of_a_file: statements that evaluating the fixes of one file may take; an array whose
+            kernels take more than what is left of them gets no fix.
+    """
+    repairs: dict[tuple[Span, str], _Repair] = {}
+    left: dict[str, int] = {}
+    advised = []
+    for finding in findings:
+        array = finding.access.array if finding.access is not None else None
+        is_indexed = array is not None and array.dims  # not placed by a layout, as Gluon's are
+        if finding.code != BANK_CONFLICT or array is None or not is_indexed:
+            advised.append(finding)
+            continue
+        key = (array.span, array.name)
+        if key not in repairs:
+            budget = left.setdefault(array.span.path, steps_of_a_file)
+            repairs[key] = _Repair(array, facts, run, budget)
+            left[array.span.path] -= repairs[key].steps
+        advised.append(repairs[key].advised(finding))
+    return advised
+
+
+class _Repair:
+    """What can be done about the conflicts of one array.
+
+    Attributes:
+        steps: statements that finding out took.
+    """
+
+    def __init__(self, array: SharedArray, facts: Facts, run: Run, most_steps: int) -> None:
+        self._array = array
+        self._usage = Usage.of(facts, array)
+        self._is_too_long = self._is_in_text = False
+        self.steps = 0
+        self._failure = ""
+        self._padded: Padded | None = None
+        try:
+            self._padded = self._evaluated(facts, run, most_steps)
+        except Exception as error:  # a finding is worth more than its fix
+            self._failure = f"no fix: internal error: {type(error).__name__}: {error}"
+
+    def advised(self, finding: Finding) -> Finding:
+        """The finding with its fix, or with words where no edit heals it."""
+        padded = self._padded
+        after = padded.comparison.healed(finding) if padded is not None else None
+        if padded is not None and after is not None:
+            fix = padding_fix(self._array, self._usage, padded, after)
+            return replace(finding, help=fix.title, fix=fix)
+        said = self._shape or self._swizzle
+        if not said and padded is not None:
+            said = trade_off(self._array, padded)
+        if not said and self._is_too_long:
+            said = TAKES_LONG
+        return replace(finding, help=said or self._failure)
+
+    @cached_property
+    def _shape(self) -> str:
+        """The shape to declare where Python declares it: no edit is made, but all is priced."""
+        if not is_python_path(self._array.span.path) or self._is_in_text:
+            return ""
+        if not (self._usage.is_decided and self._usage.is_complete):
+            return ""
+        best = best_padding(self._usage)
+        if best is None or not best[1].is_free:
+            return ""
+        return shape_advice(self._array, self._usage, best[0])
+
+    @cached_property
+    def _swizzle(self) -> str:
+        if not self._usage.is_decided:
+            return ""
+        swizzle = best_swizzle(self._usage)
+        return swizzle_advice(self._array, self._usage, swizzle) if swizzle is not None else ""
+
+    def _evaluated(self, facts: Facts, run: Run, most_steps: int) -> Padded | None:
+        """The best padding; None where none is better, or evaluation does not show that it is."""
+        array, usage = self._array, self._usage
+        source = next((s for s in run.sources if s.path == array.span.path), None)
+        found = declarator(source.text, array) if source is not None else None
+        self._is_in_text = found is not None
+        best = best_padding(usage) if found is not None and usage.is_decided else None
+        if source is None or found is None or best is None:
+            return None
+        padding, _ = best
+        named = mentions(found, source.path)
+        if named is None or not usage.reaches(named.pointers):
+            return None
+        kernels = concerned(facts, array.span)
+        steps = sum(k.steps for k in kernels)
+        if steps > most_steps:
+            self._is_too_long = True
+            return None
+        self.steps = steps
+        edit = found.grown(padding.axis, padding.extra, source.path)
+        text = applied(source.text, [edit])
+        comparison = compare(kernels, array.span, padding, text, run, is_typed=named.is_typed)
+        if comparison is None:
+            return None
+        arrays = {a.array for a in usage.accesses if a.array is not None}
+        added = max(padding.added_bytes(a) for a in arrays)
+        return Padded(edit, found.spelled(padding.axis, padding.extra), added, comparison)

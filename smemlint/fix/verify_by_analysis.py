@@ -1,0 +1,247 @@
+"""Runs the analysis on edited sources and compares what it says before and after.
+
+A fix is offered only where that shows that findings are gone, that none is new or worse, that
+nothing is less well known, and that every access still reaches the element that it means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.program.memo import Part
+from smemlint.facts import Facts
+from smemlint.finding import BANK_CONFLICT
+from smemlint.fix.padding import Usage
+from smemlint.lint.check import analyze, judged
+from smemlint.sources.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.program.memo import Work
+    from smemlint.config.settings import Settings
+    from smemlint.facts import Access, KernelFacts, Span, WarpPattern
+    from smemlint.finding import Finding
+    from smemlint.fix.padding import Padding
+
+STATIC_BYTES = 48 << 10
+"""Shared memory that a kernel may declare statically, on every architecture."""
+_WIDEST = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """What findings were found in.
+
+    Attributes:
+        sources: all files.
+        settings: what they are evaluated under.
+        settings_of: the settings that a file's findings are judged by.
+        work: what is known from before of edited sources; see `Project`.
+    """
+
+    sources: tuple[Source, ...]
+    settings: Settings
+    settings_of: Callable[[str], Settings]
+    work: Callable[[Sequence[Source]], Work] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """One declaration before and after an edit.
+
+    Attributes:
+        pairs: every access of the kernels concerned, before and after, by its place before.
+        conflicts: those that conflict afterwards, by identity.
+    """
+
+    pairs: Mapping[Span, Sequence[tuple[Access, Access]]]
+    conflicts: frozenset[int]
+
+    def healed(self, finding: Finding) -> Access | None:
+        """The finding's access as it is afterwards, where no instance of it conflicts any more."""
+        array = finding.access.array if finding.access is not None else None
+        after = [
+            (old, new)
+            for old, new in self.pairs.get(finding.span, ())
+            if array is not None and array.is_declared_as(old.array)
+        ]
+        if any(id(new) in self.conflicts for _, new in after):
+            return None
+        return next((new for old, new in after if old is finding.access), None)
+
+    def conflicting_sites(self, declaration: Span) -> frozenset[Span]:
+        """Places that still conflict on the array declared there."""
+        return frozenset(
+            old.span for old, new in self._of(declaration) if id(new) in self.conflicts
+        )
+
+    def wavefronts(self, declaration: Span) -> tuple[float, float]:
+        """What the accesses of the array take in all instances together, before and after."""
+        used = list(self._of(declaration))
+        return _total([old for old, _ in used]), _total([new for _, new in used])
+
+    def _of(self, declaration: Span) -> Iterator[tuple[Access, Access]]:
+        for pairs in self.pairs.values():
+            yield from (p for p in pairs if p[0].array and p[0].array.span == declaration)
+
+
+def concerned(facts: Facts, declaration: Span) -> tuple[KernelFacts, ...]:
+    """The kernel instances that have the array declared there."""
+    return tuple(k for k in facts.kernels if any(a.span == declaration for a in k.arrays))
+
+
+def compare(
+    kernels: Sequence[KernelFacts],
+    declaration: Span,
+    padding: Padding,
+    text: str,
+    run: Run,
+    *,
+    is_typed: bool,
+) -> Comparison | None:
+    """Evaluates the kernels with an array padded; None where that is worse in any way.
+
+    Args:
+        kernels: all that have the array.
+        declaration: of the array.
+        padding: what the edit does to it.
+        text: of the array's file, edited.
+        run: that they were found in.
+        is_typed: no access counts on the old layout, whatever its address.
+    """
+    edited = [Source(s.path, text) if s.path == declaration.path else s for s in run.sources]
+    part = Part(declaration.path, frozenset(k.instance.kernel for k in kernels))
+    work = run.work(edited) if run.work is not None else None
+    facts, crashed = analyze(edited, run.settings, part, work)
+    after = {_key(k): k for k in facts.kernels}
+    if crashed or not after.keys() >= {_key(k) for k in kernels}:
+        return None
+    pairs: list[tuple[Access, Access]] = []
+    for kernel in kernels:
+        other = after[_key(kernel)]
+        if not _is_as_well_known(kernel, other) or _static_bytes(other) > STATIC_BYTES:
+            return None
+        if kernel.not_analysed and not is_typed:
+            return None  # a pointer may have gone there
+        if _moves_vectors(kernel, declaration, padding):
+            return None
+        pairs += zip(kernel.accesses, other.accesses, strict=True)
+    if not all(_is_right(old, new, declaration, padding, is_typed=is_typed) for old, new in pairs):
+        return None
+    conflicts = _objections(kernels, [after[_key(k)] for k in kernels], run)
+    if conflicts is None:
+        return None
+    by_place: dict[Span, list[tuple[Access, Access]]] = {}
+    for old, new in pairs:
+        by_place.setdefault(old.span, []).append((old, new))
+    return Comparison(by_place, conflicts)
+
+
+def _key(kernel: KernelFacts) -> Hashable:
+    instance = kernel.instance
+    return instance.span.path, instance.kernel, instance.template, instance.block
+
+
+def _is_as_well_known(old: KernelFacts, new: KernelFacts) -> bool:
+    """Whether the same accesses were found, each decided that was, and nothing more is missing."""
+    missing = Counter((n.span.line, n.reason) for n in new.not_analysed)
+    missing -= Counter((n.span.line, n.reason) for n in old.not_analysed)
+    return (
+        not missing
+        and [_site(a) for a in old.accesses] == [_site(a) for a in new.accesses]
+        and all(
+            b.certainty.is_decided >= a.certainty.is_decided
+            for a, b in zip(old.accesses, new.accesses, strict=True)
+        )
+    )
+
+
+def _site(access: Access) -> Hashable:
+    name = access.array.name if access.array is not None else ""
+    return access.span.path, access.span.line, access.kind, access.expression, name
+
+
+def _moves_vectors(kernel: KernelFacts, declaration: Span, padding: Padding) -> bool:
+    """Whether another array, which moves, has vectors that its own alignment does not promise.
+
+    Arrays lie one behind the other: a reinterpreted pointer to the next one is aligned by the size
+    of those before it.
+    """
+    padded = next(a for a in kernel.arrays if a.span == declaration)
+    return padding.added_bytes(padded) % _WIDEST != 0 and any(
+        a.array is not None
+        and a.array.span != declaration
+        and not a.array.is_dynamic
+        and a.width_bytes > a.array.alignment
+        for a in kernel.accesses
+    )
+
+
+def _static_bytes(kernel: KernelFacts) -> int:
+    return sum(a.bytes or 0 for a in kernel.arrays if not a.is_dynamic)
+
+
+def _is_right(
+    old: Access, new: Access, declaration: Span, padding: Padding, *, is_typed: bool
+) -> bool:
+    """Whether an access reaches after the edit the elements that it reached before.
+
+    Accesses whose addresses are all known are compared. Of the others the type has to tell; an
+    index that runs over the end of its row would reach the padding.
+    """
+    if old.array is None or new.array is None or old.array.span != declaration:
+        return True
+    if new.array.dims != padding.dims(old.array):
+        return False
+    known = Usage((old, new)).is_complete
+    if not known or old.width_bytes != new.width_bytes:  # else the compiler fuses other accesses
+        return is_typed and all(
+            padding.is_left_alone((p.addresses - new.array.base)[p.active], old.array)
+            for p in new.patterns
+            if p.exact
+        )
+    meant = {
+        _lanes(p, padding.moved(p.addresses - old.array.base, old.array)) for p in old.patterns
+    }
+    return meant == {_lanes(p, p.addresses - new.array.base) for p in new.patterns}
+
+
+def _lanes(pattern: WarpPattern, offsets: NDArray[np.int64]) -> Hashable:
+    return pattern.width, pattern.active.tobytes(), offsets[pattern.active].tobytes()
+
+
+def _objections(
+    before: Sequence[KernelFacts], after: Sequence[KernelFacts], run: Run
+) -> frozenset[int] | None:
+    """Accesses with a bank conflict afterwards, by identity; None where a finding is new or worse.
+
+    All rules are asked, also those that the user does not want to see.
+    """
+    known, found = (_by_place(kernels, run) for kernels in (before, after))
+    for place, finding in found.items():
+        if place not in known or finding.weight > known[place].weight:
+            return None
+    return frozenset(id(f.access) for f in found.values() if f.code == BANK_CONFLICT)
+
+
+def _by_place(kernels: Sequence[KernelFacts], run: Run) -> dict[Hashable, Finding]:
+    """Findings by what they are about, as numbers: columns move with an edit in front of them."""
+    numbers = {
+        id(access): (k, a)
+        for k, kernel in enumerate(kernels)
+        for a, access in enumerate(kernel.accesses)
+    }
+    return {
+        (f.code, numbers[id(f.access)] if f.access is not None else (f.span.line, f.message)): f
+        for f in judged(Facts(tuple(kernels)), run.settings_of)
+    }
+
+
+def _total(accesses: Sequence[Access]) -> float:
+    return sum(a.wavefronts.mean * a.instructions for a in accesses if a.wavefronts is not None)

@@ -1,0 +1,1 @@
+"""Desugars C++ to C tokens, which pycparser parses."""

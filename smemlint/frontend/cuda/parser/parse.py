@@ -1,0 +1,380 @@
+"""Parses the pieces of a unit: lowers their tokens and hands them to pycparser.
+
+The trees are pycparser's `c_ast` with CUDA words in it:
+
+| CUDA | in the tree |
+| --- | --- |
+| `__shared__`, `extern`, `static`, `constexpr` | `Decl.storage` |
+| `alignas(16)`, `__align__(16)` | `Decl.align`; of a local record: that of its first member |
+| a type word, template-id or qualified name | `IdentifierType([spelling])`, `ID(spelling)` |
+| `unsigned int` and its like | `IdentifierType(['unsigned', 'int'])` |
+| `T& x`, `T&& x`, `T (&x)[N]` | `PtrDecl` with quals `['&']` or `['&&']` |
+| `static_cast<T>(e)`, `int(e)` | `Cast`; `reinterpret_cast<T&>(e)` is `*(T*)&(e)` |
+| `T(x)` of a known type, any `T{x}` | `FuncCall(ID('mk T'), ..)` |
+| `{a, b}` in an expression | `FuncCall(ID('__brace'), ..)` |
+| a type as argument of a call | `FuncCall(ID('__type'), [Cast(type, 0)])` |
+| `f<64>(x)`, `s.template f<64>(x)` | calls of `ID('f<64>')`, `StructRef(s, '.', ID('f<64>'))` |
+| `k<<<g, b>>>(a)` | `FuncCall(FuncCall(ID('__launch'), [k, g, b]), [a])` |
+| `[&](P p) {..}` | `FuncCall(ID('__lambda'), [number of parameters, Compound])` |
+| `f(pack...)`; `(pack + ...)` | `__expand(pack)` as argument; `__fold(pack)` |
+| `sizeof...(P)`; `alignof(e)` of an expression | `ID('__sizeof_pack')`; `__alignof(e)` |
+| `for (T x : r)` | `For` with `T x = __range(r)` |
+| `if constexpr (c)` | `If` of `__constexpr(c)` |
+| `if (T x = e)`, `if (T x = e; c)`, also `switch` | a block: the declaration, the `If` |
+| `asm("..":"=r"(x):"r"(p))` | `FuncCall(ID('asm'), ["..", __out("=r", x), __in("r", p)])` |
+| `auto [a, b] = e` | `auto a = __get(0, e), b = __get(1, e)` |
+| `T x(a)`; `T x{a}` | `Decl.init` `__ctor(a)`; `InitList` |
+| `static_assert(c)` | `FuncCall(ID('__static_assert'), [c])` |
+| `using X = T` | `Typedef` |
+| constructor `: m(a)` | a first statement `__init(m, a)` |
+| `true`, `nullptr`, `this` | `ID` |
+| `new T[n]`; `delete p`; `throw e` | `__new()`; `p`; `e` |
+| default of a parameter or member | `Decl.init` |
+| `#pragma unroll 4`, also from a macro | `Pragma('unroll 4')` before its loop |
+
+In the template of `asm`, `%[name]` is the operand's number. A parameter without a name is called
+`__unnamed0`, by its position. Methods of local records are not in the tree, so a call of one is a
+call of something unknown; nor are captures, `catch` blocks, clobbers and attributes.
+
+A statement that cannot be lowered or parsed becomes an empty one and is a `Dropped`; a header that
+cannot becomes `__unparsed`, and its body stays.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.frontend.cuda.lexer.tokens import lex, spelling_of, split_commas
+from smemlint.frontend.cuda.parser.desugar_records import alignments
+from smemlint.frontend.cuda.parser.desugar_statements import Statements
+from smemlint.frontend.cuda.parser.desugar_types import CannotLower, find_top_level, split_at_commas
+from smemlint.frontend.cuda.parser.error_recovery import parse_with_recovery
+from smemlint.frontend.cuda.parser.qualified_names import Names, Word, declared_variables
+from smemlint.frontend.cuda.parser.token_stream import SyntaxFailure, parse
+from smemlint.frontend.program import Dropped, ParsedFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.facts import Span
+    from smemlint.frontend.cuda.lexer.tokens import Token
+    from smemlint.frontend.cuda.parser.desugar_records import Aside
+    from smemlint.frontend.cuda.parser.spans import SpanTable
+    from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
+    from smemlint.frontend.program import TemplateParameter
+
+
+class _Piece:
+    """Tokens of one piece, numbered, and the lowering that they feed."""
+
+    def __init__(
+        self,
+        tokens: Sequence[Token],
+        names: KnownNames,
+        table: SpanTable,
+        template: Sequence[TemplateParameter] = (),
+    ) -> None:
+        self.table = table
+        self.first = table.extend(tokens)
+        names = names.within(template)
+        present = {token.text for token in tokens}  # few of the unit's names
+        types = names.types & present
+        variables = (declared_variables(tokens) - types) | names.values & present
+        self.lowering = Statements(types, variables)
+        self._reader = Names(variables, names.templates)
+
+    def words(self, tokens: Sequence[Token], offset: int = 0) -> list[Word]:
+        """Words of a part of the tokens that begins at `offset`."""
+        found = self._reader.words(tokens, self.first + offset)
+        for word in found:
+            self.table.widen(word.first, word.last)
+        return found
+
+    def at(self, offset: int = 0) -> Word:
+        """A word to stand for what has no token of its own."""
+        return Word("operator", "", self.first + offset, self.first + offset)
+
+    def span(self, word: Word) -> Span:
+        """Where a word stands."""
+        return self.table.span_of(word.first, word.last)
+
+    def dropped(self) -> list[Dropped]:
+        """What the lowering lost."""
+        return [Dropped(self.span(lost.word), lost.reason) for lost in self.lowering.lost]
+
+
+def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) -> ParsedFunction:
+    """The tree of a function definition, with what it lost."""
+    if not pieces.body:
+        return ParsedFunction(None)
+    parts = (pieces.head, pieces.params, pieces.initializers, pieces.body)
+    tokens = [token for part in parts for token in part]
+    piece = _Piece(tokens, names, table, (*pieces.template, *pieces.outer))
+    offsets = [sum(len(p) for p in parts[:k]) for k in range(4)]
+    head, params, initializers, body = (
+        piece.words(part, offset) for part, offset in zip(parts, offsets, strict=True)
+    )
+    low = piece.lowering
+    at = piece.at(offsets[3])
+    defaults = _signature(low, pieces.name, head, params, at)
+    low.op("{", at)
+    _initializers(low, initializers)
+    low.statements(body, 1, len(body) - 1)
+    low.op("}", body[-1])
+    dropped = piece.dropped()
+    tree, more = parse_with_recovery(low.out, low.regions, table)
+    function = tree.ext[0] if tree is not None and tree.ext else None
+    if not isinstance(function, c_ast.FuncDef):
+        return ParsedFunction(None, (*dropped, *more))
+    failed = _put_asides(function, low.asides)
+    more += [Dropped(piece.span(aside.word), reason) for aside, reason in failed]
+    _set_defaults(function, defaults, names, table)
+    return ParsedFunction(function, (*dropped, *more))
+
+
+def _signature(
+    low: Statements, name: str, head: list[Word], params: list[Word], at: Word
+) -> list[Sequence[Word]]:
+    """Emits `result name(params)`; returns each parameter's default value."""
+    begin = len(low.out)
+    try:
+        after, saw_type = low.specifiers(head, 0)
+        after = low.pointers(head, after)
+        if not saw_type or after != len(head):
+            raise CannotLower("a return type")
+    except (CannotLower, IndexError):
+        del low.out[begin:]
+        low.emit("VOID", "void", at)
+    low.name("".join(c if c.isalnum() or c == "_" else "_" for c in name) or "anonymous", at)
+    low.op("(", at)
+    defaults: list[Sequence[Word]] = []
+    for k, param in enumerate(split_at_commas(params)):
+        before_comma = len(low.out)
+        if defaults:
+            low.op(",", param[0])
+        begin = len(low.out)
+        equals = find_top_level(param, "=")
+        try:
+            is_parameter = low.parameter(param, f"__unnamed{k}")
+        except (CannotLower, IndexError):
+            del low.out[begin:]
+            last = param[equals - 1]
+            low.emit("INT", "__unparsed", param[0])
+            low.name(last.text if last.kind == "identifier" else f"__unnamed{k}", last)
+            is_parameter = True
+        if is_parameter:
+            defaults.append(param[equals + 1 :])
+        else:
+            del low.out[before_comma:]
+    if not defaults:
+        low.emit("VOID", "void", at)
+    low.op(")", at)
+    return defaults
+
+
+def _initializers(low: Statements, words: list[Word]) -> None:
+    for part in split_at_commas(words):
+        begin = len(low.out)
+        try:
+            low.name("__init", part[0])
+            low.op("(", part[0])
+            low.name(part[0].text, part[0])
+            if len(part) > 3:
+                low.op(",", part[1])
+                low.arguments(part[2:-1])
+            low.op(")", part[-1])
+            low.op(";", part[-1])
+        except (CannotLower, IndexError):
+            del low.out[begin:]
+
+
+def _set_defaults(
+    function: c_ast.FuncDef,
+    defaults: list[Sequence[Word]],
+    names: KnownNames,
+    table: SpanTable,
+) -> None:
+    params = function.decl.type.args
+    for param, words in zip(params.params if params is not None else (), defaults, strict=False):
+        if words and isinstance(param, c_ast.Decl):
+            tokens = table.tokens(words[0].first, words[-1].last)
+            param.init = parse_expression_tokens(tokens, names, table) or c_ast.ID("__unparsed")
+
+
+def _put_asides(tree: c_ast.Node, asides: dict[str, Aside]) -> list[tuple[Aside, str]]:
+    """Puts the members that were parsed on their own in the places that were held for them.
+
+    Returns those that did not parse, with the reason.
+    """
+    failed: list[tuple[Aside, str]] = []
+    work: list[c_ast.Node] = [tree] if asides else []
+    while work:
+        node = work.pop()
+        if isinstance(node, c_ast.Struct | c_ast.Union) and node.decls:
+            node.decls = [m for decl in node.decls for m in _instead(decl, asides, failed)]
+        work.extend(child for _, child in node.children())
+    return failed
+
+
+def _instead(
+    decl: c_ast.Node, asides: dict[str, Aside], failed: list[tuple[Aside, str]]
+) -> list[c_ast.Node]:
+    aside = asides.get(getattr(decl, "name", None) or "")
+    if aside is None:
+        return [decl]
+    if not aside.tokens:
+        return []
+    try:
+        return list(parse(aside.tokens).ext)
+    except SyntaxFailure as failure:
+        failed.append((aside, f"cannot be parsed: {failure}"))
+        return [_of_unknown_type(decl)] if aside.is_field else []
+
+
+def _of_unknown_type(decl: c_ast.Node) -> c_ast.Node:
+    """A place holder that nobody takes for an `int`: its record has no known layout."""
+    decl.type.type.names = ["__unparsed"]
+    return decl
+
+
+def _parse_single(piece: _Piece) -> c_ast.Node | None:
+    """The tree of what was lowered; None when it or a field of a record in it does not parse."""
+    low = piece.lowering
+    try:
+        tree = parse(low.out)
+    except SyntaxFailure:
+        return None
+    failed = _put_asides(tree, low.asides)
+    if any(aside.is_field for aside, _ in failed):
+        return None
+    return tree.ext[0] if tree.ext else None
+
+
+def parse_declaration(
+    tokens: Sequence[Token], names: KnownNames, table: SpanTable
+) -> c_ast.Node | None:
+    """`Decl`, `Typedef` or `Enum` of a declaration's tokens (without the `;`)."""
+    if len(tokens) > 2 and tokens[0].text == "extern" and tokens[1].kind == "string":
+        tokens = tokens[2:]  # `extern "C" const int n = 4`
+    if not tokens:
+        return None
+    piece = _Piece(tokens, names, table)
+    words = piece.words(tokens)
+    low = piece.lowering
+    words.append(Word("operator", ";", words[-1].first, words[-1].last))
+    low.statement(words, 0, len(words))
+    if low.lost:
+        return None
+    found = _parse_single(piece)
+    if isinstance(found, c_ast.Decl) and not found.name and isinstance(found.type, c_ast.Enum):
+        return found.type
+    return found
+
+
+def parse_members(
+    tokens: Sequence[Token],
+    names: KnownNames,
+    table: SpanTable,
+    kind: str,
+    name: str,
+    attributes: Sequence[Token] = (),
+) -> c_ast.Struct | c_ast.Union | None:
+    """The members of a record, as the front end found them; None when they do not parse.
+
+    The first member takes over what `attributes` say of the record's alignment.
+    """
+    piece = _Piece([*tokens, *attributes], names, table)
+    words = piece.words(tokens)
+    low = piece.lowering
+    at = words[0] if words else piece.at()
+    low.emit("UNION" if kind == "union" else "STRUCT", kind, at)
+    low.name(name or "__anonymous", at)
+    low.op("{", at)
+    if not words:
+        return c_ast.Union(name, []) if kind == "union" else c_ast.Struct(name, [])
+    try:
+        low.members(words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
+    except (CannotLower, IndexError, RecursionError):
+        return None
+    low.op("}", at)
+    low.op(";", at)
+    inner = getattr(_parse_single(piece), "type", None)
+    return inner if isinstance(inner, c_ast.Struct | c_ast.Union) else None
+
+
+def _parse_value(
+    piece: _Piece, words: Sequence[Word], lower: Callable[[Sequence[Word]], None], before: str
+) -> c_ast.Node | None:
+    """Parses `int x = before (words)` and returns the initializer."""
+    low = piece.lowering
+    at = words[0]
+    low.emit("INT", "int", at)
+    low.name("__value", at)
+    low.op("=", at)
+    if before:
+        low.emit(before.upper(), before, at)
+    low.op("(", at)
+    try:
+        lower(words)
+    except (CannotLower, IndexError, RecursionError):
+        return None
+    low.op(")", at)
+    low.op(";", at)
+    return getattr(_parse_single(piece), "init", None)
+
+
+def parse_expression_tokens(
+    tokens: Sequence[Token], names: KnownNames, table: SpanTable
+) -> c_ast.Node | None:
+    """An expression, or None when it is none."""
+    piece = _Piece(tokens, names, table)
+    words = piece.words(tokens)
+    return _parse_value(piece, words, piece.lowering.expression, "") if words else None
+
+
+def parse_type_tokens(
+    tokens: Sequence[Token], names: KnownNames, table: SpanTable
+) -> c_ast.Typename | None:
+    """A type-id, or None when it is none."""
+    piece = _Piece(tokens, names, table)
+    words = piece.words(tokens)
+    if not words:
+        return None
+    size = _parse_value(piece, words, piece.lowering.type_id, "sizeof")
+    operand = getattr(size, "expr", None)
+    return operand if isinstance(operand, c_ast.Typename) else None
+
+
+def reads_as_type(tokens: Sequence[Token], names: KnownNames) -> bool:
+    """Whether a template argument reads as a type rather than a value."""
+    words = Names(frozenset(), names.templates).words(tokens, 0)
+    return Statements(names.types, frozenset()).reads_as_type(words)
+
+
+@lru_cache(maxsize=4096)
+def template_arguments(spelling: str) -> tuple[str, tuple[str, ...]]:
+    """Splits `a::f<int, 3>` into `("a::f", ("int", "3"))`."""
+    if not spelling.endswith(">"):
+        return spelling, ()
+    tokens = lex(spelling)
+    opening = _last_template_bracket(tokens)
+    if opening <= 0:
+        return spelling, ()
+    parts = split_commas(tokens[opening + 1 : -1])
+    return spelling[: tokens[opening].start], tuple(spelling_of(part) for part in parts)
+
+
+def _last_template_bracket(tokens: Sequence[Token]) -> int:
+    """Index of the `<` that the final `>` closes; -1 when none does."""
+    angles = brackets = 0
+    for i in range(len(tokens) - 1, -1, -1):
+        text = tokens[i].text
+        brackets += (text in (")", "]", "}")) - (text in ("(", "[", "{"))
+        if brackets == 0:
+            angles += (text == ">") - (text == "<")
+            if angles == 0:
+                return i if text == "<" else -1
+    return -1

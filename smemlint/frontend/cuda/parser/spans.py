@@ -1,0 +1,203 @@
+"""From nodes back to the source: every served token has a number, which is its node's line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.facts import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from smemlint.frontend.cuda.lexer.tokens import Token
+    from smemlint.frontend.cuda.scanner.definition_tokens import FileTable
+
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
+_MOST_BEFORE = 200
+"""Tokens of a macro's replacement that may stand before one of its arguments."""
+
+
+class SpanTable:
+    """The raw tokens of everything that was parsed, numbered through the unit.
+
+    A node's `coord.line` is 1 + the number of its token. Tokens of one piece (a function, a
+    declaration) stand together, so the end of a node is found by matching brackets between them.
+    """
+
+    def __init__(self, files: FileTable) -> None:
+        self._files = files
+        self._tokens: list[Token] = []
+        self._last: dict[int, int] = {}
+        self._spans: dict[int, tuple[c_ast.Node, Span]] = {}  # holds the node: its id is the key
+        self._extents: dict[int, tuple[c_ast.Node, tuple[int, int] | None]] = {}
+
+    def extend(self, tokens: Sequence[Token]) -> int:
+        """Numbers the tokens of one piece; returns the first number."""
+        first = len(self._tokens)
+        self._tokens.extend(tokens)
+        return first
+
+    def widen(self, first: int, last: int) -> None:
+        """Notes that the tokens from `first` to `last` were served as one."""
+        if last != first:
+            self._last[first] = last
+
+    def token(self, node: c_ast.Node) -> Token | None:
+        """The token a node begins with."""
+        number = _number(node)
+        return None if number is None else self._tokens[number]
+
+    def tokens(self, first: int, last: int) -> list[Token]:
+        """The raw tokens from one number to another."""
+        return self._tokens[first : last + 1]
+
+    def span_of(self, first: int, last: int) -> Span:
+        """The source range of the tokens from one number to another."""
+        return self._between(first, last)
+
+    def span(self, node: c_ast.Node) -> Span:
+        """The exact source range; the call site of a macro for what a macro made."""
+        if id(node) not in self._spans:
+            self._spans[id(node)] = node, self._find(node)
+        return self._spans[id(node)][1]
+
+    def last_line(self, node: c_ast.Node) -> int:
+        r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1.
+
+        All that a macro is replaced by, its arguments too, stands on the line of its call.
+        """
+        numbers = [n for n in _operands(node) if n < len(self._tokens)]
+        if not numbers:
+            return 1
+        last = max(numbers)
+        token = self._tokens[last]
+        return self._files[token.file].lines(self._call_of(last).start)[0]
+
+    def _call_of(self, number: int) -> Token:
+        """The token before an argument of a macro that has the range of the call; else itself."""
+        token = self._tokens[number]
+        for before in reversed(self._tokens[max(number - _MOST_BEFORE, 0) : number]):
+            is_around = before.start <= token.start and token.end <= before.end
+            if before.macro is not None and before.file == token.file and is_around:
+                return before
+        return token
+
+    def _find(self, node: c_ast.Node) -> Span:
+        extent = self._extent(node)
+        if extent is None:
+            path = next((f.path for f in self._files.values()), "")
+            return Span(path, 1, 1, 1, 1)
+        return self._between(*extent)
+
+    def _extent(self, node: c_ast.Node) -> tuple[int, int] | None:
+        """Numbers of the first and the last token of a node; None for one that has none."""
+        if id(node) not in self._extents:  # every operator asks for that of its operand
+            self._extents[id(node)] = node, self._measured(node)
+        return self._extents[id(node)][1]
+
+    def _measured(self, node: c_ast.Node) -> tuple[int, int] | None:
+        numbers = [n for n in self._numbers(node) if n < len(self._tokens)]
+        if not numbers:
+            return None
+        last = max(numbers)
+        return self._balanced(min(numbers), self._last.get(last, last))
+
+    def _numbers(self, node: c_ast.Node) -> Iterator[int]:
+        """Numbers of the operands, and of the operators around them that have no node."""
+        yield from _operands(node)
+        if isinstance(node, c_ast.Decl):
+            return
+        work = [node]
+        while work:
+            current = work.pop()
+            if isinstance(current, c_ast.FuncCall) and current.args is None:
+                behind = self._behind(current.name)
+                if behind is not None and self._tokens[behind].text == "(":
+                    yield self._balanced(behind, behind)[1]
+            elif isinstance(current, c_ast.UnaryOp):
+                operator = self._operator(current)
+                if operator is not None:
+                    yield operator
+            work.extend(child for _, child in current.children())
+
+    def _operator(self, node: c_ast.UnaryOp) -> int | None:
+        """Number of the operator of `*p` or `p++`, whose node stands at its operand."""
+        extent = self._extent(node.expr)
+        if extent is None:
+            return None
+        if node.op in ("p++", "p--"):
+            text, at = node.op[1:], min(extent[1] + 1, len(self._tokens) - 1)
+        else:
+            text, at = node.op, extent[0] - 1
+            while at >= 0 and self._tokens[at].text == "(":
+                at -= 1
+        return at if at >= 0 and self._tokens[at].text == text else None
+
+    def _behind(self, node: c_ast.Node) -> int | None:
+        """Number of the token behind a node; None at the end."""
+        extent = self._extent(node)
+        if extent is None or extent[1] + 1 >= len(self._tokens):
+            return None
+        return extent[1] + 1
+
+    def _balanced(self, first: int, last: int) -> tuple[int, int]:
+        """Extends a range until its brackets match."""
+        depth = lowest = 0
+        for token in self._tokens[first : last + 1]:
+            if token.kind == "operator":
+                depth += (token.text in _OPENING) - (token.text in _CLOSING)
+                lowest = min(lowest, depth)
+        while lowest < 0 and first > 0:
+            first -= 1
+            token = self._tokens[first]
+            if token.kind == "operator":
+                lowest += (token.text in _OPENING) - (token.text in _CLOSING)
+                depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        while depth > 0 and last + 1 < len(self._tokens):
+            last += 1
+            token = self._tokens[last]
+            if token.kind == "operator":
+                depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        return first, last
+
+    def _between(self, first: int, last: int) -> Span:
+        head = self._tokens[first]
+        start, end = head.start, head.end
+        for token in self._tokens[first : last + 1]:
+            if token.file == head.file:
+                start, end = min(start, token.start), max(end, token.end)
+        return self._files[head.file].span(start, end)
+
+
+def _number(node: c_ast.Node) -> int | None:
+    if isinstance(node, c_ast.Decl | c_ast.Typedef):
+        inner = node.type
+        while inner is not None and not isinstance(inner, c_ast.TypeDecl):
+            inner = getattr(inner, "type", None)
+        if inner is not None and inner.coord is not None:
+            return int(inner.coord.line) - 1
+    coord = node.coord
+    return int(coord.line) - 1 if coord is not None else None
+
+
+def _operands(node: c_ast.Node) -> Iterator[int]:
+    """Numbers of the tokens of a node and of what is below it."""
+    if isinstance(node, c_ast.Decl):  # a declaration is shown by its name and extents
+        number = _number(node)
+        if number is not None:
+            yield number
+        inner = node.type
+        while isinstance(inner, c_ast.ArrayDecl | c_ast.PtrDecl):
+            if isinstance(inner, c_ast.ArrayDecl) and inner.dim is not None:
+                yield from _operands(inner.dim)
+            inner = inner.type
+        return
+    work = [node]
+    while work:
+        current = work.pop()
+        if current.coord is not None:
+            yield int(current.coord.line) - 1
+        work.extend(child for _, child in current.children())

@@ -1,0 +1,1 @@
+"""Directives, conditions in three values, macros and includes."""

@@ -1,0 +1,332 @@
+"""Macros: definitions and their bounded expansion, with the places of what they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.lexer.tokens import Token, lex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+MAX_PER_CALL = 1_000_000
+"""Tokens that one macro call in the source may make or read on the way."""
+MAX_PER_UNIT = 4_000_000
+"""The same for all calls of a unit together."""
+_MAX_ARGUMENT_DEPTH = 40
+_MAX_NESTING = 200  # macros that make calls of macros
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A macro definition.
+
+    Attributes:
+        parameters: None for an object-like macro.
+        variadic: the name that stands for the rest of the arguments, `__VA_ARGS__` mostly.
+        body: replacement list.
+        is_plain: no `#`, `##` or `__VA_OPT__` in the body.
+        assumed: assumed `#if` conditions around the definition.
+    """
+
+    name: str
+    parameters: tuple[str, ...] | None
+    variadic: str | None
+    body: tuple[Token, ...]
+    is_plain: bool = True
+    assumed: tuple[str, ...] = ()
+
+
+def read_definition(tokens: Sequence[Token], assumed: tuple[str, ...] = ()) -> Macro | None:
+    """The macro of `#define`, from the tokens after that word; None when they define nothing."""
+    if not tokens or tokens[0].kind != "identifier":
+        return None
+    name, parameters, variadic, body = tokens[0], None, None, 1
+    if len(tokens) > 1 and tokens[1].text == "(" and tokens[1].start == name.end:
+        names: list[str] = []
+        body = 2
+        while body < len(tokens) and tokens[body].text != ")":
+            token = tokens[body]
+            if token.text == "...":
+                named = body > 2 and tokens[body - 1].kind == "identifier"  # GNU `args...`
+                variadic = names.pop() if named else "__VA_ARGS__"
+                names.append(variadic)
+            elif token.kind == "identifier":
+                names.append(token.text)
+            body += 1
+        parameters = tuple(names)
+        body += 1
+    replacement = tuple(tokens[body:])
+    is_plain = not any(t.text in ("#", "##", "__VA_OPT__") for t in replacement)
+    return Macro(name.text, parameters, variadic, replacement, is_plain, assumed)
+
+
+class _TooMuch(Exception):
+    """The expansion of one call exceeds its bound."""
+
+
+_PRAGMA = Macro("_Pragma", ("text",), None, ())
+
+
+class Expander:
+    """The macro table and the expansion of token lists under it."""
+
+    def __init__(self, complain: Callable[[Token, str], None]) -> None:
+        self.macros: dict[str, Macro] = {"_Pragma": _PRAGMA}
+        self._complain = complain
+        self._left = MAX_PER_UNIT
+        self._call_left = 0
+        self._depth = 0
+
+    def expand(self, tokens: list[Token]) -> list[Token]:
+        """The tokens with all macro calls replaced; the list itself when there are none."""
+        macros = self.macros
+        hits = [i for i, token in enumerate(tokens) if token.text in macros]
+        if not hits:
+            return tokens
+        out: list[Token] = []
+        done = 0
+        for i in hits:
+            if i < done or self._left <= 0:
+                continue
+            token = tokens[i]
+            macro = macros.get(token.text)
+            if macro is None or token.text in token.hidden:
+                continue
+            is_bare = i + 1 >= len(tokens) or tokens[i + 1].text != "("
+            if is_bare and macro.parameters is not None:
+                continue
+            out += tokens[done:i]
+            done = self._expand_call(tokens, i, out)
+        out += tokens[done:]
+        return out
+
+    def _expand_call(self, tokens: list[Token], i: int, out: list[Token]) -> int:
+        """Appends the expansion of the call at `i` to `out`; returns where it ends."""
+        if self._depth:
+            return self._rescan(tokens, i, out)
+        self._call_left = min(MAX_PER_CALL, self._left)
+        before = len(out)
+        try:
+            end = self._rescan(tokens, i, out)
+        except _TooMuch:
+            del out[before:]
+            out.append(tokens[i])
+            self._depth = 0
+            end = i + 1
+            name = tokens[i].text
+            self.macros.pop(name, None)  # or every further call would cost as much
+            self._complain(tokens[i], f"the expansion of macro {name} is too large")
+        self._left -= min(MAX_PER_CALL, self._left) - self._call_left
+        if self._left <= 0:
+            self._complain(tokens[i], "too much macro expansion: the rest is not expanded")
+        return end
+
+    def _rescan(self, tokens: list[Token], i: int, out: list[Token]) -> int:
+        """Replaces the call at `i` and what its replacement calls, until nothing is left."""
+        call = tokens[i]
+        pending = [call]  # reversed: the next token is the last one
+        i += 1
+        macros = self.macros
+        while pending:
+            token = pending.pop()
+            macro = macros.get(token.text) if token.kind == "identifier" else None
+            if macro is None or token.text in token.hidden:
+                out.append(token)
+                continue
+            if macro.parameters is None:
+                made = self._replacement(macro, token, {}, token)
+            else:
+                found = self._arguments(macro, pending, tokens, i)
+                if found is None:
+                    out.append(token)
+                    continue
+                arguments, last, i = found
+                made = self._replacement(macro, token, arguments, last)
+            self._spend(len(made))
+            pending += reversed(made)
+        return i
+
+    def _spend(self, tokens: int) -> None:
+        self._call_left -= tokens
+        if self._call_left < 0:
+            raise _TooMuch
+
+    def _arguments(
+        self, macro: Macro, pending: list[Token], tokens: list[Token], i: int
+    ) -> tuple[dict[str, list[Token]], Token, int] | None:
+        """The arguments by parameter, the closing bracket and the next index in `tokens`.
+
+        They are read from the pending tokens first; None when there is no complete call.
+        """
+        parameters = macro.parameters or ()
+        rest = len(parameters) if macro.variadic else 0
+        arguments: list[list[Token]] = [[]]
+        at = len(pending)
+        depth = 0
+        while True:
+            if at > 0:
+                at -= 1
+                token = pending[at]
+            elif i < len(tokens):
+                token = tokens[i]
+                i += 1
+            else:
+                return None
+            self._spend(1)
+            text = token.text
+            if depth == 0:
+                if text != "(":
+                    return None
+                depth = 1
+                continue
+            if text == "(":
+                depth += 1
+            elif text == ")":
+                depth -= 1
+                if depth == 0:
+                    break
+            elif text == "," and depth == 1 and len(arguments) != rest:
+                arguments.append([])
+                continue
+            arguments[-1].append(token)
+        del pending[at:]
+        arguments += [[] for _ in range(len(parameters) - len(arguments))]
+        return dict(zip(parameters, arguments, strict=False)), token, i
+
+    def _replacement(
+        self, macro: Macro, call: Token, arguments: dict[str, list[Token]], last: Token
+    ) -> list[Token]:
+        """The body of a macro with its arguments in place, not yet rescanned."""
+        end = max(call.end, last.end) if call.file == last.file else call.end
+        outermost = call.macro or macro.name
+        hidden = call.hidden | {macro.name}
+        if len(hidden) > _MAX_NESTING:
+            raise _TooMuch
+        assumed = call.assumed + macro.assumed if macro.assumed else call.assumed
+        if macro is _PRAGMA:
+            return [self._pragma(call, arguments["text"], end)]
+
+        def made(token: Token) -> Token:
+            return Token(
+                token.kind,
+                token.text,
+                call.start,
+                end,
+                call.file,
+                False,
+                outermost,
+                hidden,
+                assumed,
+            )
+
+        if macro.is_plain and not arguments:
+            return [made(token) for token in macro.body]
+        expanded: dict[str, list[Token]] = {}
+
+        def argument(name: str) -> list[Token]:
+            if name not in expanded:
+                expanded[name] = [
+                    replace(t, hidden=t.hidden | {macro.name}) if t.text in self.macros else t
+                    for t in self._expand_argument(arguments[name])
+                ]
+            return expanded[name]
+
+        out: list[Token] = []
+        if macro.is_plain:
+            for token in macro.body:
+                if token.text in arguments:
+                    out += argument(token.text)
+                    self._spend(len(argument(token.text)))
+                else:
+                    out.append(made(token))
+            return out
+        body = list(_without_options(macro, arguments))
+        i = 0
+        while i < len(body):
+            token = body[i]
+            following = body[i + 1].text if i + 1 < len(body) else ""
+            if token.text == "#" and following in arguments:
+                out.append(replace(made(token), kind="string", text=_quoted(arguments[following])))
+                i += 2
+            elif token.text == "##" and out and following:
+                right = arguments[following] if following in arguments else [made(body[i + 1])]
+                is_rest = following == macro.variadic and out[-1].text == ","
+                if is_rest and not right:
+                    out.pop()  # GNU: `, ## __VA_ARGS__` without arguments
+                elif is_rest:
+                    out += argument(following)
+                elif right:
+                    out[-1:] = [*_pasted(out[-1], right[0], made(token)), *right[1:]]
+                i += 2
+            elif token.text in arguments:
+                if following == "##":
+                    # An empty left operand leaves a placemarker: the right one stands alone.
+                    out += arguments[token.text] or [replace(made(token), text="")]
+                else:
+                    out += argument(token.text)
+                self._spend(len(arguments[token.text]))
+                i += 1
+            else:
+                out.append(made(token))
+                i += 1
+        return [token for token in out if token.text]
+
+    def _expand_argument(self, tokens: list[Token]) -> list[Token]:
+        if self._depth >= _MAX_ARGUMENT_DEPTH:  # left to the rescan, which is a loop
+            return tokens
+        self._depth += 1
+        try:
+            return self.expand(tokens)
+        finally:
+            self._depth -= 1
+
+    def _pragma(self, call: Token, text: list[Token], end: int) -> Token:
+        quoted = text[0].text if text else ""
+        content = quoted[quoted.find('"') + 1 : quoted.rfind('"')].replace('\\"', '"')
+        return Token("pragma", content.strip(), call.start, end, call.file, False, call.macro)
+
+
+def _without_options(macro: Macro, arguments: dict[str, list[Token]]) -> Iterator[Token]:
+    """The body with `__VA_OPT__(x)` as `x`, or as nothing when there are no variable arguments."""
+    has_rest = bool(arguments.get(macro.variadic or "", []))
+    depth = 0  # brackets inside __VA_OPT__
+    body = macro.body
+    i = 0
+    while i < len(body):
+        text = body[i].text
+        if depth == 0 and text == "__VA_OPT__" and i + 1 < len(body) and body[i + 1].text == "(":
+            depth = 1
+            i += 2
+            continue
+        if depth:
+            depth += (text == "(") - (text == ")")
+            if depth == 0:
+                i += 1
+                continue
+        if depth == 0 or has_rest:
+            yield body[i]
+        i += 1
+
+
+def _quoted(tokens: list[Token]) -> str:
+    parts: list[str] = []
+    end = tokens[0].start if tokens else 0
+    for token in tokens:
+        if token.start != end:
+            parts.append(" ")
+        text = token.text
+        if token.kind in ("string", "character"):
+            text = text.replace("\\", "\\\\").replace('"', '\\"')
+        parts.append(text)
+        end = token.end
+    return '"' + "".join(parts) + '"'
+
+
+def _pasted(left: Token, right: Token, place: Token) -> list[Token]:
+    """One token of two, or both when they make none together."""
+    joined = lex(left.text + right.text)
+    if len(joined) == 1:
+        return [replace(place, kind=joined[0].kind, text=joined[0].text)]
+    return [left, right] if joined else []

@@ -1,0 +1,1 @@
+"""Cuts a token stream into functions, records and declarations."""

@@ -1,0 +1,223 @@
+"""The names that one declaration introduces, with the tokens that declare each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, words
+from smemlint.frontend.cuda.scanner.definition_heads import ATTRIBUTE_WORDS, NOT_NAMES, RECORD_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_IGNORED = words(
+    """friend static_assert _Static_assert concept template namespace return if for while switch
+    do else case break continue goto delete throw asm __asm__ export import public private
+    protected default"""
+)
+_MAX_COMPARISONS = 50  # `<` that are no template brackets; then no further one is tried
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A name.
+
+    Attributes:
+        kind: `variable`, `alias` or `enum` to be kept; `type` and `function` for forward
+            declarations, whose names are only known.
+        token: of the name.
+        tokens: the declaration of this name alone: `int a = 1, b = 2` gives `int b = 2` for b.
+        qualifiers: `A` of `const int A::x = 3`.
+        enumerators: of an unscoped enum.
+    """
+
+    kind: str
+    token: Token
+    tokens: list[Token]
+    qualifiers: tuple[str, ...] = ()
+    enumerators: tuple[str, ...] = ()
+
+
+def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
+    """Names declared by tokens that end before the `;` and have no template head any more.
+
+    Args:
+        h: the tokens.
+        in_record: members of a record; only static ones are variables that functions name.
+    """
+    if not h or h[0].text in _IGNORED:
+        return
+    first_words = {token.text for token in h[:12] if token.kind == "identifier"}
+    if h[0].text == "using":
+        if len(h) > 3 and h[2].text == "=":
+            yield Declared("alias", h[1], h)
+        return
+    if "enum" in first_words and "(" not in [token.text for token in h[:2]]:
+        yield from _enum(h)
+        return
+    if h[0].text in RECORD_WORDS and len(h) == 2:
+        yield Declared("type", h[1], h)
+        return
+    is_alias = h[0].text == "typedef"
+    is_kept = is_alias or not in_record or "static" in first_words
+    for begin, first, last in _declarators(h, _record_end(h)):
+        name = _name(h, first, last)
+        if name is None:
+            continue
+        at, is_function = name
+        kind = "alias" if is_alias else "function" if is_function else "variable"
+        if kind == "function" and _constructs(h, begin, at):
+            kind = "variable"
+        if kind == "variable" and not is_kept:
+            continue
+        if not is_alias and at == 0:
+            continue  # a macro call or an expression: nothing stands before the name
+        tokens = h[:begin] + h[first:last]
+        yield Declared(kind, h[at], tokens, _qualifiers(h, at))
+
+
+def _enum(h: list[Token]) -> Iterator[Declared]:
+    i = next(k for k, token in enumerate(h) if token.text == "enum")
+    is_scoped = i + 1 < len(h) and h[i + 1].text in ("class", "struct")
+    j = i + 1 + is_scoped
+    while j < len(h) and h[j].text in ("__attribute__", "alignas", "["):
+        j = matching(h, j if h[j].text == "[" else j + 1) + 1
+    has_name = j < len(h) and h[j].kind == "identifier"
+    opening = next((k for k, token in enumerate(h) if token.text == "{"), -1)
+    if opening < 0:
+        if has_name and (j + 1 == len(h) or h[j + 1].text == ":"):
+            yield Declared("type", h[j], h)
+        return
+    close = matching(h, opening)
+    names: list[str] = []
+    k = opening + 1
+    while k < close:
+        if h[k].kind == "identifier" and h[k - 1].text in ("{", ","):
+            names.append(h[k].text)
+        k = matching(h, k) + 1 if h[k].text in ("(", "[", "{") else k + 1
+    token = h[j] if has_name else h[i]
+    if not has_name and h[0].text == "typedef" and close + 1 < len(h):
+        token = h[close + 1]
+    enumerators = () if is_scoped else tuple(names)
+    yield Declared("enum", token, h[i : close + 1], (), enumerators)
+
+
+def _record_end(h: Sequence[Token]) -> int:
+    """Index behind the body of a record that the declaration defines; 0 for none."""
+    is_record = False
+    for i, token in enumerate(h):
+        if token.text == "=":
+            break
+        is_record |= token.text in RECORD_WORDS
+        if token.text == "{":
+            return matching(h, i) + 1 if is_record else 0
+    return 0
+
+
+def _declarators(h: Sequence[Token], start: int) -> Iterator[tuple[int, int, int]]:
+    """Each declarator as `(end of the common type, begin, end)`, with its `*` and initializer."""
+    commas = [start - 1]
+    tries = _MAX_COMPARISONS
+    i = start
+    while i < len(h):
+        text = h[i].text
+        if text in ("(", "[", "{"):
+            i = matching(h, i)
+        elif text == "<" and i and h[i - 1].kind == "identifier" and tries > 0:
+            end = angle_end(h, i)
+            tries -= end < 0
+            i = max(i, end)
+        elif text == ",":
+            commas.append(i)
+        i += 1
+    commas.append(len(h))
+    if len(commas) == 2:
+        yield start, start, len(h)
+        return
+    first = _name(h, start, commas[1])
+    if first is None:
+        return
+    begin = first[0]
+    while begin > start and h[begin - 1].text in ("*", "&", "&&", "(", "const", "__restrict__"):
+        if h[begin - 1].text == "const" and h[begin - 2].text not in ("*", "&"):
+            break
+        begin -= 1
+    for left, right in pairwise(commas):
+        yield begin, max(left + 1, begin), right
+
+
+def _name(h: Sequence[Token], first: int, last: int) -> tuple[int, bool] | None:
+    """Where the declared name of a declarator is, and whether it declares a function."""
+    found = -1
+    i = first
+    while i < last:
+        token = h[i]
+        text = token.text
+        if text in ("=", ":", "{"):
+            break
+        if text == "[":
+            if i + 1 < last and h[i + 1].text == "[":  # an attribute
+                i = matching(h, i) + 1
+                continue
+            break
+        if text == "(":
+            previous = h[i - 1].text if i else ""
+            if previous in ATTRIBUTE_WORDS:
+                i = matching(h, i) + 1
+                continue
+            inner = i + 1
+            while inner < last and h[inner].text in ("*", "&", "&&", "const", "("):
+                inner += 1
+            is_pointer = inner > i + 1 and inner < last and h[inner].kind == "identifier"
+            if is_pointer and (
+                found < 0 or h[i - 1].text in NOT_NAMES or _is_type_only(h, i, last)
+            ):
+                return inner, False
+            return (found, True) if found >= 0 else None
+        if text == "operator":
+            return (i, True)
+        if text == "<" and i > first and h[i - 1].kind == "identifier":
+            end = angle_end(h, i, last)
+            if end < 0:
+                return None
+            i = end
+        elif token.kind == "identifier" and text not in NOT_NAMES and text not in ATTRIBUTE_WORDS:
+            found = i
+        i += 1
+    return (found, False) if found >= 0 else None
+
+
+def _is_type_only(h: Sequence[Token], opening: int, last: int) -> bool:
+    """Whether `( *x )` is followed by a parameter list or dimensions: a declarator in brackets."""
+    close = matching(h, opening)
+    return close + 1 < last and h[close + 1].text in ("(", "[")
+
+
+def _constructs(h: Sequence[Token], begin: int, at: int) -> bool:
+    """Whether `dim3 block(16, 16)` constructs a variable and declares no function."""
+    opening = at + 1
+    if opening >= len(h) or h[opening].text != "(":
+        return False
+    inside = h[opening + 1 : matching(h, opening)]
+    if not inside or at == 0 or h[at].text == "operator":
+        return False
+    if inside[0].kind in ("number", "string", "character"):
+        return True
+    is_dim3 = any(token.text == "dim3" for token in h[:at])
+    return is_dim3 and all(t.kind in ("identifier", "number") or t.text in ",*/+-" for t in inside)
+
+
+def _qualifiers(h: Sequence[Token], at: int) -> tuple[str, ...]:
+    names: list[str] = []
+    while at >= 2 and h[at - 1].text == "::":
+        at -= 2
+        if h[at].text == ">":
+            while at > 0 and h[at].text != "<":
+                at -= 1
+            at -= 1
+        if at < 0 or h[at].kind != "identifier":
+            break
+        names.append(h[at].text)
+    return tuple(reversed(names))

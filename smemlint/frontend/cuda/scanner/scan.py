@@ -1,0 +1,411 @@
+"""The scanner: functions, records and declarations of a preprocessed token stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.lexer.brackets import find_brackets
+from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, spelling_of, words
+from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
+from smemlint.frontend.cuda.scanner.definition_heads import (
+    FunctionHead,
+    RecordHead,
+    function_head,
+    initializers_of,
+    namespace_of,
+    record_head,
+)
+from smemlint.frontend.cuda.scanner.definition_tokens import FileTable, FunctionTokens
+from smemlint.frontend.cuda.scanner.template_heads import template_heads
+from smemlint.frontend.program import Dropped, TemplateParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_LONGEST_HEAD = 4_000
+_DEEPEST_SCOPE = 100
+_DEEPEST_RECORD = 20
+_ACCESS_WORDS = ("public", "private", "protected")
+
+
+@dataclass(slots=True)
+class FoundFunction:
+    """A function definition; `pieces` has its tokens, the rest is as in `unit.Function`."""
+
+    pieces: FunctionTokens
+    scope: tuple[str, ...]
+    specialization: str | None
+    specifiers: frozenset[str]
+    launch_bounds: tuple[str, ...]
+    owner: FoundRecord | None
+
+
+@dataclass(slots=True)
+class FoundRecord:
+    """A record definition; `members()` has its data members, constants, aliases and records."""
+
+    kind: str
+    name: str
+    name_token: Token
+    scope: tuple[str, ...]
+    template: tuple[TemplateParameter, ...]
+    specialization: str | None
+    bases: tuple[str, ...]
+    members: Callable[[], list[Token]]
+    outer: tuple[TemplateParameter, ...] = ()
+    attributes: list[Token] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class FoundDeclaration:
+    """A declaration that functions may name; `tokens` end before the `;`."""
+
+    kind: str
+    name: str
+    name_token: Token
+    scope: tuple[str, ...]
+    template: tuple[TemplateParameter, ...]
+    tokens: list[Token]
+    enumerators: tuple[str, ...] = ()
+    outer: tuple[TemplateParameter, ...] = ()
+
+
+@dataclass(slots=True)
+class Scanned:
+    """What a token stream defines.
+
+    Attributes:
+        types, templates: names as in `pieces.KnownNames`, those only declared too.
+    """
+
+    functions: list[FoundFunction] = field(default_factory=list)
+    records: list[FoundRecord] = field(default_factory=list)
+    declarations: list[FoundDeclaration] = field(default_factory=list)
+    types: set[str] = field(default_factory=set)
+    templates: set[str] = field(default_factory=set)
+    notices: list[Dropped] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """A namespace's or record's tokens that are still to be scanned."""
+
+    begin: int
+    end: int
+    names: tuple[str, ...] = ()
+    record: FoundRecord | None = None
+    outer: tuple[TemplateParameter, ...] = ()  # template parameters of the enclosing records
+
+
+def scan(tokens: Sequence[Token], files: FileTable) -> Scanned:
+    """Finds everything that is defined at file, namespace and record scope."""
+    scanner = _Scanner(tokens, files)
+    scanner.run()
+    return scanner.found
+
+
+class _Scanner:
+    def __init__(self, tokens: Sequence[Token], files: FileTable) -> None:
+        self.tokens = tokens
+        self.brackets = find_brackets(tokens, files)
+        self.concepts = frozenset(
+            tokens[i + 1].text
+            for i in [i for i, token in enumerate(tokens[:-1]) if token.text == "concept"]
+        )
+        self.found = Scanned()
+        self.todo: list[_Scope] = []
+        for kind, places in (
+            ("is not closed", self.brackets.unclosed),
+            ("closes nothing", self.brackets.stray),
+        ):
+            for i in sorted(places)[:10]:
+                span = files[tokens[i].file].span(tokens[i].start, tokens[i].end)
+                self.found.notices.append(Dropped(span, f"a `{tokens[i].text}` that {kind}"))
+
+    def run(self) -> None:
+        self.todo.append(_Scope(0, len(self.tokens)))
+        while self.todo:  # a stack, since namespaces and records may be nested deeply
+            self._scan_scope(self.todo.pop())
+
+    def _scan_scope(self, scope: _Scope) -> None:
+        """Cuts a scope into its declarations."""
+        tokens = self.tokens
+        head = i = scope.begin
+        has_initializer = False  # behind a `=`: braces are a value
+        while i < scope.end:
+            token = tokens[i]
+            text = token.text
+            following = i + 1
+            if text == ";":
+                self._declaration(head, i, scope)
+                head, has_initializer = i + 1, False
+            elif text in ("(", "["):
+                following = self.brackets.after(i)
+                if i in self.brackets.unclosed:
+                    head = following
+            elif text == "{":
+                following = self.brackets.after(i)
+                if not has_initializer and self._block(head, i, scope):
+                    head = following
+            elif text in CLOSING or (token.kind == "pragma" and head == i):
+                head, has_initializer = i + 1, False
+            elif text == "=":
+                has_initializer = True
+            elif text == "operator" and token.kind == "identifier":
+                following = _after_operator(tokens, i)
+            elif text == "<" and i > head and tokens[i - 1].text == "template":
+                following = max(angle_end(tokens, i, scope.end), i) + 1
+            elif text == ":" and i > head and tokens[i - 1].text in _ACCESS_WORDS:
+                head = i + 1
+            i = max(following, i + 1)
+
+    def _block(self, head: int, brace: int, scope: _Scope) -> bool:
+        """Takes the `{..}` at `brace` as what its head says; False when it only is a part of it."""
+        tokens = self.tokens
+        h = [token for token in tokens[head:brace] if token.kind != "pragma"]
+        if not h or len(h) > _LONGEST_HEAD or len(scope.names) > _DEEPEST_SCOPE:
+            return True
+        names = namespace_of(h)
+        close = self.brackets.close[brace]
+        if names is not None:
+            self.todo.append(
+                _Scope(brace + 1, close, scope.names + names, scope.record, scope.outer)
+            )
+            return True
+        if h[-1].text == "requires" or _ends_with_requires_parameters(h):
+            return False
+        record = record_head(h, self.concepts)
+        if record is not None:
+            self._record(record, head, brace, scope)
+            return False
+        function = function_head(h, self.concepts)
+        if function is None:
+            # `int x{3};` and `enum E {..} e;` go on to their `;`; anything else is left behind.
+            after = self.brackets.after(brace)
+            following = tokens[after].text if after < len(tokens) else ""
+            is_enum = any(token.text == "enum" for token in h[:4])
+            return not (is_enum or following in (";", ",", "=", "{", "(", ">"))
+        if function.tail and _initializes_member(function.tail):
+            return False
+        self._function(function, brace, scope)
+        return True
+
+    def _record(self, head: RecordHead, begin: int, brace: int, scope: _Scope) -> None:
+        tokens = self.tokens
+        close = self.brackets.close[brace]
+        name = head.name
+        after = self.brackets.after(brace)
+        is_typedef = any(token.text == "typedef" for token in head.before)
+        if not name and is_typedef and after < len(tokens) and tokens[after].kind == "identifier":
+            name = tokens[after].text  # typedef struct {..} Name;
+        template = head.heads[-1] if head.heads else ()
+        record = FoundRecord(
+            head.kind,
+            name,
+            head.name_token,
+            scope.names,
+            template,
+            head.specialization,
+            head.bases,
+            lambda: list(self._members(brace + 1, close)),
+            scope.outer,
+            head.attributes,
+        )
+        self.found.records.append(record)
+        if name:
+            self.found.types.add(name)
+            if head.heads:
+                self.found.templates.add(name)
+        names = (*scope.names, name) if name else scope.names
+        outer = scope.outer + tuple(p for parameters in head.heads for p in parameters)
+        self.todo.append(_Scope(brace + 1, close, names, record, outer))
+
+    def _members(self, begin: int, end: int) -> Iterator[Token]:
+        """The tokens of a record's body without member functions, friends and access words."""
+        at = begin
+        for first, last in self._left_out(begin, end, 0):
+            yield from self.tokens[at:first]
+            at = max(at, last)
+        yield from self.tokens[at:end]
+
+    def _left_out(self, begin: int, end: int, depth: int) -> list[tuple[int, int]]:
+        """What a record's body has besides its members, in order, in nested records too."""
+        tokens = self.tokens
+        head = i = begin
+        skip: list[tuple[int, int]] = []
+        has_initializer = False
+        while i < end:
+            text = tokens[i].text
+            following = i + 1
+            if text == ";":
+                if not self._is_member(tokens[head:i], has_initializer):
+                    skip.append((head, i + 1))
+                head, has_initializer = i + 1, False
+            elif text == "{":
+                following = self.brackets.after(i)
+                h = tokens[head:i]
+                is_head = h and not has_initializer and len(h) <= _LONGEST_HEAD
+                if is_head and record_head(h, self.concepts) is not None:
+                    if depth < _DEEPEST_RECORD:
+                        skip += self._left_out(i + 1, self.brackets.close[i], depth + 1)
+                elif is_head:
+                    function = function_head(h, self.concepts)
+                    if function is not None and not _initializes_member(function.tail):
+                        skip.append((head, following))
+                        head = following
+            elif text in ("(", "["):
+                following = self.brackets.after(i)
+            elif text == "operator":
+                following = _after_operator(tokens, i)
+            elif text == "=":
+                has_initializer = True
+            elif text == "<" and i > head and tokens[i - 1].text == "template":
+                following = max(angle_end(tokens, i, end), i) + 1
+            elif text == ":" and i > head and tokens[i - 1].text in _ACCESS_WORDS:
+                skip.append((head, i + 1))
+                head = i + 1
+            i = max(following, i + 1)
+        return skip
+
+    def _is_member(self, h: Sequence[Token], has_initializer: bool) -> bool:
+        """Whether a declaration in a record is a data member, alias or enum, not a prototype."""
+        if not h:
+            return False
+        if h[0].text in ("friend", "static_assert", "using") and not (
+            h[0].text == "using" and has_initializer
+        ):
+            return False
+        is_value = has_initializer and "operator" not in (t.text for t in h[:_LONGEST_HEAD])
+        if is_value or len(h) > _LONGEST_HEAD:
+            return function_is_not_declared(h)
+        brace = next((i for i, token in enumerate(h) if token.text == "{"), len(h))
+        if record_head(h[:brace], self.concepts) is not None:
+            return brace < len(h)
+        return function_head(h, self.concepts) is None
+
+    def _function(self, head: FunctionHead, brace: int, scope: _Scope) -> None:
+        tokens = self.tokens
+        end = self.brackets.after(brace)
+        body = list(tokens[brace:end])
+        if brace in self.brackets.unclosed:
+            last = body[-1]
+            body.append(Token("operator", "}", last.end, last.end, last.file, macro=last.macro))
+        own = head.heads[head.qualifier_arguments :]
+        outer = scope.outer + tuple(p for h in head.heads[: head.qualifier_arguments] for p in h)
+        record = scope.record.name if scope.record else None
+        if head.qualifiers:
+            record = head.qualifiers[-1]
+        pieces = FunctionTokens(
+            head.name,
+            own[-1] if own else (),
+            head.params,
+            head.result,
+            initializers_of(head.tail),
+            body,
+            head.name_token,
+            record,
+            outer,
+        )
+        specifiers = {t.text for t in head.result if t.kind == "identifier"}
+        specifiers |= {t.text for t in head.tail if t.kind == "identifier"} & {"const", "override"}
+        self.found.functions.append(
+            FoundFunction(
+                pieces,
+                scope.names + head.qualifiers,
+                head.specialization,
+                frozenset(specifiers),
+                head.launch_bounds,
+                self._specialized(head) if head.qualifiers else scope.record,
+            )
+        )
+        if head.heads:
+            self.found.templates.add(head.name)
+
+    def _specialized(self, head: FunctionHead) -> FoundRecord | None:
+        """The full specialization of a class that a member is defined for outside of it."""
+        if head.class_specialization is None:
+            return None
+        named = (r for r in reversed(self.found.records) if r.name == head.qualifiers[-1])
+        return next((r for r in named if r.specialization == head.class_specialization), None)
+
+    def _declaration(self, begin: int, end: int, scope: _Scope) -> None:
+        """Takes the tokens before a `;` as a declaration of names."""
+        h = [token for token in self.tokens[begin:end] if token.kind != "pragma"]
+        if len(h) < 2:
+            return
+        heads, start = template_heads(h, self.concepts)
+        h = h[start:]
+        template = heads[-1] if heads else ()
+        in_record = scope.record is not None
+        for name in declared_names(h, in_record):
+            self._note(name, scope, template, bool(heads))
+
+    def _note(
+        self,
+        name: Declared,
+        scope: _Scope,
+        template: tuple[TemplateParameter, ...],
+        is_template: bool,
+    ) -> None:
+        if name.kind in ("type", "alias", "enum") and name.token.kind == "identifier":
+            self.found.types.add(name.token.text)
+        if is_template:
+            self.found.templates.add(name.token.text)
+        if name.kind in ("type", "function"):
+            return
+        self.found.declarations.append(
+            FoundDeclaration(
+                name.kind,
+                name.token.text if name.token.kind == "identifier" else "",
+                name.token,
+                scope.names + name.qualifiers,
+                template,
+                name.tokens,
+                name.enumerators,
+                scope.outer,
+            )
+        )
+
+
+def _after_operator(tokens: Sequence[Token], i: int) -> int:
+    """Index behind the symbol of `operator` at `i`, which may be a bracket or a `=`."""
+    following = tokens[i + 1 : i + 4]
+    if spelling_of(following[:2]) in ("()", "[]"):
+        return i + 3
+    symbols = 0
+    while symbols < len(following) and following[symbols].text in _OPERATORS:
+        symbols += 1
+    return i + 1 + symbols
+
+
+_OPERATORS = words(
+    "+ - * / % = < > ! & | ^ ~ , == != <= >= <=> && || ++ -- += -= *= /= %= <<= << ->"
+)
+
+
+def function_is_not_declared(h: Sequence[Token]) -> bool:
+    """Whether a declaration with a `=` is no `= default`, `= delete` or `= 0` of a function."""
+    if len(h) > 2 and h[-2].text == "=" and h[-1].text in ("default", "delete", "0"):
+        return h[-3].text not in (")", "const", "noexcept", "override", "final")
+    return True
+
+
+def _ends_with_requires_parameters(h: Sequence[Token]) -> bool:
+    """Whether the tokens end with `requires (T t)`: the braces are a requires-expression."""
+    if h[-1].text != ")":
+        return False
+    depth = 0
+    for i in range(len(h) - 1, 0, -1):
+        depth += (h[i].text == ")") - (h[i].text == "(")
+        if depth == 0:
+            return (
+                h[i - 1].text == "requires" and i > 1 and h[i - 2].text in ("requires", "=", "&&")
+            )
+    return False
+
+
+def _initializes_member(tail: Sequence[Token]) -> bool:
+    """Whether the `{` behind a constructor's tail initializes a member: `A() : x{1}, y(2) {}`."""
+    has_colon = any(token.text == ":" for token in tail)
+    return has_colon and (tail[-1].kind == "identifier" or tail[-1].text == ">")

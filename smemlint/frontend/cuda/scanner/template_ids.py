@@ -1,0 +1,76 @@
+"""Where a template's name stands with arguments, e.g. every `Swizzle<3, 4, 3>` of a unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, spelling_of, split_commas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_DECLARING = frozenset(("struct", "class", "union", "enum"))
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateId:
+    """A template-id.
+
+    Attributes:
+        first, last: its tokens, qualification left out.
+        qualifier: the name in front of `::`; empty without one.
+        arguments: spelled.
+    """
+
+    first: Token
+    last: Token
+    qualifier: str
+    arguments: tuple[str, ...]
+
+    @property
+    def spelled(self) -> str:
+        """`Swizzle<3,4,3>`."""
+        return f"{self.first.text}<{','.join(self.arguments)}>"
+
+
+def template_ids(tokens: Sequence[Token], name: str) -> Iterator[TemplateId]:
+    """The template-ids of a name, those that a record's head declares left out."""
+    for i, token in enumerate(tokens):
+        if token.text != name or i + 1 >= len(tokens) or tokens[i + 1].text != "<":
+            continue
+        before = tokens[i - 1].text if i else ""
+        if before in _DECLARING:
+            continue
+        end = angle_end(tokens, i + 1)
+        if end < 0:
+            continue
+        qualifier = tokens[i - 2].text if before == "::" and i > 1 else ""
+        parts = split_commas(tokens[i + 2 : end])
+        yield TemplateId(token, tokens[end], qualifier, tuple(spelling_of(p) for p in parts if p))
+
+
+def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
+    """Names that have one value: they stand in front of one `=`, and nothing else writes them."""
+    seen: dict[str, int] = {}
+    written: set[str] = set()
+    before = earlier = Token("operator", ";", 0, 0, 0)
+    for token in tokens:
+        if before.kind == "identifier" and token.text == "=":
+            seen[before.text] = seen.get(before.text, 0) + 1
+        elif before.kind == "identifier" and token.text in _WRITING:
+            written.add(before.text)
+        elif token.kind == "identifier" and _may_write(earlier, before):
+            written.add(token.text)
+        earlier, before = before, token
+    return frozenset(name for name, count in seen.items() if count == 1) - written
+
+
+_WRITING = frozenset(("++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="))
+
+
+def _may_write(earlier: Token, before: Token) -> bool:
+    """Whether what stands before a name writes it, reads into it or takes its address."""
+    if before.text == "&":
+        return earlier.kind not in ("identifier", "number") and earlier.text not in (")", "]")
+    return before.text in ("++", "--") or earlier.text == before.text == ">"

@@ -1,0 +1,308 @@
+"""One translation unit as the evaluator sees it: its definitions, parsed on demand.
+
+A unit is a root file with the quoted local includes it could follow. Tokens keep the file they
+come from, so a kernel of an included file is reported there, under the macros of the includer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pycparser import c_ast
+
+    from smemlint.facts import Span
+    from smemlint.frontend.cuda.lexer.tokens import Token
+    from smemlint.frontend.cuda.scanner.template_ids import TemplateId
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateParameter:
+    """One template parameter.
+
+    Attributes:
+        name: empty when unnamed.
+        kind: `type` (typename T), `value` (int N) or `template`.
+        type: spelling of a value parameter's type.
+        default: source spelling of the default argument; None without one.
+        is_pack: declared with `...`.
+    """
+
+    name: str
+    kind: Literal["type", "value", "template"]
+    type: str = ""
+    default: str | None = None
+    is_pack: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A statement that could not be parsed and stands as an empty one in the tree."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFunction:
+    """A function's tree (None when even its frame does not parse) and what it lost."""
+
+    tree: c_ast.FuncDef | None
+    dropped: tuple[Dropped, ...] = ()
+
+
+class Function(Protocol):
+    """A function definition of the unit."""
+
+    @property
+    def name(self) -> str:
+        """The last component: `reduce0`, `operator()`, `Smem` for a constructor."""
+        ...
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Names of the enclosing namespaces and records, outermost first."""
+        ...
+
+    @property
+    def record(self) -> str | None:
+        """The enclosing record's name (or the class of `void A<T>::f()`)."""
+        ...
+
+    @property
+    def owner(self) -> Span | None:
+        """`Record.span` of the record whose body it stands in, or that is specialized for it."""
+        ...
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """All template parameters of the innermost template head of the function itself."""
+        ...
+
+    @property
+    def specialization(self) -> str | None:
+        """`int, 3` for `template <> f<int, 3>(..)`; None for all other functions."""
+        ...
+
+    @property
+    def specifiers(self) -> frozenset[str]:
+        """`__global__`, `__device__`, `static`, `constexpr`, ..."""
+        ...
+
+    @property
+    def launch_bounds(self) -> tuple[str, ...]:
+        """Source spelling of the `__launch_bounds__` arguments."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """Of the name in the definition."""
+        ...
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Identifiers and strings of the body after preprocessing, and `<<<` if it launches."""
+        ...
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it can be launched."""
+        ...
+
+    @property
+    def is_device(self) -> bool:
+        """Whether device code can call it."""
+        ...
+
+    def parse(self) -> ParsedFunction:
+        """The tree, parsed at the first call; `tree.decl.type.args` holds the parameters."""
+        ...
+
+
+class Record(Protocol):
+    """A struct, class or union definition at file, namespace or record scope."""
+
+    @property
+    def name(self) -> str:
+        """As defined, last component."""
+        ...
+
+    @property
+    def kind(self) -> Literal["struct", "class", "union"]:
+        """What it is."""
+        ...
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Enclosing namespaces and records, outermost first."""
+        ...
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """Its template parameters."""
+        ...
+
+    @property
+    def specialization(self) -> str | None:
+        """Arguments of an explicit specialization; None without."""
+        ...
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """Source spelling of the base classes."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """Of the name."""
+        ...
+
+    def parse(self) -> c_ast.Struct | c_ast.Union | None:
+        """Its members.
+
+        Data members are `Decl`s, in order; `static constexpr` ones `Decl` with `storage`
+        `['static']` and init, `using X = T` as `Typedef`, nested records as `Decl` of a `Struct`.
+        """
+        ...
+
+
+class Declaration(Protocol):
+    """A file- or namespace-scope (or class static) declaration that functions may name.
+
+    kind: `variable` (constants, `__shared__`, `__constant__`), `alias` (using, typedef), `enum`.
+
+    """
+
+    @property
+    def name(self) -> str:
+        """As defined, last component."""
+        ...
+
+    @property
+    def kind(self) -> Literal["variable", "alias", "enum"]:
+        """What it is."""
+        ...
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Enclosing namespaces and records, outermost first."""
+        ...
+
+    @property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """Its template parameters."""
+        ...
+
+    @property
+    def specifiers(self) -> frozenset[str]:
+        """`__shared__`, `__constant__`, `const`, `constexpr`, `extern`, ..."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """Of the name."""
+        ...
+
+    def parse(self) -> c_ast.Node | None:
+        """`Decl` (with init), `Typedef` or `Enum`."""
+        ...
+
+
+class Unit(Protocol):
+    """A translation unit."""
+
+    @property
+    def path(self) -> str:
+        """The root file, as given."""
+        ...
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The root and every followed include, as paths relative like the root's."""
+        ...
+
+    @property
+    def memory(self) -> dict[object, object]:
+        """What evaluations of the unit keep for one another."""
+        ...
+
+    @property
+    def functions(self) -> Sequence[Function]:
+        """All function definitions."""
+        ...
+
+    @property
+    def records(self) -> Mapping[str, Sequence[Record]]:
+        """Record definitions by name."""
+        ...
+
+    @property
+    def declarations(self) -> Mapping[str, Sequence[Declaration]]:
+        """Declarations by name; an enumerator leads to its enum."""
+        ...
+
+    @property
+    def not_found(self) -> tuple[str, ...]:
+        """Quoted includes that were not found."""
+        ...
+
+    @property
+    def notices(self) -> tuple[Dropped, ...]:
+        """What the lexer, the preprocessor and the scanner could not read."""
+        ...
+
+    def functions_named(self, name: str) -> Sequence[Function]:
+        """Definitions with this last component."""
+        ...
+
+    @property
+    def assigned_once(self) -> frozenset[str]:
+        """Names that are given one value in the whole unit."""
+        ...
+
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """The template-ids of a name, in order."""
+        ...
+
+    def mentions(self, word: str) -> bool:
+        """Whether the text of some file has the word."""
+        ...
+
+    def token_span(self, token: Token) -> Span:
+        """The source range of a token."""
+        ...
+
+    def span(self, node: c_ast.Node) -> Span:
+        """Exact source range; the call site of a macro for what a macro made."""
+        ...
+
+    def line(self, node: c_ast.Node) -> int:
+        """The line of the node's last operand, which nvcc's line table gives an access."""
+        ...
+
+    def text(self, span: Span) -> str:
+        """Source text of a range."""
+        ...
+
+    def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
+        """The `#if` conditions that were assumed true (they name unknown macros) around a node."""
+        ...
+
+    def parse_expression(self, text: str) -> c_ast.Node | None:
+        """An expression, e.g. a template argument or a launch bound; macros are expanded."""
+        ...
+
+    def parse_type(self, text: str) -> c_ast.Typename | None:
+        """A type-id, e.g. `float4*` or `typename Traits::T`."""
+        ...
+
+    def template_arguments(self, spelling: str) -> tuple[str, tuple[str, ...]]:
+        """Splits `a::f<int, 3>` into `("a::f", ("int", "3"))`; no arguments: `(spelling, ())`."""
+        ...
+
+    def is_type(self, text: str) -> bool:
+        """Whether a template argument's spelling reads as a type rather than a value."""
+        ...

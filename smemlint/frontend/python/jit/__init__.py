@@ -1,0 +1,1 @@
+"""`cupyx.jit` and `numba.cuda` kernels, lowered to the tree that CUDA kernels have."""

@@ -1,0 +1,209 @@
+"""The functions of a Python module: kernels, device functions, and host code that may launch."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.python.imports import dotted
+from smemlint.frontend.python.jit.dialects import DIALECTS, Dialect
+from smemlint.frontend.python.syntax_walk import is_definition, suites, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from smemlint.frontend.python.imports import Imports
+
+_MODULE = "<module>"
+_MOST_ALIASES = 8
+Body = ast.FunctionDef | ast.Module
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter that is passed by position or name, with its default."""
+
+    arg: ast.arg
+    default: ast.expr | None
+
+    @property
+    def name(self) -> str:
+        """As the function writes it."""
+        return self.arg.arg
+
+
+@dataclass(eq=False)
+class Definition:
+    """A function, or the module's own statements.
+
+    Attributes:
+        node: its tree.
+        outer: the function around it; None for the module.
+        dialect: how its kernel code is read; None for host code.
+        is_device: called by kernels, not launched.
+        unique: the name that trees use for it, which no other definition has.
+        imports: of its file, where that is another one than the unit's.
+    """
+
+    node: Body
+    outer: Definition | None
+    dialect: Dialect | None = None
+    is_device: bool = False
+    unique: str = ""
+    imports: Imports | None = None
+    inner: dict[str, Definition] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """As the source writes it."""
+        return self.node.name if isinstance(self.node, ast.FunctionDef) else _MODULE
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it can be launched."""
+        return self.dialect is not None and not self.is_device
+
+    @cached_property
+    def assigned(self) -> dict[str, list[ast.expr | None]]:
+        """Names that the body assigns, each with the values that are plainly given to it."""
+        found: dict[str, list[ast.expr | None]] = {}
+        for node in self.own_nodes():
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    for name, value in _bound(target, node.value):
+                        found.setdefault(name, []).append(value)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                for name, value in _bound(node.target, node.value):
+                    found.setdefault(name, []).append(value)
+            elif isinstance(node, ast.AugAssign | ast.For | ast.NamedExpr):
+                for name, _ in _bound(node.target, None):
+                    found.setdefault(name, []).append(None)
+        return found
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Parameters that are passed by position or name."""
+        if isinstance(self.node, ast.Module):
+            return ()
+        given = self.node.args
+        plain = (*given.posonlyargs, *given.args)
+        defaults = (*(None,) * (len(plain) - len(given.defaults)), *given.defaults)
+        named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        found = (*zip(plain, defaults, strict=True), *named)
+        return tuple(Parameter(arg, default) for arg, default in found)
+
+    def own_nodes(self) -> Iterator[ast.AST]:
+        """Nodes of the body, in order, those of inner functions and classes left out."""
+        for statement in self.node.body:
+            if not is_definition(statement):
+                yield from walk(statement, into=lambda n: not is_definition(n))
+
+    def followed(self, node: ast.expr) -> ast.expr:
+        """The value behind a name that is given one value only, here or further out."""
+        for _ in range(_MOST_ALIASES):
+            name = dotted(node)
+            if name is None:
+                break
+            value = self._only_value(name)
+            if value is None:
+                break
+            node = value
+        return node
+
+    def _only_value(self, name: str) -> ast.expr | None:
+        scope: Definition | None = self
+        while scope is not None:
+            if any(p.name == name for p in scope.parameters):
+                return None
+            if name in scope.assigned:
+                values = scope.assigned[name]
+                return values[0] if len(values) == 1 else None
+            scope = scope.outer
+        return None
+
+    def module_assigns(self, name: str) -> bool:
+        """Whether the module around it gives the name a value."""
+        return name in self.assigned if self.outer is None else self.outer.module_assigns(name)
+
+    def lookup(self, name: str) -> Definition | None:
+        """The definition that a name means here."""
+        scope: Definition | None = self
+        while scope is not None:
+            if name in scope.inner:
+                return scope.inner[name]
+            scope = scope.outer
+        return None
+
+
+class Definitions:
+    """All definitions of a module; `host` is the module's own code."""
+
+    def __init__(self, module: ast.Module, imports: Imports) -> None:
+        self._imports = imports
+        self.host = Definition(module, None, unique=_MODULE)
+        self.all: list[Definition] = []
+        self._collect(module.body, self.host)
+        self._find_wrapped(module)
+        counts = Counter(d.name for d in self.all)
+        for number, found in enumerate(self.all):
+            found.unique = found.name if counts[found.name] == 1 else f"{found.name}@{number}"
+        self.all.append(self.host)
+
+    def _collect(self, body: Sequence[ast.stmt], scope: Definition) -> None:
+        for statement in body:
+            if isinstance(statement, ast.ClassDef):
+                self._collect(statement.body, scope)  # a method's name is taken for a function's
+            elif isinstance(statement, ast.FunctionDef):
+                found = Definition(statement, scope)
+                for decorator in statement.decorator_list:
+                    self._mark(found, decorator)
+                scope.inner[found.name] = found
+                self.all.append(found)
+                self._collect(statement.body, found)
+            elif not is_definition(statement):
+                for block in suites(statement):
+                    self._collect(block, scope)
+
+    def _mark(self, found: Definition, decorator: ast.expr) -> bool:
+        """Reads `@cuda.jit`, `@cuda.jit(..)` or `@cuda.jit(..)(..)`."""
+        call = decorator if isinstance(decorator, ast.Call) else None
+        name = self._imports.resolve(call.func if call is not None else decorator)
+        for dialect in DIALECTS:
+            if dialect.member(name) in dialect.decorators:
+                found.dialect = dialect
+                found.is_device = call is not None and _says_device(call)
+                return True
+        return False
+
+    def _find_wrapped(self, module: ast.Module) -> None:
+        """Functions that are made kernels by a call: `k = cuda.jit(f)`."""
+        by_name = {d.name: d for d in self.all}
+        for node in walk(module):
+            if isinstance(node, ast.Call) and len(node.args) == 1:
+                found = by_name.get(dotted(node.args[0]) or "")
+                if found is None or found.dialect is not None:
+                    continue
+                inner = node.func if isinstance(node.func, ast.Call) else node
+                self._mark(found, inner)
+
+
+def _says_device(call: ast.Call) -> bool:
+    return any(
+        k.arg == "device" and isinstance(k.value, ast.Constant) and k.value.value is True
+        for k in call.keywords
+    )
+
+
+def _bound(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+    """Names that an assignment binds, with the value where it is written out."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple | ast.List):
+        parts: list[ast.expr | None] = [None] * len(target.elts)
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts):
+            parts = list(value.elts)
+        for element, part in zip(target.elts, parts, strict=True):
+            yield from _bound(element, part)

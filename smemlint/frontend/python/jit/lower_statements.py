@@ -1,0 +1,342 @@
+"""Lowers the statements of Python kernels and host functions to C trees.
+
+A name is declared in its home block (see `homes`), or at the head of the function.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.frontend.program import Dropped, ParsedFunction
+from smemlint.frontend.python.imports import dotted, is_none
+from smemlint.frontend.python.jit.arrays import LocalArrays
+from smemlint.frontend.python.jit.block_scopes import Block, homes_of
+from smemlint.frontend.python.jit.ir_builder import type_of
+from smemlint.frontend.python.jit.lower_calls import Calls
+from smemlint.frontend.python.jit.lower_expressions import BINARY, CannotLower, integer, keyword
+from smemlint.frontend.python.syntax_walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from smemlint.frontend.python.imports import Imports
+    from smemlint.frontend.python.jit.definitions import Definition, Parameter
+    from smemlint.frontend.python.jit.ir_builder import Builder
+
+_MAX_CAPTURED = 16
+"""Names of enclosing functions that one kernel may take constants from."""
+
+
+def lower_function(definition: Definition, imports: Imports, make: Builder) -> ParsedFunction:
+    """The C tree of a definition, with what it lost."""
+    return _Function(definition, imports, make).lower()
+
+
+def lower_constant(
+    value: ast.expr, definition: Definition, imports: Imports, make: Builder
+) -> c_ast.Node:
+    """The C tree of a value that a module gives a name."""
+    return Calls(definition, imports, make).expression(value)
+
+
+class _Function(LocalArrays):
+    """Lowers one definition."""
+
+    def __init__(self, definition: Definition, imports: Imports, make: Builder) -> None:
+        super().__init__(definition, imports, make)
+        self._lost: list[Dropped] = []
+        self._declared: set[str] = set()
+        self._blocks: list[Block] = []
+        self._homes = homes_of(definition.node.body)
+
+    def lower(self) -> ParsedFunction:
+        """The whole function."""
+        node, make = self.definition.node, self.make
+        result = "void" if self.definition.is_kernel else "auto"
+        self.find_arrays()
+        body = self._block(node.body, node)
+        hoisted = [
+            make.declare(name, type_of(self._type_of_name(name)), node)
+            for name, home in self._homes.items()
+            if home is None and name not in self.arrays
+        ]
+        body.block_items = [*self._captured(), *hoisted, *(body.block_items or ())]
+        params = [self._parameter(p) for p in self.definition.parameters]
+        params += [make.declare(text, type_of("int64_t", text), node) for text in self.hidden]
+        tree = make.function(self.definition.unique, result, params, body, node)
+        return ParsedFunction(tree, tuple(self._lost))
+
+    # ---- the head
+
+    def _parameter(self, param: Parameter) -> c_ast.Decl:
+        name = param.name
+        kind = type_of("auto")
+        if self.definition.is_kernel or self.definition.dialect is None:
+            kind = self.parameter_type(name)
+        init = self.expression(param.default) if param.default is not None else None
+        return self.make.declare(name, kind, param.arg, init)
+
+    def _captured(self) -> list[c_ast.Node]:
+        """Constants that enclosing functions give names which the kernel uses."""
+        if self.dialect is None:
+            return []
+        found: dict[str, c_ast.Node] = {}
+        for node in self.definition.own_nodes():
+            if isinstance(node, ast.Name) and not self.is_local(node.id):
+                self._capture(node.id, found, depth=0)
+        return list(found.values())
+
+    def _capture(self, name: str, found: dict[str, c_ast.Node], depth: int) -> None:
+        """Declares a captured name behind those that its value is made of."""
+        value, scope = self._enclosing_value(name)
+        if name in found or value is None or scope is None or depth > _MAX_CAPTURED:
+            return
+        for node in walk(value):
+            if isinstance(node, ast.Name):
+                self._capture(node.id, found, depth + 1)
+        if len(found) < _MAX_CAPTURED:
+            kind = type_of("auto", name)
+            init = lower_constant(value, scope, self.imports, self.make)
+            found[name] = self.make.declare(name, kind, value, init, quals=("const",))
+
+    def _enclosing_value(self, name: str) -> tuple[ast.expr | None, Definition | None]:
+        scope = self.definition.outer
+        is_beside = self.definition.imports is not None  # the unit's constants are not its own
+        while scope is not None and (is_beside or scope.outer is not None):
+            if name in scope.assigned:
+                values = scope.assigned[name]
+                return (values[0], scope) if len(values) == 1 else (None, None)
+            scope = scope.outer
+        return None, None
+
+    def _type_of_name(self, name: str) -> str:
+        """The type of a name that several blocks share: wide enough for what it is given."""
+        for value in self.definition.assigned.get(name, ()):
+            if isinstance(value, ast.Tuple | ast.List):
+                return "dim3"
+            if value is not None and _is_floating(value):
+                return "double"
+        return "int64_t"
+
+    # ---- statements
+
+    def _block(self, body: Block, at: ast.AST) -> c_ast.Compound:
+        self._blocks.append(body)
+        items: list[c_ast.Node] = []
+        for statement in body:
+            try:
+                items += self._statement(statement)
+            except CannotLower as failed:
+                span = self.make.tree_span(failed.node)
+                self._lost.append(Dropped(span, f"{failed.what} is not followed"))
+        self._blocks.pop()
+        return self.make.block(items, at)
+
+    def _statement(self, node: ast.stmt) -> Iterator[c_ast.Node] | Sequence[c_ast.Node]:
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                return ()
+            case ast.Expr():
+                return (self.expression(node.value),)
+            case ast.Assign():
+                return self._assignments(node.targets, node.value, node)
+            case ast.AnnAssign():
+                if node.value is None:
+                    return ()
+                return self._assignments([node.target], node.value, node)
+            case ast.AugAssign():
+                return (self._augmented(node),)
+            case ast.If():
+                otherwise = self._block(node.orelse, node) if node.orelse else None
+                test = self.expression(node.test)
+                made = c_ast.If(test, self._block(node.body, node), otherwise)
+                return (self.make.mark(made, node),)
+            case ast.For():
+                return self._for(node)
+            case ast.While():
+                if node.orelse:
+                    raise CannotLower(node, "`while .. else`")
+                loop = c_ast.While(self.expression(node.test), self._block(node.body, node))
+                return (self.make.mark(loop, node),)
+            case ast.Return():
+                value = self.expression(node.value) if node.value is not None else None
+                return (self.make.mark(c_ast.Return(value), node),)
+            case ast.Break():
+                return (self.make.mark(c_ast.Break(), node),)
+            case ast.Continue():
+                return (self.make.mark(c_ast.Continue(), node),)
+            case ast.With() | ast.Try() if self.dialect is None:
+                return (self._block(node.body, node),)
+            case ast.FunctionDef() | ast.ClassDef() | ast.Pass() | ast.Import() | ast.ImportFrom():
+                return ()
+            case ast.Global() | ast.Nonlocal() | ast.Delete() | ast.Assert():
+                return ()
+        if self.dialect is None:
+            return ()
+        raise CannotLower(node, f"a `{type(node).__name__.lower()}` statement")
+
+    def _for(self, node: ast.For) -> Sequence[c_ast.Node]:
+        """`for i in range(..)` with the counter as Python would have it."""
+        call = node.iter
+        is_range = isinstance(call, ast.Call) and (
+            self.imports.resolve(call.func) == "range" or self.member(call.func) == "range"
+        )
+        if not is_range or not isinstance(node.target, ast.Name) or node.orelse:
+            return self._open_for(node)
+        assert isinstance(call, ast.Call)
+        make, name = self.make, node.target.id
+        bounds = [a for a in call.args if not isinstance(a, ast.Starred)]
+        if not 1 <= len(bounds) <= 3:
+            raise CannotLower(node, "this `range`")
+        step = _literal(bounds[2]) if len(bounds) == 3 else 1
+        start = (
+            self.expression(bounds[0]) if len(bounds) > 1 else make.integer(0, call, wide=self.wide)
+        )
+        stop = self.expression(bounds[0] if len(bounds) == 1 else bounds[1])
+        is_down = step is not None and step < 0
+        counter = make.name(name, node.target)
+        init: c_ast.Node
+        if self._homes.get(name) is None:
+            init = make.assign(counter, start, node)
+        else:
+            word = "int64_t" if self.wide else "int"
+            init = c_ast.DeclList([make.declare(name, type_of(word, name), node.target, start)])
+        cond = make.binary(">" if is_down else "<", counter, stop, node)
+        advance = (
+            make.unary("p++", counter, node)
+            if step == 1
+            else make.assign(counter, self.expression(bounds[2]), node, "+=")
+        )
+        loop = make.mark(c_ast.For(init, cond, advance, self._block(node.body, node)), node)
+        return (*self._unrolled(call), loop)
+
+    def _unrolled(self, call: ast.Call) -> Sequence[c_ast.Node]:
+        """`jit.range(.., unroll=4)`."""
+        unroll = keyword(call, "unroll")
+        if unroll is None or is_none(unroll):
+            return ()
+        factor = _literal(unroll)
+        text = f"unroll {factor}" if factor is not None else "unroll"
+        if isinstance(unroll, ast.Constant) and unroll.value is False:
+            text = "unroll 1"
+        return (self.make.mark(c_ast.Pragma(text), call),)
+
+    def _open_for(self, node: ast.For) -> Sequence[c_ast.Node]:
+        """A loop over anything else: in host code its body once, with unknown values."""
+        if self.dialect is not None:
+            raise CannotLower(node, f"a loop over `{self.make.spelling(node.iter)}`")
+        given = self._assignments([node.target], node.iter, node, is_open=True)
+        body = self._block(node.body, node)
+        return (self.make.block([*given, *(body.block_items or ())], node),)
+
+    # ---- assignments
+
+    def _assignments(
+        self,
+        targets: Sequence[ast.expr],
+        value: ast.expr,
+        node: ast.AST,
+        *,
+        is_open: bool = False,
+    ) -> Sequence[c_ast.Node]:
+        made: list[c_ast.Node] = []
+        for target in targets:
+            made += self._assign(target, value, node, is_open)
+        return made
+
+    def _assign(
+        self,
+        target: ast.expr,
+        value: ast.expr,
+        node: ast.AST,
+        is_open: bool,
+    ) -> list[c_ast.Node]:
+        if isinstance(target, ast.Tuple | ast.List):
+            return self._unpack(target, value, node, is_open)
+        if isinstance(target, ast.Name) and target.id in self.arrays and not is_open:
+            assert isinstance(value, ast.Call)
+            self._declared.add(target.id)
+            return [self.array_declaration(target.id, value, node)]
+        lowered = self.opaque(value) if is_open else self.expression(value)
+        return [self._given(target, lowered, node)]
+
+    def _given(self, target: ast.expr, value: c_ast.Node, node: ast.AST) -> c_ast.Node:
+        make = self.make
+        if isinstance(target, ast.Name):
+            name = target.id
+            if self._homes.get(name) is self._blocks[-1] and name not in self._declared:
+                self._declared.add(name)
+                return make.declare(name, type_of("auto", name), node, value)
+            return make.assign(make.name(name, target), value, node)
+        if isinstance(target, ast.Subscript):
+            return make.assign(self.expression(target), value, node)
+        return value
+
+    def _unpack(
+        self,
+        target: ast.Tuple | ast.List,
+        value: ast.expr,
+        node: ast.AST,
+        is_open: bool,
+    ) -> list[c_ast.Node]:
+        names = target.elts
+        values = self._parts(value, len(names)) if not is_open else None
+        if values is None:
+            first = [] if is_open else [self.opaque(value)]
+            return [*first, *(self._given(n, self.opaque(value), node) for n in names)]
+        made: list[c_ast.Node] = []
+        held: list[c_ast.Node] = []
+        simultaneous = isinstance(value, ast.Tuple | ast.List) and len(names) > 1
+        for k, part in enumerate(values):
+            if simultaneous:  # all values first: `a, b = b, a`
+                hidden = f"{k} of {self.make.spelling(node)}"
+                made.append(self.make.declare(hidden, type_of("auto", hidden), node, part))
+                held.append(self.make.name(hidden, node))
+            else:
+                held.append(part)
+        return made + [self._given(n, v, node) for n, v in zip(names, held, strict=True)]
+
+    def _parts(self, value: ast.expr, count: int) -> list[c_ast.Node] | None:
+        """The single values of what is unpacked, where they are known one by one."""
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == count:
+            return [self.expression(e) for e in value.elts]
+        if isinstance(value, ast.Call):
+            member = self.member(value.func)
+            if member in ("grid", "gridsize") and count <= 3:
+                return [self.global_index(member, axis, value) for axis in range(count)]
+        if isinstance(value, ast.Attribute) and value.attr == "shape":
+            name = dotted(value.value)
+            if name is not None:
+                return [self.extent_of(name, "shape", axis, value) for axis in range(count)]
+        return None
+
+    def _augmented(self, node: ast.AugAssign) -> c_ast.Node:
+        make, operator = self.make, type(node.op)
+        target, value = self.expression(node.target), self.expression(node.value)
+        if operator in BINARY:
+            return make.assign(target, value, node, f"{BINARY[operator]}=")
+        again = self.expression(node.target)
+        return make.assign(target, self.operated(node.op, again, value, node), node)
+
+
+def _literal(node: ast.expr) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _literal(node.operand)
+        return None if inner is None else -inner
+    return integer(node)
+
+
+def _is_floating(value: ast.expr) -> bool:
+    """Whether a value is a floating-point number by its own look."""
+    return any(
+        isinstance(n, ast.Div)
+        or (isinstance(n, ast.Constant) and isinstance(n.value, float))
+        or (isinstance(n, ast.Call) and (dotted(n.func) or "").rsplit(".", 1)[-1] in _FLOATS)
+        for n in walk(value)
+    )
+
+
+_FLOATS = frozenset(("float", "float16", "float32", "float64", "sqrt", "exp", "log", "sin", "cos"))

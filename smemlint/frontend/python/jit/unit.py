@@ -1,0 +1,248 @@
+"""A Python module as a translation unit: its kernels and host code as the C trees they lower to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from pycparser import c_ast
+
+from smemlint.facts import Span
+from smemlint.frontend.program import Dropped, ParsedFunction
+from smemlint.frontend.python.imports import Imports
+from smemlint.frontend.python.jit.definitions import Definition, Definitions
+from smemlint.frontend.python.jit.imported_names import JitSiblings, Read
+from smemlint.frontend.python.jit.ir_builder import Builder, type_of
+from smemlint.frontend.python.jit.lower_statements import lower_constant, lower_function
+from smemlint.frontend.python.python_source import NotPython, PythonText, text_of
+from smemlint.sources.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from smemlint.frontend.cuda.lexer.tokens import Token
+    from smemlint.frontend.cuda.scanner.template_ids import TemplateId
+    from smemlint.frontend.program import Record, TemplateParameter
+
+
+def load_python_unit(path: str, text: str, read: Read = lambda _: None) -> PythonUnit:
+    """Reads a Python module; what could not be read is in the unit's `notices`.
+
+    Args:
+        path: of the file.
+        text: its text.
+        read: gives the text of a file that it imports from, None where there is none.
+    """
+    try:
+        return PythonUnit(PythonText.of(Source(path, text)), read)
+    except NotPython as failed:
+        empty = PythonText(path, "", ast.Module([], []))
+        return PythonUnit(empty, read, (Dropped(failed.span, str(failed)),))
+
+
+@dataclass(eq=False)
+class PythonFunction:
+    """A function of the module; see `frontend.cuda.unit.Function`."""
+
+    _unit: PythonUnit = field(repr=False)
+    definition: Definition
+
+    scope: tuple[str, ...] = ()
+    record: str | None = None
+    owner: Span | None = None
+    template: tuple[TemplateParameter, ...] = ()
+    specialization: str | None = None
+    launch_bounds: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As the source writes it."""
+        return self.definition.name
+
+    @property
+    def specifiers(self) -> frozenset[str]:
+        """The CUDA words that say the same."""
+        if self.definition.is_kernel:
+            return frozenset(("__global__",))
+        return frozenset(("__device__",)) if self.definition.is_device else frozenset()
+
+    @cached_property
+    def span(self) -> Span:
+        """Of the name."""
+        node = self.definition.node
+        text = text_of(node, self._unit.source)
+        return text.name_span(node) if isinstance(node, ast.FunctionDef) else text.span(node)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Identifiers of the body, and `<<<` if it launches."""
+        words = set()
+        for node in self.definition.own_nodes():
+            if isinstance(node, ast.Name):
+                words.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                words.add(node.attr)
+            elif isinstance(node, ast.Call) and _may_launch(node, self.definition):
+                words.add("<<<")
+        return frozenset(words)
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it can be launched."""
+        return self.definition.is_kernel
+
+    @property
+    def is_device(self) -> bool:
+        """Whether kernels can call it."""
+        return self.definition.is_device
+
+    @cached_property
+    def _parsed(self) -> ParsedFunction:
+        unit, definition = self._unit, self.definition
+        try:
+            return lower_function(definition, definition.imports or unit.imports, unit.builder)
+        except RecursionError:
+            lost = Dropped(self.span, "expressions that are nested too deeply")
+            body = unit.builder.block([], definition.node)
+            empty = unit.builder.function(definition.unique, "void", [], body, definition.node)
+            return ParsedFunction(empty, (lost,))
+
+    def parse(self) -> ParsedFunction:
+        """The tree, lowered at the first call."""
+        return self._parsed
+
+
+@dataclass(eq=False)
+class PythonConstant:
+    """A name that the module assigns once; see `frontend.cuda.unit.Declaration`."""
+
+    _unit: PythonUnit = field(repr=False)
+    name: str
+    value: ast.expr
+
+    kind: Literal["variable", "alias", "enum"] = "variable"
+    scope: tuple[str, ...] = ()
+    template: tuple[TemplateParameter, ...] = ()
+    specifiers: frozenset[str] = frozenset(("const",))
+
+    @property
+    def span(self) -> Span:
+        """Of the value."""
+        return text_of(self.value, self._unit.source).span(self.value)
+
+    @cached_property
+    def _parsed(self) -> c_ast.Decl:
+        unit = self._unit
+        init = lower_constant(self.value, unit.definitions.host, unit.imports, unit.builder)
+        kind = type_of("auto", self.name)
+        return unit.builder.declare(self.name, kind, self.value, init, quals=("const",))
+
+    def parse(self) -> c_ast.Node | None:
+        """A `Decl` with its value."""
+        return self._parsed
+
+
+class PythonUnit:
+    """A Python module; see `frontend.cuda.unit.Unit`."""
+
+    records: Mapping[str, Sequence[Record]] = {}
+    not_found: tuple[str, ...] = ()
+    assigned_once: frozenset[str] = frozenset()
+
+    def __init__(self, source: PythonText, read: Read, notices: tuple[Dropped, ...] = ()) -> None:
+        self.source = source
+        self.memory: dict[object, object] = {}
+        self.notices = notices
+        self.imports = Imports.of(source.tree)
+        self.definitions = Definitions(source.tree, self.imports)
+        self.siblings = JitSiblings(read)
+        if any(d.is_kernel for d in self.definitions.all):  # else nothing here asks for them
+            self.siblings.attach(source.path, self.imports, self.definitions)
+        self.builder = Builder(source)
+        known = (*self.definitions.all, *self.siblings.functions)
+        self.functions = [PythonFunction(self, d) for d in known]
+        self._by_name: dict[str, list[PythonFunction]] = {}
+        for function in self.functions:
+            for name in {function.name, function.definition.unique}:
+                self._by_name.setdefault(name, []).append(function)
+
+    @property
+    def path(self) -> str:
+        """The file, as given."""
+        return self.source.path
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file, and those that it takes constants and functions from."""
+        return (self.source.path, *self.siblings.texts)
+
+    @cached_property
+    def declarations(self) -> Mapping[str, Sequence[PythonConstant]]:
+        """Names that the module assigns once, to a value that is written out."""
+        return {
+            name: [PythonConstant(self, name, values[0])]
+            for name, values in self.definitions.host.assigned.items()
+            if len(values) == 1 and values[0] is not None
+        }
+
+    def functions_named(self, name: str) -> Sequence[PythonFunction]:
+        """Functions of this name, or the one of this unique name."""
+        return self._by_name.get(name, ())
+
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """None: Python has no templates."""
+        yield from ()
+
+    def mentions(self, word: str) -> bool:
+        """Whether the text has the word."""
+        return re.search(rf"\b{re.escape(word)}\b", self.source.text) is not None
+
+    def token_span(self, token: Token) -> Span:
+        """The whole file: there are no tokens."""
+        return Span(self.path, 1, 1, 1, 1)
+
+    def span(self, node: c_ast.Node) -> Span:
+        """Where the Python code of a node stands."""
+        return self.builder.span(node)
+
+    def line(self, node: c_ast.Node) -> int:
+        """The first line of the node's code."""
+        return self.builder.span(node).line
+
+    def text(self, span: Span) -> str:
+        """Source text of a range."""
+        return self.siblings.texts.get(span.path, self.source).within(span)
+
+    def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
+        """None: Python has no preprocessor."""
+        return ()
+
+    def parse_expression(self, text: str) -> c_ast.Node | None:
+        """A number or a name, as pragmas and options write them."""
+        text = text.strip()
+        return c_ast.Constant("int", text) if text.isdigit() else c_ast.ID(text)
+
+    def parse_type(self, text: str) -> c_ast.Typename | None:
+        """None: types have no spelling of their own."""
+        return None
+
+    def template_arguments(self, spelling: str) -> tuple[str, tuple[str, ...]]:
+        """The spelling itself: nothing has template arguments."""
+        return spelling, ()
+
+    def is_type(self, text: str) -> bool:
+        """No template argument is a type."""
+        return False
+
+
+def _may_launch(call: ast.Call, definition: Definition) -> bool:
+    """`k[grid, block](..)`, or a call of a kernel by its name."""
+    if isinstance(call.func, ast.Subscript):
+        return True
+    if isinstance(call.func, ast.Name):
+        found = definition.lookup(call.func.id)
+        return found is not None and found.is_kernel
+    return False

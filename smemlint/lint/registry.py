@@ -1,0 +1,85 @@
+"""The rules there are, loaded from `smemlint.rules` or from the checkout's `rules` folder."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.errors import ConfigError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from smemlint.lint.rule import Rule
+
+NAMESPACE = "smemlint.rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A rule and the folder that it lives in."""
+
+    rule: Rule
+    folder: Path
+
+    @property
+    def page(self) -> str:
+        """Its README."""
+        return (self.folder / "README.md").read_text(encoding="utf-8")
+
+
+def folder_of_rules() -> Path:
+    """Where the rules lie."""
+    return Path(str(_package().__file__)).parent
+
+
+def _package() -> ModuleType:
+    """The rules: installed as `smemlint.rules`, in a checkout the folder beside `smemlint`.
+
+    Never a `rules` package of the working directory.
+    """
+    try:
+        return importlib.import_module(NAMESPACE)
+    except ModuleNotFoundError as error:
+        if error.name != NAMESPACE:
+            raise
+    folder = Path(__file__).resolve().parents[2] / "rules"
+    spec = importlib.util.spec_from_file_location(
+        NAMESPACE, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[NAMESPACE] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All rules, by code."""
+    package = _package()
+    folder = Path(str(package.__file__)).parent
+    found = []
+    for name in package.TABLE:
+        module = importlib.import_module(f"{NAMESPACE}.{name}.rule")
+        found.append(Entry(module.RULE, folder / name))
+    return tuple(sorted(found, key=lambda e: e.rule.code))
+
+
+def entry(name: str) -> Entry:
+    """The rule of a code or name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for found in entries():
+        if name.lower() in (found.rule.code.lower(), found.rule.name):
+            return found
+    from smemlint.lint.selection import nearest_rule
+
+    raise ConfigError(f"unknown rule `{name}`", hint=nearest_rule(name))

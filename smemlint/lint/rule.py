@@ -1,0 +1,89 @@
+"""What a rule is: a small class that judges facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from smemlint.finding import Finding, Fix, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.config.settings import Settings
+    from smemlint.facts import Access, DotUse, Facts, KernelFacts, LayoutUse, Span
+
+
+class Rule:
+    """A rule; its folder holds README.md, bad and good kernels beside it.
+
+    All rules are imported to print the page of one: they import numpy where they use it.
+
+    Attributes:
+        code, name: never reused.
+        summary: one line, lower case, no full stop.
+        severity: of its findings.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    severity: ClassVar[Severity] = Severity.WARNING
+
+    def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
+        """Findings on all facts of a run."""
+        for kernel in facts.kernels:
+            for access in kernel.accesses:
+                if settings.is_sure_enough(access.certainty):
+                    yield from self.check_access(access, kernel, settings)
+        for layout in facts.layouts:
+            if settings.is_sure_enough(layout.certainty):
+                yield from self.check_layout(layout, settings)
+        for dot in facts.dots:
+            if settings.is_sure_enough(dot.certainty):
+                yield from self.check_dot(dot, settings)
+
+    def check_access(
+        self, access: Access, kernel: KernelFacts, settings: Settings
+    ) -> Iterator[Finding]:
+        """Findings on one access of one kernel instance."""
+        yield from ()
+
+    def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
+        """Findings on one swizzle or layout that the source writes down."""
+        yield from ()
+
+    def check_dot(self, dot: DotUse, settings: Settings) -> Iterator[Finding]:
+        """Findings on one matrix product of tiles."""
+        yield from ()
+
+    def finding(
+        self,
+        message: str,
+        span: Span,
+        *,
+        access: Access | None = None,
+        notes: tuple[str, ...] = (),
+        help: str = "",
+        weight: float = 0.0,
+        fix: Fix | None = None,
+    ) -> Finding:
+        """A finding of this rule; an access brings its array and its assumptions along."""
+        related: tuple[tuple[Span, str], ...] = ()
+        if access is not None:
+            notes = (*notes, *access.assumptions)
+            if access.array is not None:
+                related = ((access.array.span, f"`{access.array.name}` is declared here"),)
+        return Finding(
+            self.code,
+            self.name,
+            self.severity,
+            message,
+            span,
+            access.certainty if access is not None else None,
+            notes,
+            help,
+            related,
+            access,
+            weight,
+            fix,
+        )

@@ -1,0 +1,104 @@
+"""Which rules report in which file: `select` and `ignore` by code, prefix or name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from smemlint.errors import ConfigError
+from smemlint.sources.discovery import matches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from smemlint.config.settings import Settings
+
+
+def known_rules() -> list[tuple[str, str]]:
+    """Code and name of everything that can be selected or ignored."""
+    from smemlint.lint.registry import entries
+
+    return [(e.rule.code, e.rule.name) for e in entries()]
+
+
+def is_known(word: str) -> bool:
+    """Whether a word is a code, a prefix of codes, a name, or `ALL`."""
+    return any(specificity(word, *rule) for rule in known_rules())
+
+
+def rule_of(word: str) -> tuple[str, str] | None:
+    """Code and name of the one rule that a word names, as pragmas do."""
+    return next((rule for rule in known_rules() if word in rule), None)
+
+
+def nearest_rule(word: str) -> str:
+    """A hint for a word that names no rule."""
+    near = nearest_name(word)
+    return f"did you mean `{near}`?" if near else "`smemlint rule` lists them"
+
+
+def nearest_name(word: str) -> str:
+    """The name that is spelled most like a word; empty for none: of codes none is nearer."""
+    from difflib import get_close_matches
+
+    names = [name for _, name in known_rules()]
+    return next(iter(get_close_matches(word.lower(), names, n=1, cutoff=0.4)), "")
+
+
+def specificity(word: str, code: str, name: str) -> int:
+    """How closely a word names a rule: 0 not at all, 1 for `ALL`, the code and the name most."""
+    upper = word.upper()
+    if upper == "ALL":
+        return 1
+    if word == name or upper == code:
+        return len("SML000") + 1
+    return len(upper) if upper.startswith("S") and code.startswith(upper) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one file's settings let through."""
+
+    settings: Settings
+
+    def reports(self, code: str, name: str, path: str) -> bool:
+        """Whether findings of a rule are shown in a file.
+
+        The word that names the rule most closely decides; of equals, `ignore` does.
+        """
+        s = self.settings
+        wanted = _closest((*(s.select or ("ALL",)), *s.extend_select), code, name)
+        if _closest((*s.ignore, *s.extend_ignore), code, name) >= wanted:
+            return False
+        return not any(
+            _closest(words, code, name)
+            for pattern, words in s.per_file_ignores.items()
+            if matches(path, (pattern,), s.root)
+        )
+
+
+def require_known_rules(read: Any, where: str) -> None:
+    """Looks at every rule that the value of an option names.
+
+    Args:
+        read: words, or a table with words for its values (`per-file-ignores`) or with the codes or
+            names of single rules for its keys (`max-ways`).
+        where: the place of the option.
+
+    Raises:
+        ConfigError: one does not exist.
+    """
+    is_known_here: Callable[[str], object] = is_known
+    words = list(read)
+    if isinstance(read, dict):
+        if all(isinstance(value, tuple) for value in read.values()):
+            words = [word for value in read.values() for word in value]
+        else:
+            is_known_here = rule_of
+    for word in words:
+        if word != "*" and not is_known_here(word):
+            raise ConfigError(f"unknown rule `{word}`", where=where, hint=nearest_rule(word))
+
+
+def _closest(words: Iterable[str], code: str, name: str) -> int:
+    return max((specificity(word, code, name) for word in words), default=0)

@@ -1,0 +1,294 @@
+"""What an edit does not touch is kept from one analysis to the next: kernels and launches.
+
+A kernel instance is evaluated again only when something that it may see changed (see `contexts`),
+and a host function is run for its launches on the same terms.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from smemlint.analysis.program.memo import Work
+from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
+from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.launches.launches import Launch, launches_of
+from smemlint.frontend.cuda.unit import load_unit
+from smemlint.lsp.function_fingerprints import Context, Contexts, digest, outside
+from smemlint.lsp.lru import Recent
+from smemlint.lsp.relocate import NamesALine, relocated
+from smemlint.sources.pragmas import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from smemlint.analysis.simt.domain.values import Value
+    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.config.settings import Settings
+    from smemlint.facts import KernelFacts, Span
+    from smemlint.frontend.cuda.unit import LoadOptions
+    from smemlint.frontend.program import Function, Unit
+    from smemlint.sources.source import Source
+
+_NOBODY = cast("Function", None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kernel:
+    """An instance as it was evaluated; nothing here leads to a unit, which is large.
+
+    Attributes:
+        facts: of it.
+        assumptions: that all of it was evaluated under.
+        context: where its text stood.
+        arguments: those of its launch, where the evaluation asked for them.
+    """
+
+    facts: KernelFacts
+    assumptions: tuple[str, ...]
+    context: Context
+    arguments: Mapping[str, Value] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Launch:
+    """A launch without the function: that is one of several of its name in one of the units."""
+
+    unit: int
+    number: int
+    launch: Launch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """What a host function launched, and where its text stood."""
+
+    launches: tuple[_Launch, ...]
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loaded:
+    """A unit that does not hold the document, with the texts of its files."""
+
+    unit: Unit
+    texts: Mapping[str, str | None]
+
+
+class Memory:
+    """What is known of kernel instances, host functions and units."""
+
+    def __init__(self) -> None:
+        self.kernels: Recent[_Kernel] = Recent()
+        self.runs: Recent[_Run] = Recent()
+        self.units: Recent[_Loaded] = Recent()
+        self.hits = 0
+
+    def forget_units(self) -> None:
+        """Files may have come or gone."""
+        self.units.clear()
+
+    @contextmanager
+    def undisturbed(self, limit: float) -> Iterator[None]:
+        """Work on units: one that is broken off may leave them half read, so they are forgotten.
+
+        Args:
+            limit: seconds after which work breaks itself off; see `time_limit`.
+        """
+        began = time.monotonic()
+        try:
+            yield
+        except BaseException:
+            self.forget_units()
+            raise
+        if time.monotonic() - began >= limit:
+            self.forget_units()
+
+    def work(self, path: str, sources: Sequence[Source], settings: Settings) -> Work:
+        """The work of one analysis.
+
+        Args:
+            path: of the document that is edited.
+            sources: all files of the run, as they are now.
+            settings: that they are evaluated under.
+        """
+        for known in (self.kernels, self.runs, self.units):
+            known.age()
+        texts = {s.path: s.text for s in sources}
+        if MARK in texts[path] and "swizzle" in texts[path]:
+            return Work()  # takes note of the declarations that were of use
+        work = _Known(self, path, texts, settings)
+        return Work(work.evaluate, work.launches, work.load)
+
+
+class _Known:
+    """One analysis that remembers the ones before."""
+
+    def __init__(
+        self, memory: Memory, path: str, texts: Mapping[str, str], settings: Settings
+    ) -> None:
+        self._memory = memory
+        self._path = path
+        self._texts = texts
+        beside = (t for p in sorted(texts) if p != path for t in (p, texts[p]))
+        self._beside = digest(repr(settings), path, *beside)
+        self._contexts: dict[tuple[int, ...], tuple[Contexts, bytes]] = {}
+
+    # ---- kernels
+
+    def evaluate(self, unit: Unit, task: Task, arch: str) -> KernelFacts:
+        """The facts of an instance: those from before, moved to where it stands now."""
+        contexts, around = self._of((unit,))
+        hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
+        context = contexts.of(task.function, hides=hides)
+        instance = replace(task.instance, span=None, origin="")  # type: ignore[arg-type]
+        key = (context.digest, around, unit.path, instance, task.function.name, task.given, arch)
+        known = self._memory.kernels.get(key)
+        if known is not None:
+            facts = self._moved(known, task, context)
+            if facts is not None:
+                self._memory.hits += 1
+                again = _Kernel(facts, task.assumptions, context, known.arguments)
+                self._memory.kernels.keep(key, again)
+                return facts
+        asked: list[Mapping[str, Value]] = []
+
+        def arguments() -> Mapping[str, Value]:
+            asked.append(task.arguments())
+            return asked[-1]
+
+        facts = evaluate_kernel(unit, replace(task, arguments=arguments), arch)
+        passed = asked[-1] if asked else None
+        self._memory.kernels.keep(key, _Kernel(facts, task.assumptions, context, passed))
+        return facts
+
+    def _moved(self, known: _Kernel, task: Task, context: Context) -> KernelFacts | None:
+        """Known facts for this task, if they are its facts, too."""
+        if known.arguments is not None and not _are_same(known.arguments, task.arguments()):
+            return None
+        told = task.instance, task.assumptions
+        if known.context == context and told == (known.facts.instance, known.assumptions):
+            return known.facts
+
+        def moved(span: Span) -> Span:
+            return self._moved_span(span, known.context, context)
+
+        try:
+            both = known.assumptions, task.assumptions
+            return relocated(known.facts, task.instance, both, moved)
+        except NamesALine:
+            return None
+
+    # ---- launches
+
+    def launches(
+        self,
+        unit: Unit,
+        linked: Sequence[Unit],
+        function: Function,
+        launching: frozenset[str],
+        has_no_caller: bool = False,
+    ) -> list[Launch]:
+        """What a host function launches."""
+        if has_no_caller and function.template:
+            return launches_of(unit, linked, function, launching, has_no_caller)
+        units = (unit, *(u for u in linked if u is not unit))
+        contexts, around = self._of(units)
+        context = contexts.of(function)
+        paths = tuple(u.path for u in units)
+        key = (context.digest, around, paths, function.name, function.scope, launching)
+        known = self._memory.runs.get(key)
+        if known is not None:
+            moved = [self._moved_launch(la, known.context, context, units) for la in known.launches]
+            if None not in moved:
+                return [la for la in moved if la is not None]
+        found = launches_of(unit, linked, function, launching)
+        if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found):
+            kept = tuple(
+                _Launch(*_number_of(la.function, units), replace(la, function=_NOBODY))
+                for la in found
+            )
+            self._memory.runs.keep(key, _Run(kept, context))
+        return found
+
+    def _moved_launch(
+        self, known: _Launch, before: Context, now: Context, units: Sequence[Unit]
+    ) -> Launch | None:
+        launch = known.launch
+        if launch.assumed and before.starts != now.starts:
+            return None  # they name lines
+        return replace(
+            launch,
+            function=units[known.unit].functions_named(launch.kernel)[known.number],
+            span=self._moved_span(launch.span, before, now),
+        )
+
+    # ---- units
+
+    def load(self, path: str, text: str, options: LoadOptions) -> Unit:
+        """A unit; one from before where it does not hold the document and no file of it changed."""
+        told = options.arch, options.defines, options.undefines, options.include_dirs
+        key = path, text, repr(told)
+        known = self._memory.units.get(key)
+        if known is None or any(options.read(file) != had for file, had in known.texts.items()):
+            unit = load_unit(path, text, options)
+            if self._path in unit.files:
+                return unit
+            known = _Loaded(unit, {file: options.read(file) for file in unit.files})
+        self._memory.units.keep(key, known)
+        return known.unit
+
+    # ---- what kernels and launches rest on
+
+    def _of(self, units: tuple[Unit, ...]) -> tuple[Contexts, bytes]:
+        """The contexts of some units, and a digest of all that is no text of the document."""
+        key = tuple(map(id, units))
+        if key not in self._contexts:
+            contexts = Contexts(self._path, self._texts[self._path], units)
+            self._contexts[key] = contexts, self._beside + outside(units, self._texts)
+        return self._contexts[key]
+
+    def _moved_span(self, span: Span, before: Context, now: Context) -> Span:
+        if span.path != self._path:
+            return span
+        line, end_line = (before.line_in(now, at) for at in (span.line, span.end_line))
+        return replace(span, line=line, end_line=end_line)
+
+
+def _number_of(function: Function, units: Sequence[Unit]) -> tuple[int, int]:
+    """The number of a function's unit, and its number among those of its name."""
+    return next(
+        (index, number)
+        for index, unit in enumerate(units)
+        for number, other in enumerate(unit.functions_named(function.name))
+        if other is function
+    )
+
+
+def _is_plain(values: Iterable[object]) -> bool:
+    """Whether nothing but numbers and built-in types is bound: they belong to no tree."""
+    return all(_is_plain_value(value) for value in values)
+
+
+def _is_plain_value(value: object) -> bool:
+    if isinstance(value, Int):
+        return value.constant is not None
+    if isinstance(value, PointerType):
+        return _is_plain_value(value.target)
+    return isinstance(value, (IntType, FloatType, VoidType))
+
+
+def _are_same(before: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
+    if before.keys() != now.keys():
+        return False
+    return all(
+        isinstance(old, Int) and isinstance(new, Int) and _number(old) == _number(new)
+        for old, new in ((before[k], now[k]) for k in before)
+    )
+
+
+def _number(value: Int) -> tuple[object, ...]:
+    return (value.constant, value.type) if value.constant is not None else (object(),)

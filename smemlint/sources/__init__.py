@@ -1,0 +1,1 @@
+"""Source files: which ones, their text, notebooks and pragmas."""

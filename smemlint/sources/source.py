@@ -1,0 +1,130 @@
+"""Source files: read when asked for, decoded without loss of position."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smemlint.sources.notebook import Notebook
+
+PYTHON_SUFFIXES = (".py", ".ipynb")
+"""Names of files that are read as Python; of a notebook, the cells."""
+MAX_BYTES = 8 << 20
+"""Larger files are not analysed, which is said."""
+
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_REPLACEMENTS = dict.fromkeys(range(0xDC80, 0xDD00), 0xFFFD)
+
+
+@dataclass(eq=False)
+class Source:
+    """A file of the run.
+
+    Attributes:
+        path: as given, with forward slashes.
+        given: its text or bytes, of standard input or with edits; None to read the file. The text
+            of a notebook is its module, its bytes are those of the file.
+        problem: why it cannot be analysed; empty when it can.
+        encoding: that a Python file declares; empty for UTF-8.
+        read_along: other files that were read for it, and whether as the text of its kernels.
+    """
+
+    path: str
+    given: str | bytes | None = None
+    problem: str = ""
+    encoding: str = ""
+    read_along: dict[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """The text; empty when the file cannot be read, with `problem` set.
+
+        Every byte that is not UTF-8 is replaced by one character, so that edits find their place.
+        That of a notebook is the module that its code cells make.
+        """
+        if isinstance(self.given, str):
+            return self.given
+        if self.path.endswith(".ipynb"):
+            return self.notebook.module if self.notebook is not None else ""
+        return self._decoded()
+
+    @cached_property
+    def notebook(self) -> Notebook | None:
+        """The notebook that the file holds; None for other files, with `problem` set if broken."""
+        if isinstance(self.given, str) or not self.path.endswith(".ipynb"):
+            return None
+        from smemlint.sources.notebook import NotANotebook, Notebook
+
+        held = self._decoded()
+        try:
+            return Notebook.of(held) if held or not self.problem else None
+        except NotANotebook as broken:
+            self.problem = str(broken)
+            return None
+
+    def _decoded(self) -> str:
+        """The text of the file itself."""
+        try:
+            data = self._data()
+        except OSError as error:
+            self.problem = f"cannot be read: {error.strerror or error}"
+            return ""
+        if len(data) > MAX_BYTES:
+            self.problem = f"larger than {MAX_BYTES >> 20} MiB"
+            return ""
+        if data.startswith(_UTF_16):
+            self.problem = "encoded in UTF-16: save it as UTF-8"
+            return ""
+        if b"\0" in data[:8192]:
+            is_python = is_python_path(self.path)
+            self.problem = "holds null bytes, which Python does not read" if is_python else "binary"
+            return ""
+        if self.path.endswith(".py"):
+            from smemlint.sources.encoding import CannotDecode, declared
+
+            try:
+                self.encoding = declared(data)
+                if self.encoding:
+                    return data.decode(self.encoding)
+            except CannotDecode as error:
+                self.problem = str(error)
+                return ""
+            except UnicodeError:
+                self.problem = f"not in the encoding that it declares, `{self.encoding}`"
+                return ""
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            text = data.decode("utf-8-sig", "surrogateescape").translate(_REPLACEMENTS)
+            if is_python_path(self.path) or _is_in_code("\ufffd", text):
+                self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
+            return text
+
+    def _data(self) -> bytes:
+        if isinstance(self.given, bytes):
+            return self.given
+        with Path(self.path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+
+
+def _is_in_code(character: str, text: str) -> bool:
+    """Whether a text of C holds a character outside of comments and string literals."""
+    from smemlint.sources.pragmas import CommentStyle
+
+    return character in re.sub(CommentStyle.C.value, " ", text, flags=re.S)
+
+
+@lru_cache(maxsize=4)  # each finding of a file asks for its lines
+def lines_of(text: str) -> tuple[str, ...]:
+    """The lines of a text as spans count them: LF, CR LF or CR ends one, a form feed does not."""
+    return tuple(re.split(r"\r\n?|\n", text))
+
+
+def is_python_path(path: str) -> bool:
+    """Whether a file of this name is read as Python."""
+    return path.endswith(PYTHON_SUFFIXES)

@@ -1,0 +1,245 @@
+"""CuTe tensors in shared memory: every address is that of the layout algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import accesses_of, facts_of
+
+from smemlint.layout import ComposedLayout, Swizzle
+from smemlint.layout.cute import Layout, tile_to_shape
+
+HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+
+
+def kernel(body: str, head: str = "", launch: str = "k<<<1, 32>>>(o)", template: str = "") -> str:
+    return (
+        f"{HEAD}{head}\n{template}\n__global__ void k(float *out) {{\n"
+        f"  int i = threadIdx.x;\n{body}\n}}\nvoid launch(float *o) {{ {launch}; }}\n"
+    )
+
+
+def addresses(text: str) -> np.ndarray:
+    """Byte addresses of the first access of a text."""
+    (first, *_) = accesses_of(text)
+    assert first.certainty.is_decided, first.reason
+    return first.worst.addresses
+
+
+LANES = np.arange(32)
+TILE = Layout((8, 64), (64, 1))
+CASES = [
+    # (type or expression of the layout, element, coordinates in C++, offsets in bytes)
+    ("Layout<Shape<_32, _33>, Stride<_33, _1>>{}", "float", "i, 2", 4 * (33 * LANES + 2)),
+    ("make_layout(make_shape(_32{}, _8{}))", "float", "i, 3", 4 * (LANES + 96)),
+    ("make_layout(make_shape(_32{}, Int<8>{}), LayoutRight{})", "half_t", "i, 3", 2 * (8 * LANES + 3)),
+    ("make_layout(make_shape(_8{}, _16{}), make_stride(_16{}, _1{}))", "float", "i",
+     4 * (LANES % 8 * 16 + LANES // 8)),
+    ("composition(Swizzle<3,3,3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{})", "half_t",
+     "i % 8, i / 8 * 8", 2 * Swizzle(3, 3, 3)(LANES % 8 * 64 + LANES // 8 * 8)),
+    ("tile_to_shape(composition(Swizzle<3,3,3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}), "
+     "make_shape(_32{}, _128{}))", "half_t", "i, 70",
+     2 * ComposedLayout(Swizzle(3, 3, 3), tile_to_shape(TILE, (32, 128)))(LANES, 70)),
+    ("tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{})", "half_t", "i, 8",
+     Swizzle(3, 4, 3)(2 * tile_to_shape(TILE, (64, 64))(LANES, 8))),
+    ("tile_to_shape(GMMA::Layout_MN_SW64_Atom<float>{}, make_shape(_32{}, _32{}))", "float", "i, 5",
+     Swizzle(2, 4, 3)(4 * tile_to_shape(Layout((16, 8), (1, 16)), (32, 32))(LANES, 5))),
+    ("ComposedLayout<Swizzle<2,0,3>, _0, Layout<Shape<_32, _4>, Stride<_4, _1>>>{}", "float", "i, 1",
+     4 * Swizzle(2, 0, 3)(LANES * 4 + 1)),
+    ("make_layout(make_shape(make_shape(_4{}, _8{}), _2{}), "
+     "make_stride(make_stride(_1{}, _8{}), _4{}))", "float", "make_coord(i % 4, i / 4), 1",
+     4 * (LANES % 4 + LANES // 4 * 8 + 4)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("layout", "element", "coordinate", "expected"), CASES)
+def test_an_element_lies_where_the_layout_puts_it(layout, element, coordinate, expected):
+    body = (
+        f"  auto layout = {layout};\n  __shared__ alignas(1024) {element} smem[8192];\n"
+        f"  Tensor t = make_tensor(make_smem_ptr(smem), layout);\n  t({coordinate}) = {element}(1);"
+    )
+    assert np.array_equal(addresses(kernel(body)), expected)
+
+
+def test_sizes_come_from_the_layout():
+    body = """
+  using L = decltype(tile_to_shape(Atom{}, make_shape(_16{}, Int<2 * 64>{})));
+  __shared__ half_t smem[cosize_v<L>];
+  auto t = make_tensor(make_smem_ptr(smem), L{});
+  t(size<0>(t) - 1, size<1>(L{}) - 32 + i) = half_t(rank(t));"""
+    head = "using Atom = decltype(composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>,Stride<_64,_1>>{}));"
+    (access,) = accesses_of(kernel(body, head))
+    layout = ComposedLayout(Swizzle(3, 3, 3), tile_to_shape(TILE, (16, 128)))
+    assert access.array.dims == (2048,)
+    assert np.array_equal(access.worst.addresses, 2 * layout(15, 96 + LANES))
+
+
+def test_layouts_are_template_arguments():
+    text = f"""{HEAD}
+template <int B, class SLayout>
+__global__ void k(float *out, SLayout layout) {{
+  __shared__ float smem[cosize_v<SLayout>];
+  auto t = make_tensor(make_smem_ptr(smem), composition(Swizzle<B, 0, B>{{}}, layout));
+  out[threadIdx.x] = t(threadIdx.x, 0);
+}}
+void launch(float *o) {{
+  auto rows = make_layout(make_shape(_32{{}}, _32{{}}), LayoutRight{{}});
+  k<5><<<1, 32>>>(o, rows);
+}}
+"""
+    (access,) = accesses_of(text)
+    assert (access.worst.wavefronts, access.layout.swizzle) == (1, (5, 0, 5))
+    assert np.array_equal(access.worst.addresses, 4 * Swizzle(5, 0, 5)(32 * LANES))
+
+
+def test_a_slice_adds_before_the_swizzle():
+    body = """
+  __shared__ half_t smem[2 * 512];
+  auto layout = tile_to_shape(composition(Swizzle<3,3,3>{},
+      Layout<Shape<_8, _64>, Stride<_64, _1>>{}), make_shape(_16{}, _64{}));
+  auto t = make_tensor(make_smem_ptr(smem), layout);
+  auto column = t(_, 24);
+  column(i % 16) = half_t(1);"""
+    layout = ComposedLayout(Swizzle(3, 3, 3), tile_to_shape(TILE, (16, 64)))
+    assert np.array_equal(addresses(kernel(body)), 2 * layout(LANES % 16, 24))
+
+
+def test_a_swizzled_tensor_is_a_fact_of_its_own():
+    body = """
+  __shared__ float smem[45];
+  auto t = make_tensor(make_smem_ptr(smem),
+      composition(Swizzle<3,0,3>{}, make_layout(make_shape(_5{}, _9{}), make_stride(_9{}, _1{}))));
+  if (i < 5) t(i, 0) = 1.f;"""
+    bound = [use for use in facts_of(kernel(body)).layouts if use.is_bound]
+    (use,) = bound
+    assert (use.swizzle, use.units, use.element_bytes) == ((3, 0, 3), "elements", 4)
+    assert (use.shape, use.stride, use.extent, use.base) == ((5, 9), (9, 1), 45, 0)
+
+
+def findings(text: str, smemlint, tmp_path, code: str) -> str:
+    (tmp_path / "k.cu").write_text(text)
+    return str(smemlint("check", "k.cu", "--select", code)[1])
+
+
+def test_rules_judge_it(smemlint, tmp_path):
+    body = """
+  __shared__ float smem[45];
+  auto t = make_tensor(make_smem_ptr(smem),
+      composition(Swizzle<3,0,3>{}, make_layout(make_shape(_5{}, _9{}), make_stride(_9{}, _1{}))));
+  if (i < 5) t(i, 0) = 1.f;"""
+    out = findings(kernel(body), smemlint, tmp_path, "SML205")
+    assert "offset 42 is kept at 47, and there are 45 elements; cosize is 45" in out
+
+
+def test_a_wide_view_of_a_narrow_swizzle_is_torn(smemlint, tmp_path):
+    body = """
+  __shared__ alignas(16) float smem[1024];
+  auto t = make_tensor(make_smem_ptr(smem),
+      composition(Swizzle<3,0,3>{}, make_layout(make_shape(_32{}, _32{}), LayoutRight{})));
+  t(i, 0) = 1.f;
+  auto wide = recast<uint128_t>(t);"""
+    out = findings(kernel(body), smemlint, tmp_path, "SML302")
+    assert "Swizzle<3,2,3> in bytes becomes Swizzle<1,0,3>" in out
+    assert not findings(kernel(body.replace("3,0,3", "3,2,3")), smemlint, tmp_path, "SML302")
+
+
+def test_parameters_of_an_instance_are_checked(smemlint, tmp_path):
+    body = """
+  __shared__ float smem[1024];
+  auto t = make_tensor(make_smem_ptr(smem), composition(Swizzle<B, 0, S>{},
+      make_layout(make_shape(_32{}, _32{}), LayoutRight{})));
+  t(i, 0) = 1.f;"""
+    bad = kernel(body, launch="k<4, 3><<<1, 32>>>(o)", template="template <int B, int S>")
+    out = findings(bad, smemlint, tmp_path, "SML201")
+    assert "`Swizzle<4,0,3>` is no swizzle" in out
+    good = bad.replace("k<4, 3>", "k<4, 5>")
+    assert not findings(good, smemlint, tmp_path, "SML201")
+
+
+def test_what_is_not_static_is_said_and_not_guessed():
+    text = kernel(
+        "  __shared__ float smem[1024];\n"
+        "  auto t = make_tensor(make_smem_ptr(smem), make_layout(make_shape(_32{}, gridDim.x)));\n"
+        "  t(i, 0) = 1.f;"
+    )
+    facts = facts_of(text)
+    assert not facts.kernels[0].accesses
+    assert any("known only at run time" in n.reason for n in facts.not_analysed) or any(
+        "known only at run time" in n.reason for n in facts.kernels[0].not_analysed
+    )
+
+
+def test_a_class_of_that_name_that_is_not_cutes_is_left_alone(smemlint, tmp_path):
+    text = (
+        "// not cute\nnamespace mine { template <int B, int M, int S> struct Swizzle {}; }\n"
+        "using A = mine::Swizzle<3, 0, 2>;\nusing namespace mine;\nusing B = Swizzle<3, 0, 2>;\n"
+    )
+    assert not findings(text, smemlint, tmp_path, "SML201")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "template <int B, int M, int S> struct Swizzle;\n",
+        "template <int S> auto f() { return Swizzle<S, 0, S>{}; }\n",
+        "constexpr int S = 2; template <int S> auto f() { return Swizzle<3, 0, S>{}; }\n",
+        "int a() { int S = 1; } int b() { int S = 5; return sizeof(Swizzle<3, 0, S>); }\n",
+        "// Swizzle<3, 0, 2>\nconst char *s = \"Swizzle<3, 0, 2>\";\n",
+        "#if 0\nusing A = Swizzle<3, 0, 2>;\n#endif\n",
+    ],
+)  # fmt: skip
+def test_swizzles_that_depend_on_something_are_silent(line, smemlint, tmp_path):
+    assert not findings(HEAD + line, smemlint, tmp_path, "SML201")
+
+
+def test_a_constant_is_a_number(smemlint, tmp_path):
+    text = HEAD + "constexpr int kShift = 2;\nusing A = cute::Swizzle<3, 0, kShift>;\n"
+    assert "k.cu:4:17" in findings(text, smemlint, tmp_path, "SML201")
+
+
+def test_what_becomes_of_a_tensor_elsewhere_is_said():
+    text = (
+        HEAD
+        + """
+template <class Thr>
+__global__ void k(half_t *out, Thr thr) {
+  __shared__ half_t smem[512];
+  auto s = make_tensor(make_smem_ptr(smem), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  auto mine = thr.get_slice(threadIdx.x).partition_S(s);
+  copy(thr, s, out);
+  auto tile = local_tile(s, make_shape(_8{}, _8{}), make_coord(0, threadIdx.x / 8));
+}
+"""
+    )
+    notes = [n for k in facts_of(text).kernels for n in k.not_analysed]
+    assert [n.span.line for n in notes if "is given shared memory" in n.reason] == [8, 9, 10]
+
+
+def test_the_atoms_of_wgmma_are_those_of_the_headers():
+    from smemlint.analysis.simt.domain.cute import mma_atom
+
+    bits = {"INTER": (0, 16), "SW32": (1, 32), "SW64": (2, 64), "SW128": (3, 128)}
+    for mode, (b, span) in bits.items():
+        for size in (1, 2, 4):
+            k, mn = (mma_atom(f"Layout_{m}_{mode}_Atom", size) for m in ("K", "MN"))
+            assert str(k) == f"Swizzle<{b},4,3> o (8,{span // size}):({span // size},1)"
+            assert str(mn) == f"Swizzle<{b},4,3> o ({span // size},8):(1,{span // size})"
+            assert k.units == mn.units == "bytes"
+    wide = mma_atom("Layout_MN_SW128_32B_Atom", 4)
+    assert str(wide) == "Swizzle<2,5,2> o (32,4):(1,32)"
+    assert mma_atom("Layout_K_SW256_Atom", 2) is None
+
+
+def test_a_constant_that_takes_the_value_of_its_namesake_does_not_recurse():
+    text = """
+namespace lib { constexpr int N = 32; }
+constexpr int N = lib::N;
+namespace own { constexpr int N = ::N; }
+__global__ void k(float *out) {
+  __shared__ float s[own::N][own::N];
+  out[threadIdx.x] = s[threadIdx.x][0];
+}
+void launch(float *o) { k<<<1, 32>>>(o); }
+"""
+    (access,) = accesses_of(text)
+    assert access.array is not None

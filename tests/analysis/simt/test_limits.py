@@ -1,0 +1,96 @@
+"""The limit on processor time: it always ends the work, and only it is heard of."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+import weakref
+
+import pytest
+from conftest import facts_of
+
+from smemlint.analysis.simt.state import BudgetExceeded
+from smemlint.analysis.simt.time_limit import OutOfTime, broke_off, time_limit
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="this system has no timers of processor time"
+)
+
+
+class Held:
+    """Something to refer to."""
+
+
+def busy(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_the_work_ends_and_the_limit_is_told():
+    began = time.process_time()
+    with pytest.raises(OutOfTime, match=r"evaluation stopped after 0\.05 s"), time_limit(0.05):
+        busy(30)
+    assert time.process_time() - began < 5
+
+
+def test_no_error_handler_on_the_way_holds_it_up():
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        try:
+            busy(30)
+        except Exception:
+            busy(30)
+
+
+def test_a_limit_that_strikes_where_nothing_can_be_raised_strikes_again(monkeypatch):
+    heard = []
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    held, seen = Held(), []
+    kept = weakref.ref(held, lambda _: (seen.append("began"), busy(30), seen.append("ended")))
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        del held
+        assert kept() is None
+        seen.append("went on")
+        busy(30)
+    assert (seen, heard) == (["began", "went on"], [])
+
+
+def test_other_errors_there_are_still_heard_of(monkeypatch):
+    heard = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: heard.append(lost.exc_type))
+    held = Held()
+    kept = weakref.ref(held, lambda _: 1 // 0)
+    with time_limit(30):
+        del held
+    assert kept() is None
+    assert heard == [ZeroDivisionError]
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_an_error_of_what_was_left_half_done_is_told_from_others():
+    def broken(reason: BaseException) -> Exception:
+        try:
+            try:
+                raise reason
+            finally:
+                [].pop()
+        except IndexError as error:
+            return error
+
+    assert broke_off(broken(OutOfTime("evaluation stopped")))
+    assert broke_off(OutOfTime("evaluation stopped"))
+    assert not broke_off(broken(ValueError("something else")))
+    assert not broke_off(None)
+
+
+@pytest.mark.parametrize("spent", [BudgetExceeded("too much"), RecursionError("too deep")])
+def test_what_ends_an_evaluation_anywhere_costs_the_kernel_and_is_said(monkeypatch, spent):
+    def evaluate(*_):
+        raise spent
+
+    monkeypatch.setattr("smemlint.analysis.simt.kernel.evaluate._evaluated", evaluate)
+    text = "__global__ void k(float *g) { __shared__ float s[32]; s[threadIdx.x] = g[0]; }"
+    (note,) = facts_of(text).not_analysed
+    said = "too much" if isinstance(spent, BudgetExceeded) else "the code is nested too deeply"
+    assert (note.kernel, note.reason) == ("k", f"evaluation stopped: {said}")

@@ -1,0 +1,212 @@
+"""The cache: the same outcome as without it, after every change; damage is as good as absence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from smemlint.driver.serialization import CodecError, decode, encode
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = """\
+#include "size.h"
+__global__ void NAME(float *out) {
+  __shared__ float s[32][N];
+  out[threadIdx.x] = s[threadIdx.x][0];
+}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for i in range(6):
+        (tmp_path / f"k{i}.cu").write_text(KERNEL.replace("NAME", f"k{i}"))
+    (tmp_path / "size.h").write_text("#define N 32\n")
+    (tmp_path / "run.cpp").write_text(
+        "void run(float *o) { k0<<<1, 32>>>(o); k1<<<1, 16>>>(o); }\n"
+    )
+    age(tmp_path)
+    return tmp_path
+
+
+def age(folder) -> None:
+    """Times in the past: the cache trusts no file that is younger than a clock step."""
+    for file in folder.iterdir():
+        if file.is_file():
+            os.utime(file, (time.time() - 600, time.time() - 600))
+
+
+def test_every_report_is_the_same_from_the_cache(smemlint, tree):
+    (tree / "run.cpp").write_text("void run(float *o) { k0<<<1, 32>>>(o); k1<<<1, 64>>>(o); }\n")
+    for report in ("full", "json", "sarif", "html", "gitlab"):
+        smemlint("check", ".")
+        kept = smemlint("check", "--output-format", report, ".")
+        assert kept == smemlint("check", "--no-cache", "--output-format", report, ".")
+
+
+def change(file, text: str) -> None:
+    file.write_text(text)
+    os.utime(file, (time.time() - 300, time.time() - 300))
+
+
+def same_as_without(smemlint, *paths: str) -> str:
+    """The report of a cached run, twice, after making sure that it is that of an uncached one."""
+    paths = paths or (".",)
+    plain = smemlint("check", "--no-cache", *paths)
+    for _ in range(3):
+        assert smemlint("check", *paths) == plain
+    return plain[1]
+
+
+def test_every_change_counts(smemlint, tree):
+    first = same_as_without(smemlint)
+    assert first.count("32-way bank conflict") == 5 and "16-way" in first
+    change(tree / "k2.cu", (tree / "k2.cu").read_text().replace("[N]", "[33]"))
+    assert same_as_without(smemlint).count("32-way bank conflict") == 4
+    change(tree / "run.cpp", "void run(float *o) { k0<<<1, 32>>>(o); k1<<<1, 8>>>(o); }\n")
+    assert "8-way" in same_as_without(smemlint)
+    change(tree / "other.cpp", "void more(float *o) { k5<<<1, 4>>>(o); }\n")
+    assert "4-way" in same_as_without(smemlint)
+    (tree / "other.cpp").unlink()
+    assert "4-way" not in same_as_without(smemlint)
+    change(tree / "size.h", "#define N 33\n")
+    assert same_as_without(smemlint) == ""
+    (tree / "size.h").unlink()
+    assert "SML101" not in same_as_without(smemlint)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Runs over the working directory: gives the number of findings, and what was evaluated."""
+    from smemlint.config.settings import Configuration
+    from smemlint.driver import tasks
+    from smemlint.driver.run import check_run
+    from smemlint.sources.discovery import find_sources
+
+    evaluated = []
+    original = tasks.Evaluator.__call__
+    monkeypatch.setattr("smemlint.driver.run._FEW", 100)
+    monkeypatch.setattr(
+        tasks.Evaluator, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
+    )
+
+    def run():
+        evaluated.clear()
+        configuration = Configuration()
+        result = check_run(find_sources(["."]), configuration, configuration.for_file("x"))
+        return len(result.findings), sorted(evaluated)
+
+    return run
+
+
+def test_only_what_a_change_bears_on_is_evaluated(run, tree, monkeypatch):
+    monkeypatch.chdir(tree)
+    everything = [f"k{i}.cu" for i in range(6)]
+    assert run() == (6, everything)
+    assert run() == (6, [])
+    change(tree / "k2.cu", (tree / "k2.cu").read_text().replace("[N]", "[33]"))
+    assert run() == (5, ["k2.cu"])
+    change(tree / "k2.cu", (tree / "k2.cu").read_text())
+    assert run() == (5, [])
+    change(tree / "run.cpp", "void run(float *o) { k0<<<1, 32>>>(o); }\n")
+    assert run() == (5, ["k0.cu", "k1.cu"])
+    change(tree / "size.h", "#define N 33\n")
+    assert run() == (0, everything)
+
+
+def test_a_module_that_gains_a_swizzle_is_looked_into_again(smemlint, tmp_path):
+    helper, absent = tmp_path / "helper.py", tmp_path / "layouts.py"
+    helper.write_text("import cutlass.cute as cute\n")
+    for name in ("helper", "layouts"):
+        (tmp_path / f"from_{name}.py").write_text(
+            f"import cutlass.cute as cute\nfrom {name} import layout\n\n\n"
+            "@cute.jit\ndef f():\n    return layout()\n"
+        )
+    age(tmp_path)
+    users = ("from_helper.py", "from_layouts.py")
+    assert "SML201" not in same_as_without(smemlint, *users)
+    for file in (helper, absent):
+        change(
+            file,
+            "import cutlass.cute as cute\n\n\ndef layout():\n"
+            "    return cute.make_composed_layout(\n"
+            "        cute.make_swizzle(3, 3, 2), 0, cute.make_layout((8, 64), stride=(64, 1)))\n",
+        )
+        assert f"{file.name}:6:" in same_as_without(smemlint, *users)
+    change(helper, "import cutlass.cute as cute\n")
+    absent.unlink()
+    assert "SML201" not in same_as_without(smemlint, *users)
+
+
+def test_of_python_files_only_the_changed_one_is_followed(run, tmp_path, monkeypatch):
+    text = "import cutlass.cute as cute\n\n\n@cute.jit\ndef f():\n    return NEW\n"
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(text.replace("NEW", "cute.make_swizzle(3, 3, 2)"))
+    age(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run() == (2, ["one.py", "two.py"])
+    assert run() == (2, [])
+    change(tmp_path / "two.py", text.replace("NEW", "cute.make_swizzle(3, 3, 3)"))
+    assert run() == (1, ["two.py"])
+
+
+def test_damage_and_concurrent_runs_do_no_harm(smemlint, tree):
+    plain = same_as_without(smemlint)
+    for damage in (b"", b"{}", b"\0" * 100, b"0" * 32 + b"\n[]"):
+        for kept in (tree / ".smemlint_cache").glob("*.json"):
+            kept.write_bytes(damage)
+        assert smemlint("check", ".")[1] == plain
+    for kept in (tree / ".smemlint_cache").glob("*.json"):
+        data = bytearray(kept.read_bytes())
+        data[len(data) // 2] ^= 1
+        kept.write_bytes(data)
+    assert smemlint("check", ".")[1] == plain
+    for kept in (tree / ".smemlint_cache").glob("*.json"):
+        kept.unlink()
+    with ThreadPoolExecutor(4) as crew:
+        runs = list(crew.map(lambda _: smemlint("check", ".")[1], range(4)))
+    assert runs == [plain] * 4
+    assert smemlint("check", ".")[1] == plain
+
+
+def test_settings_have_their_own_results(smemlint, tree):
+    smemlint("check", ".")
+    assert "16-way" in smemlint("check", "--block-dim", "16", ".")[1]
+    assert smemlint("check", "--max-ways", "32", ".")[1] == ""
+    assert smemlint("check", "--ignore", "SML101", ".")[1] == ""
+    assert smemlint("check", ".")[1].count("bank-conflict") == 6
+
+
+def test_a_full_disk_leaves_no_pieces(smemlint, tree):
+    """No file of this process gets longer than one kilobyte."""
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", sys.executable, "-m", "smemlint"]
+    done = subprocess.run(
+        [*limited, "check", "--cache-dir", "full", "."],
+        cwd=tree, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == smemlint("check", "--no-cache", ".")[:2]
+    assert "error" not in done.stderr
+    assert sorted(p.name for p in (tree / "full").iterdir()) == [".gitignore", "CACHEDIR.TAG"]
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(smemlint, tree):
+    (tree / "file").write_text("")
+    code, out, err = smemlint("check", "--cache-dir", "file/cache", ".")
+    assert (code, "Traceback" in err) == (1, False)
+    assert "32-way" in out
+
+
+def test_only_plain_data_is_written_and_read():
+    with pytest.raises(CodecError):
+        encode(object())
+    for data in ({"c": "Path", "v": ["x"]}, {"c": "Span", "v": [1]}, {"e": "Severity", "v": 9},
+                 {"a": "|O", "s": [1], "v": ""}, {}):  # fmt: skip
+        with pytest.raises(CodecError):
+            decode(data)

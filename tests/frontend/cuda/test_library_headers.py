@@ -1,0 +1,65 @@
+"""Libraries of headers: includes in angle brackets, kernels behind macros, functions nobody calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.config.settings import Settings
+from smemlint.lint.check import analyze
+from smemlint.sources.source import Source
+
+if TYPE_CHECKING:
+    from smemlint.facts import Facts
+
+MACROS = "#pragma once\n#define LIB_KERNEL static __global__ void\n#define LIB_PITCH 33\n"
+KERNEL = """
+#include <lib/core/lib-macros.hpp>
+#include <cuda_fp16.h>
+LIB_KERNEL transpose(float *out) {
+  __shared__ float s[32][LIB_PITCH];
+  s[threadIdx.x][threadIdx.y] = out[threadIdx.x];
+}
+void go(float *out) { transpose<<<1, dim3(32, 8)>>>(out); }
+"""
+
+
+def facts_of_files(**texts: str) -> Facts:
+    """Of files by name; `__` stands for `/`."""
+    sources = [Source(name.replace("__", "/"), text) for name, text in texts.items()]
+    facts, crashed = analyze(sources, Settings())
+    assert not crashed, facts.not_analysed
+    return facts
+
+
+def test_a_header_of_the_project_is_read_in_angle_brackets() -> None:
+    header = {"include__lib__core__lib-macros.hpp": MACROS}
+    (kernel,) = facts_of_files(**header, **{"src__k.cu": KERNEL}).kernels
+    (store,) = kernel.accesses
+    # 33 words a row: lane l is in bank l
+    assert (store.wavefronts.mean, kernel.instance.block) == (1.0, (32, 8, 1))
+    wider = {"include__lib__core__lib-macros.hpp": MACROS.replace("33", "32")}
+    (kernel,) = facts_of_files(**wider, **{"src__k.cu": KERNEL}).kernels
+    assert kernel.accesses[0].wavefronts.mean == 32.0
+
+
+def test_a_header_in_angle_brackets_that_is_not_there_is_another_library_s() -> None:
+    facts = facts_of_files(**{"src__k.cu": KERNEL.replace("LIB_PITCH", "33")})
+    assert [k.instance.kernel for k in facts.kernels] == ["transpose"]
+    assert facts.not_analysed == ()
+
+
+def test_a_word_that_says_kernel_makes_one_only_of_device_code() -> None:
+    host = "LIB_KERNEL count(float *out) { static float s[32]; s[0] = out[0]; }\n"
+    facts = facts_of_files(**{"k.cu": host})
+    assert (facts.kernels, facts.not_analysed) == ((), ())
+
+
+def test_shared_memory_that_no_kernel_reaches_is_said() -> None:
+    body = "(float *o) { __shared__ float s[32]; s[threadIdx.x] = o[0]; o[1] = s[0]; }\n"
+    lonely = "__device__ void lonely" + body + "HIDDEN void hidden" + body
+    used = "__device__ void used" + body + "__global__ void k(float *o) { used(o); }\n"
+    facts = facts_of_files(**{"k.cu": lonely + used})
+    said = [(n.kernel, n.reason) for n in facts.not_analysed]
+    reason = "declares shared memory, and no kernel that was read calls it"
+    assert said == [("lonely", reason), ("hidden", reason)]
+    assert {a.span.line for k in facts.kernels for a in k.accesses} == {3}

@@ -1,0 +1,180 @@
+"""The preprocessor: macros, three-valued conditions, includes."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, Preprocessed, preprocess
+
+
+def run(text: str, files: dict[str, str] | None = None, **options: object) -> Preprocessed:
+    found = files or {}
+    return preprocess("a.cu", text, LoadOptions(read=found.get, **options))  # type: ignore[arg-type]
+
+
+def out(text: str, files: dict[str, str] | None = None, **options: object) -> str:
+    return " ".join(token.text for token in run(text, files, **options).tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#define N 4\nN NN", "4 NN"),
+        ("#define F(x) (x+1)\nF(2) F (F(a)) F", "( 2 + 1 ) ( ( a + 1 ) + 1 ) F"),
+        ("#define F(x, ...) x(__VA_ARGS__)\nF(a) F(a, 1, 2)", "a ( ) a ( 1 , 2 )"),
+        ("#define F(x, r...) x(0, ##r)\nF(a) F(a, 1)", "a ( 0 ) a ( 0 , 1 )"),
+        ("#define F(x, ...) x(0 __VA_OPT__(,) __VA_ARGS__)\nF(a) F(a, 1)", "a ( 0 ) a ( 0 , 1 )"),
+        ('#define S(x) #x\nS(a + "b")', '"a + \\"b\\""'),
+        ("#define C(a, b) a##b\n#define D(a, b) C(a, b)\n#define X 1\nC(X, 2) D(X, 2)", "X2 12"),
+        ("#define A B\n#define B A\nA B", "A B"),
+        ("#define F(x) F(x)\nF(F(1))", "F ( F ( 1 ) )"),
+        ("#define G F\n#define F(x) x\nG(3)", "3"),
+        ("#define F(x) x\nF(a\n#pragma unroll\nb)", "a unroll b"),
+        ("#define U 4\n#pragma unroll U\nx\n#pragma omp U", "unroll 4 x omp U"),
+        ('_Pragma("unroll 2") for', "unroll 2 for"),
+        ("#define X 1\n#undef X\nX\n#ifdef X\na\n#endif", "X"),
+    ],
+)
+def test_macros(text: str, expected: str) -> None:
+    assert out(text) == expected
+
+
+def test_places_of_what_macros_make() -> None:
+    text = "#define AT(i, j) s[(i) * LD + (j)]\nx = AT(t, 3);"
+    made = run(text).tokens
+    s, t = made[2], next(token for token in made if token.text == "t")
+    assert (text[s.start : s.end], s.macro) == ("AT(t, 3)", "AT")
+    assert (text[t.start : t.end], t.macro) == ("t", None)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("0x10 == 16 && 010 == 8 && 'a' == 97 && 1'000u == 1000", "yes"),
+        ("-7 / 2 == -3 && -7 % 2 == -1 && (8 >> 1) == 4 && ~0 == -1", "yes"),
+        ("1 ? 0 : 1", "no"),
+        ("1 / 0", "yes"),  # undefined: unknown
+        ("defined(__CUDACC__) && !defined _WIN32 && !USE_ROCM", "yes"),
+        ("UNKNOWN && 0", "no"),
+        ("UNKNOWN > 3 || 1", "yes"),
+        ("!(UNKNOWN || 1)", "no"),
+        ("__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000", "yes"),
+        ("FUNCTION(3) && 0", "no"),
+        ("&&", "yes"),
+    ],
+)
+def test_conditions(condition: str, expected: str) -> None:
+    assert out(f"#if {condition}\nyes\n#else\nno\n#endif") == expected
+
+
+def test_the_target_decides_the_architecture() -> None:
+    text = "#if __CUDA_ARCH__ >= 800\nyes\n#endif\n__CUDA_ARCH__"
+    assert out(text, arch="sm_75") == "750"
+    assert out(text, arch="sm_100a") == "yes 1000"
+
+
+def assumed(text: str, word: str, **options: object) -> tuple[str, ...]:
+    result = run(text, **options)
+    token = next(token for token in result.tokens if token.text == word)
+    return result.regions.at(token.file, token.start)
+
+
+def test_an_unknown_condition_is_assumed_and_named() -> None:
+    text = "#ifdef A\nx\n#if B > 2\ny\n#endif\n#endif\nw"
+    assert out(text) == "x y w"
+    assert assumed(text, "x") == ("defined(A)",)
+    assert assumed(text, "y") == ("defined(A)", "B > 2")
+    assert assumed(text, "w") == ()
+    assert out(text, undefines=frozenset({"A"})) == "w"
+    assert assumed(text, "x", defines={"A": "1"}) == ()
+
+
+def test_of_two_alternatives_the_one_of_a_build_without_macros_is_read() -> None:
+    text = "#ifdef A\nx\n#else\ny\n#endif\n#if defined(A)\n#else\nz\n#endif\nw"
+    assert out(text) == "y z w"
+    assert assumed(text, "y") == assumed(text, "z") == ("!(defined(A))",)
+    assert out(text, defines={"A": "1"}) == "x w"
+    for before in ("#ifdef A\nmore\n#endif\n", '#include "missing.h"\n', "#include <lib/a.h>\n"):
+        assert out(before + text).endswith("x w")
+    assert out("#include <cub/cub.cuh>\n" + text) == "y z w"
+
+
+def test_a_unit_is_read_in_one_way() -> None:
+    text = "#ifdef A\nx\n#endif\n#ifndef A\ny\n#endif\n#if !defined(A)\n#else\nz\n#endif"
+    assert out(text) == "x z"
+    assert assumed(text, "z") == ("!(!defined(A))",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#ifndef A_H\n#define A_H\nx\n#endif",
+        "#if !defined(A_H)\n#define A_H 1\nx\n#endif",
+        "#ifdef N\n#else\nx\n#endif\n#ifndef N\n#define N 3\n#endif",
+        "#undef Q\n#ifndef Q\nx\n#endif",
+        "#ifndef __clang__\nx\n#endif",
+    ],
+)
+def test_what_the_unit_itself_decides_is_no_assumption(text: str) -> None:
+    assert assumed(text, "x") == ()
+
+
+def test_a_value_with_a_default_takes_the_default() -> None:
+    text = (
+        "#ifdef SIZE_0\n#define N SIZE_0\n#elif defined(SIZE_1)\n#define N SIZE_1\n"
+        "#else\n#define N 16\n#endif\nN"
+    )
+    assert out(text) == "16"
+    assert assumed(text, "16") == ()
+    assert out(text, defines={"SIZE_1": "8"}) == "8"
+
+
+def test_a_feature_that_switches_code_stays_assumed() -> None:
+    text = "#ifdef HOPPER\n#define N 2\n#else\n#define N 1\n#endif\n#ifdef HOPPER\ncode N\n#endif"
+    assert out(text) == "code 2"
+
+
+def test_includes() -> None:
+    files = {
+        "d/b.h": '#pragma once\n#include "c.h"\nb',
+        "d/c.h": "#ifndef C\n#define C\nc M\n#endif",
+        "inc/e.h": "e",
+        "list.h": "X(1)",
+    }
+    text = (
+        '#define M 5\n#include "d/b.h"\n#include "d/b.h"\n#include <f.h>\n#include "e.h"\n'
+        '#define X(i) x##i\n#include "list.h"\n#include "list.h"\n#include "none.h"\n'
+    )
+    result = run(text, files)
+    assert " ".join(t.text for t in result.tokens) == "c 5 b e x1 x1"
+    assert result.not_found == ("none.h",)
+    assert [f.path for f in result.files.values()] == [
+        "a.cu", "d/b.h", "d/c.h", "inc/e.h", "list.h", "list.h",
+    ]  # fmt: skip
+
+
+def test_an_include_under_a_condition_is_assumed() -> None:
+    result = run('#ifdef A\n#include "b.h"\n#endif\n#include "b.h"', {"b.h": "x"})
+    first, second = result.tokens
+    assert result.regions.at(first.file, first.start) == ("defined(A)",)
+    assert result.regions.at(second.file, second.start) == ()
+
+
+def test_quotes_around_a_header_of_the_toolkit_are_no_news() -> None:
+    names = ("cuda_fp16.h", "thrust/sort.h", "assert.h", "cuda_utils.h", "utils/math.h")
+    text = "".join(f'#include "{name}"\n' for name in names)
+    assert run(text, {}).not_found == ("cuda_utils.h", "utils/math.h")
+    own = run('#include "cuda.h"\n', {"cuda.h": "mine"})
+    assert [t.text for t in own.tokens] == ["mine"]
+
+
+def test_endless_includes_end() -> None:
+    result = run('#include "b.h"\n#include "b.h"\nend', {"b.h": '#include "b.h"\n#include "b.h"\n'})
+    assert result.tokens[-1].text == "end"
+    assert "includes are nested too deeply" in result.notices[0].reason
+
+
+def test_unbalanced_conditionals_are_said() -> None:
+    assert [n.reason for n in run("#endif\nx").notices] == ["#endif without #if"]
+    assert "#if without #endif" in run("#if 1\nx").notices[0].reason
+    assert out("#if 0\nx") == "" and out("#else\nx\n#elif 1\ny") == "x y"

@@ -1,0 +1,182 @@
+"""The scanner."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.frontend.cuda.lexer.tokens import spelling_of
+from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, preprocess
+from smemlint.frontend.cuda.scanner.scan import FoundFunction, Scanned, scan
+from smemlint.frontend.program import TemplateParameter
+
+
+def found(text: str) -> Scanned:
+    source = preprocess("a.cu", text, LoadOptions())
+    return scan(source.tokens, source.files)
+
+
+def only(text: str) -> FoundFunction:
+    (function,) = found(text).functions
+    return function
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "head", "params"),
+    [
+        ("__global__ void f(int a) {}", "f", "__global__ void", "int a"),
+        ("void A<T>::g() const {}", "g", "void", ""),
+        ("float4& A::operator()(int i) {}", "operator()", "float4&", "int i"),
+        ("operator float*() {}", "operator float*", "", ""),
+        ("bool operator==(A a, A b) {}", "operator==", "bool", "A a, A b"),
+        ("A::A(int x) : m{x}, B<T>{}, n(2) {}", "A", "", "int x"),
+        ("A::~A() {}", "~A", "", ""),
+        ("auto f(int x) -> float* {}", "f", "float*", "int x"),
+        ("__launch_bounds__(256, 2) __global__ void f() {}", "f", "__global__ void", ""),
+        ("__global__ void __launch_bounds__(N) f() {}", "f", "__global__ void", ""),
+        ("[[nodiscard]] __attribute__((x(1))) int f() noexcept(true) {}", "f", "int", ""),
+        ("REGISTER(x)\n__global__ void f(int n) {}", "f", "__global__ void", "int n"),
+        ("decltype(g(1)) f() {}", "f", "decltype(g(1))", ""),
+        ('extern "C" __global__ void f(int (&a)[3], T<1, 2> b = {}) {}', "f",
+         'extern "C" __global__ void', "int(&a)[3], T<1, 2>b={}"),
+        ("struct P* f(struct P p) {}", "f", "struct P*", "struct P p"),
+    ],
+)  # fmt: skip
+def test_function_heads(text: str, name: str, head: str, params: str) -> None:
+    pieces = only(text).pieces
+    assert (pieces.name, spelling_of(pieces.head), spelling_of(pieces.params)) == (
+        name,
+        head,
+        params,
+    )
+    assert (pieces.body[0].text, pieces.body[-1].text) == ("{", "}")
+
+
+def test_launch_bounds_and_specifiers() -> None:
+    f = only("__global__ __launch_bounds__(32 * W, 2) void f() {}")
+    assert f.launch_bounds == ("32*W", "2")
+    assert f.specifiers == {"__global__", "void"}
+
+
+def test_initializers() -> None:
+    pieces = only("A::A() : m{1}, n(2) { go(); }").pieces
+    assert spelling_of(pieces.initializers) == "m{1}, n(2)"
+    assert spelling_of(pieces.body) == "{go();}"
+
+
+def test_template_parameters() -> None:
+    f = only(
+        "template <typename T = float, int N = (3 > 2), class... Ts, template <class> class C,"
+        " typename T::type V, auto* P = nullptr, typename = void, unsigned>"
+        " requires (N > 1) && C1<T> __global__ void f() {}"
+    )
+    assert f.pieces.template == (
+        TemplateParameter("T", "type", default="float"),
+        TemplateParameter("N", "value", "int", "(3>2)"),
+        TemplateParameter("Ts", "type", is_pack=True),
+        TemplateParameter("C", "template"),
+        TemplateParameter("V", "value", "typename T::type"),
+        TemplateParameter("P", "value", "auto*", "nullptr"),
+        TemplateParameter("", "type", default="void"),
+        TemplateParameter("", "value", "unsigned"),
+    )
+    assert spelling_of(f.pieces.head) == "__global__ void"
+
+
+def test_a_concept_constrains_a_type() -> None:
+    f = only(
+        "namespace d { template <class T> concept tile = true; }\ntemplate <d::tile R> void f() {}"
+    )
+    assert f.pieces.template == (TemplateParameter("R", "type"),)
+
+
+def test_specializations() -> None:
+    f = only("template <> void f<int, A<3>>(int x) {}")
+    assert (f.pieces.name, f.specialization, f.pieces.template) == ("f", "int, A<3>", ())
+    record, other = found(
+        "template <class T> struct S<T*> {}; struct S<int> : B<1>, private C {};"
+    ).records
+    assert (record.name, record.specialization) == ("S", "T*")
+    assert (other.specialization, other.bases) == ("int", ("B<1>", "C"))
+
+
+def test_scopes_and_records() -> None:
+    result = found(
+        "namespace a::b { namespace { template <class T> struct __align__(16) S final : Base {\n"
+        " public: static constexpr int N = 4; using V = T; T data[N]; S() = default;\n"
+        " template <int K> __device__ T get(int i) const { return data[i]; }\n"
+        " struct Inner { int x; void m() {} } inner; int f(int); friend void q(); T* p, q; }; } }\n"
+        "template <class T> template <int K> void a::b::S<T>::out() {}"
+    )
+    get, out, m = sorted(result.functions, key=lambda f: f.pieces.name != "get")[:1] + [
+        next(f for f in result.functions if f.pieces.name == n) for n in ("out", "m")
+    ]
+    assert (get.scope, get.pieces.record) == (("a", "b", "S"), "S")
+    assert get.pieces.template == (TemplateParameter("K", "value", "int"),)
+    assert get.pieces.outer == (TemplateParameter("T", "type"),)
+    assert (out.scope, out.pieces.record) == (("a", "b", "S"), "S")
+    assert out.pieces.template == (TemplateParameter("K", "value", "int"),)
+    assert m.scope == ("a", "b", "S", "Inner")
+    outer = result.records[0]
+    assert (outer.kind, outer.name, outer.scope, outer.bases) == (
+        "struct",
+        "S",
+        ("a", "b"),
+        ("Base",),
+    )
+    assert spelling_of(outer.members()).replace("void m(){}", "") == (
+        "static constexpr int N=4;using V=T;T data[N];struct Inner{int x;}inner;T*p, q;"
+    )
+    assert {(d.name, d.kind) for d in result.declarations} == {("N", "variable"), ("V", "alias")}
+    assert {"S", "Inner", "V"} <= result.types
+    assert {"S", "get"} <= result.templates
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("int a = 1, *b;", [("variable", "a", "int a=1"), ("variable", "b", "int*b")]),
+        ("__constant__ float c[N][2];", [("variable", "c", "__constant__ float c[N][2]")]),
+        ("extern __shared__ alignas(16) T s[];",
+         [("variable", "s", "extern __shared__ alignas(16)T s[]")]),
+        ("constexpr int T{4};", [("variable", "T", "constexpr int T{4}")]),
+        ("template <int N> constexpr int v = N < 2;", [("variable", "v", "constexpr int v=N<2")]),
+        ("using V = A<1, 2>;", [("alias", "V", "using V=A<1, 2>")]),
+        ("typedef float (*F)(int);", [("alias", "F", "typedef float(*F)(int)")]),
+        ("typedef struct { int x; } P;", [("alias", "P", "typedef struct{int x;}P")]),
+        ("const dim3 block(16, 16);", [("variable", "block", "const dim3 block(16, 16)")]),
+        ("int (*p)[33];", [("variable", "p", "int(*p)[33]")]),
+        ("int f(int); template <class T> void g(T t); struct X; MACRO(1); friend int q;", []),
+        ("using namespace a; using b::c; template class X<1>; static_assert(1 < 2);", []),
+        ("struct A { int x; } a;", [("variable", "a", "struct A{int x;}a")]),
+        ("struct A { int x; };", []),
+    ],
+)  # fmt: skip
+def test_declarations(text: str, expected: list[tuple[str, str, str]]) -> None:
+    names = [(d.kind, d.name, spelling_of(d.tokens)) for d in found(text).declarations]
+    assert names == expected
+
+
+TWO = """__global__ void first(float* p) {
+  __shared__ float s[32];
+  if (p[0] > 0) {
+    s[threadIdx.x] = f(p[1]);
+  }
+}
+
+int helper(int x) {
+  return x;
+}
+
+template <int N>
+__global__ void second(float* p) {
+  p[0] = 1;
+}
+__global__ void third(float* p) {}
+"""
+
+
+@pytest.mark.parametrize("lost", [i for i, c in enumerate(TWO) if c in "()[]{}" and 31 < i < 125])
+def test_a_lost_bracket_costs_one_function(lost: int) -> None:
+    names = [f.pieces.name for f in found(TWO[:lost] + TWO[lost + 1 :]).functions]
+    assert names[-2:] == ["second", "third"]
+    assert "helper" in names

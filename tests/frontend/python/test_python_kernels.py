@@ -1,0 +1,181 @@
+"""Kernels of cupyx.jit and Numba: figures that are marked in fixtures/python, and refusals.
+
+A marker `# ~ 32/1` is the worst instruction of each shared access of its line: wavefronts and
+ideal; fixtures/python/JIT.md says which compiler's output stands behind them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from smemlint.config.settings import Settings
+from smemlint.facts import AccessKind, Certainty
+from smemlint.lint.check import analyze
+from smemlint.sources.source import Source
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "python"
+HEAD = """
+from numba import cuda, float32
+import numpy as np
+"""
+
+
+def facts_of(text, tmp_path, settings=None):
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    facts, crashed = analyze([Source(str(path))], settings or Settings())
+    assert not crashed
+    return facts
+
+
+def accesses(facts):
+    return [a for kernel in facts.kernels for a in kernel.accesses]
+
+
+@pytest.mark.parametrize("name", ["cupyx_tiles.py", "numba_tiles.py"])
+def test_marked_lines_have_their_figures(name):
+    path = FIXTURES / name
+    marks = {
+        number: tuple(map(int, found.groups()))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (found := re.search(r"# ~ (\d+)/(\d+)$", line))
+    }
+    facts, crashed = analyze([Source(str(path))], Settings())
+    assert not crashed
+    assert not list(facts.not_analysed)
+    worst = {}
+    for access in accesses(facts):
+        assert access.certainty is Certainty.ASSUMED, access.reason
+        pattern = access.worst
+        best = max(pattern.ideal, pattern.profiler_ideal)
+        before = worst.get(access.span.line, (0, 1))
+        worst[access.span.line] = max(before, (pattern.wavefronts, best))
+    assert {line: worst.get(line) for line in marks} == marks
+    assert len(marks) >= 7
+
+
+def test_spans_are_those_of_the_python_expressions(tmp_path):
+    facts = facts_of(
+        HEAD + "@cuda.jit\ndef k(a):\n    s = cuda.shared.array(32, float32)\n"
+        "    é = cuda.threadIdx.x\n    a[é] = (s[é] + 1) * s[31 - é]\nk[1, 32](a)\n",
+        tmp_path,
+    )
+    spans = [(a.span.line, a.span.column, a.span.end_line, a.span.end_column, a.expression)
+             for a in accesses(facts)]  # fmt: skip
+    assert spans == [(8, 13, 8, 17, "s[é]"), (8, 25, 8, 34, "s[31 - é]")]
+    (array,) = facts.kernels[0].arrays
+    assert (array.name, array.dims, array.element_bytes, array.span.line) == ("s", (32,), 4, 6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [
+        ("float32", 4), ("np.float64", 8), ("np.int8", 1), ("np.uint16", 2), ("np.bool_", 1),
+        ("np.float16", 2), ("np.int64", 8), ("np.complex64", 0), ("unheard_of", 0),
+    ],
+)  # fmt: skip
+def test_element_sizes(dtype, size, tmp_path):
+    facts = facts_of(
+        HEAD + f"@cuda.jit\ndef k(a):\n    s = cuda.shared.array(64, {dtype})\n"
+        "    s[cuda.threadIdx.x] = 0\nk[1, 32](a)\n",
+        tmp_path,
+    )
+    (access,) = accesses(facts)
+    assert access.array.element_bytes == size
+    assert access.certainty is (Certainty.ASSUMED if size else Certainty.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("head", "arguments", "found"),
+    [
+        ("from numba.cuda import float64", "(32, 33), float64", ((32, 33), 8)),
+        ("from numba.cuda.types import int16", "32, int16", ((32,), 2)),
+        ("SHAPE = (32, 33)", "SHAPE, np.int8", ((32, 33), 1)),
+        ("TILE = 8\nSHAPE = [TILE, TILE + 1]\nTYPE = np.int8", "shape=SHAPE, dtype=TYPE", ((8, 9), 1)),
+        ("TYPE = np.int8\nTYPE = np.int32", "32, TYPE", ((32,), 0)),
+    ],
+)  # fmt: skip
+def test_shapes_and_types_may_have_names(head, arguments, found, tmp_path):
+    facts = facts_of(
+        f"{HEAD}{head}\n@cuda.jit\ndef k(a):\n    s = cuda.shared.array({arguments})\n"
+        "    a[0] = 1\nk[1, 32](a)\n",
+        tmp_path,
+    )
+    (array,) = facts.kernels[0].arrays
+    assert (array.dims, array.element_bytes) == found
+
+
+def test_a_pragma_gives_the_block(tmp_path):
+    text = HEAD + (
+        "# smemlint: launch(block=(16, 16))\n@cuda.jit\ndef k(a):\n"
+        "    s = cuda.shared.array((16, 32), float32)\n"
+        "    s[cuda.threadIdx.y, cuda.threadIdx.x] = 0\n"
+    )
+    (access,) = accesses(facts_of(text, tmp_path))
+    assert access.instance.block == (16, 16, 1)
+    assert (access.wavefronts.max, access.ideal.max) == (2, 1)
+
+
+def test_an_extent_that_a_caller_gives_is_not_decided(tmp_path):
+    text = HEAD + (
+        "def make(n):\n    @cuda.jit\n    def k(a):\n"
+        "        s = cuda.shared.array((32, n), float32)\n"
+        "        s[cuda.threadIdx.x, 0] = 0\n    k[1, 32](0)\n"
+    )
+    (access,) = accesses(facts_of(text, tmp_path))
+    assert access.certainty is Certainty.UNKNOWN
+    assert access.ways == 0
+
+
+def test_an_index_from_memory_is_data_dependent(tmp_path):
+    text = HEAD + (
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array(256, np.int32)\n"
+        "    cuda.atomic.add(s, a[cuda.grid(1)], 1)\nk[1, 128](a)\n"
+    )
+    (access,) = accesses(facts_of(text, tmp_path))
+    assert (access.kind, access.certainty) == (AccessKind.ATOMIC, Certainty.DATA_DEPENDENT)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["with open('x'):\n        s[0] = 1", "for v in a:\n        s[0] = v", "raise ValueError"],
+)
+def test_statements_that_are_not_followed_are_said(statement, tmp_path):
+    text = HEAD + (
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array(256, np.int32)\n"
+        f"    {statement}\n    s[cuda.threadIdx.x] = 1\nk[1, 32](a)\n"
+    )
+    facts = facts_of(text, tmp_path)
+    notes = [n for kernel in facts.kernels for n in kernel.not_analysed]
+    assert [(n.span.line, n.kernel) for n in notes] == [(7, "k")]
+    assert notes[0].reason.endswith("is not followed")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("from numba import cuda\nprint 'cuda.shared.array('\n", 2),
+        ("def f(:\n  jit.shared_memory(1)\n", 1),
+        ("if True:\n    a = 1\n  b = jit.shared_memory(1)\n", 3),
+    ],
+)
+def test_what_is_not_python_3_is_said_with_its_line(text, line, tmp_path):
+    facts = facts_of(text, tmp_path)
+    (note,) = facts.not_analysed
+    assert note.reason.startswith("cannot be parsed as Python 3")
+    assert note.span.line == line
+
+
+def test_a_guess_that_leaves_the_array_is_not_relied_on(tmp_path):
+    text = HEAD + (
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array((%s), float32)\n"
+        "    i, j = cuda.grid(2)\n    a[i, j] = s[i, j]\n"
+    )
+    (small,) = accesses(facts_of(text % "10, 20", tmp_path))
+    said = "the block shape is not known: the guess reaches outside `s`"
+    assert (small.certainty, small.reason) == (Certainty.SAMPLED, said)
+    (launched,) = accesses(facts_of(text % "10, 20" + "k[1, (10, 20)](a)\n", tmp_path))
+    assert (launched.certainty, launched.ways) == (Certainty.ASSUMED, 2.0)  # 20 i + j, ten i

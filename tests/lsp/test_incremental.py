@@ -1,0 +1,148 @@
+"""Analyses that remember say what analyses without a past say."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from smemlint.config.settings import Configuration
+from smemlint.lsp.analysis import analyses
+from smemlint.lsp.incremental import Memory
+from smemlint.lsp.lru import Recent
+from smemlint.sources.source import Source
+
+KERNELS = Path(__file__).resolve().parents[2] / "fixtures" / "kernels"
+TWO = """\
+#define PAD 0
+#define PITCH (32 + PAD)
+__global__ void rows(float *out) {
+  __shared__ float s[32 * PITCH];
+  out[threadIdx.x] = s[threadIdx.x * PITCH];
+}
+__global__ void columns(float *out) {
+  __shared__ float t[32][32];
+  out[threadIdx.x] = t[threadIdx.x][1];
+}
+void run(float *out) {
+  rows<<<1, 32>>>(out); columns<<<1, 32>>>(out);
+}
+"""
+
+
+def found(text: str, memory: Memory) -> list[object]:
+    source = Source("k.cu", text)
+    first = next(analyses("k.cu", [source], Configuration(isolated=True), memory))
+    said = [(f.code, f.span, f.message, f.notes, f.certainty) for f in first.findings]
+    return [*said, *((a.span, a.ways, a.certainty, a.assumptions) for a in first.accesses)]
+
+
+def test_a_kernel_is_not_evaluated_again_when_another_one_changes():
+    memory = Memory()
+    before = found(TWO, memory)
+    assert memory.hits == 0
+    after = found(TWO.replace("[1];", "[2];"), memory)
+    assert memory.hits == 1 and after == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ways"),
+    [
+        ("PAD 0", "PAD 1", {"s": 1.0, "t": 32.0}),
+        ("rows<<<1, 32>>>", "rows<<<1, 16>>>", {"s": 16.0, "t": 32.0}),
+        ("t[32][32]", "t[32][33]", {"s": 32.0, "t": 1.0}),
+        ("[1];\n", "[1];\n#undef PITCH\n#define PITCH 33\n", {"s": 32.0, "t": 32.0}),
+    ],
+)
+def test_what_a_kernel_depends_on_counts(old, new, ways):
+    memory = Memory()
+    found(TWO, memory)
+    source = Source("k.cu", TWO.replace(old, new))
+    analysis = next(analyses("k.cu", [source], Configuration(isolated=True), memory))
+    assert {a.array.name: a.ways for a in analysis.accesses} == ways
+
+
+MOVED = [
+    ("a line in another kernel", "  out[threadIdx.x] = t", "  // more\n  out[threadIdx.x] = t", 1),
+    ("another number in host code", "<<<1, 32>>>(out); columns", "<<<2, 32>>>(out); columns", 2),
+    ("a line in host code", "void run(float *out) {", "void run(float *out) {\n\n", 2),
+    ("a line in a kernel, seen from the next", "  out[threadIdx.x] = s", "\n\n  out[threadIdx.x] = s", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "hits"), [m[1:] for m in MOVED], ids=[m[0] for m in MOVED])
+def test_what_only_moves_is_moved(old, new, hits):
+    memory = Memory()
+    found(TWO, memory)
+    text = TWO.replace(old, new)
+    assert text != TWO
+    assert found(text, memory) == found(text, Memory())
+    assert memory.hits == hits
+
+
+SHARED_HELPER = """\
+__device__ int pitch() {
+  int wide = 32;
+  return wide;
+}
+static int length() {
+  int many = 32;
+  return many;
+}
+__global__ void rows(float *out) {
+  __shared__ float s[2048];
+  out[threadIdx.x] = s[threadIdx.x * pitch()];
+}
+void run(float *out) {
+  rows<<<1, length()>>>(out);
+}
+"""
+
+
+def test_what_a_kernel_calls_and_what_calls_it_count():
+    memory = Memory()
+    assert found(SHARED_HELPER, memory) == found(SHARED_HELPER, Memory())
+    for old, new in (("wide = 32", "wide = 33"), ("many = 32", "many = 16")):
+        text = SHARED_HELPER.replace(old, new)
+        assert found(text, memory) == found(text, Memory()) != found(SHARED_HELPER, Memory())
+    assert memory.hits == 0
+
+
+@pytest.mark.parametrize("name", ["transpose", "dynamic_shared", "choices", "constants"])
+def test_random_edits_are_seen_as_without_a_past(name):
+    chosen, memory = random.Random(name), Memory()
+    text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
+    found(text, memory)
+    for _ in range(12):
+        text = _edited(text, chosen)
+        assert found(text, memory) == found(text, Memory())
+    assert memory.hits > 0
+
+
+def _edited(text: str, chosen: random.Random) -> str:
+    """Another number somewhere, a line more, a line less, or a character lost."""
+    kind = chosen.choice(("number", "number", "number", "more", "more", "less", "lost"))
+    if kind == "number":
+        at = chosen.choice([m.span() for m in re.finditer(r"\d+", text)])
+        return text[: at[0]] + str(chosen.choice((1, 2, 8, 32, 33))) + text[at[1] :]
+    lines = text.split("\n")
+    at = chosen.randrange(len(lines))
+    if kind == "more":
+        lines.insert(at, "  // a comment")
+    elif kind == "less":
+        del lines[at]
+    else:
+        lines[at] = lines[at][:-1]
+    return "\n".join(lines)
+
+
+def test_what_many_analyses_did_not_use_is_forgotten():
+    recent: Recent[int] = Recent()
+    recent.keep("used", 1)
+    recent.keep("unused", 2)
+    for _ in range(200):
+        recent.age()
+        assert recent.get("used") == 1
+    assert recent.get("unused") is None
