@@ -254,6 +254,11 @@ class Unit(Protocol):
         """What the lexer, the preprocessor and the scanner could not read."""
         ...
 
+    @property
+    def unread(self) -> tuple[Dropped, ...]:
+        """Kernels and shared memory in branches of `#if` that another build may read."""
+        ...
+
     def functions_named(self, name: str) -> Sequence[Function]:
         """Definitions with this last component."""
         ...

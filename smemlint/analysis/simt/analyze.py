@@ -133,7 +133,10 @@ class Project(Roots):
     ) -> None:
         """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
-        notes += unreached(unit, (f for f in unit.functions if self._is_here(f, unit)))
+        notes += [
+            NotAnalysed(n.span, "", n.reason) for n in unit.unread if self._is_here(n.span, unit)
+        ]
+        notes += unreached(unit, (f for f in unit.functions if self._is_here(f.span, unit)))
         functions = [f for f in unit.functions if f.is_kernel and self._is_wanted(f, unit)]
         if not functions:
             return
@@ -204,15 +207,15 @@ class Project(Roots):
 
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
         """Whether the kernel is evaluated in this unit and may touch shared memory."""
-        if not self._is_here(function, unit):
+        if not self._is_here(function.span, unit):
             return False
         if self._part is not None and function.name not in self._part.kernels:
             return False
         return touches_shared(function, unit)
 
-    def _is_here(self, function: Function, unit: Unit) -> bool:
-        """Whether what the function does is evaluated in this unit."""
-        path = posixpath.normpath(function.span.path)
+    def _is_here(self, span: Span, unit: Unit) -> bool:
+        """Whether what a function there does is evaluated in this unit."""
+        path = posixpath.normpath(span.path)
         if path not in self.sources:
             return False
         is_of_unit = self.is_evaluated_in(path, unit.path)

@@ -262,6 +262,7 @@ class CudaUnit:
         self.files = tuple(dict.fromkeys(file.path for file in source.files.values()))
         self.not_found = source.not_found
         self.notices: tuple[Dropped, ...] = (*source.notices, *found.notices)
+        self.unread: tuple[Dropped, ...] = tuple(source.unread)
         self.functions: Sequence[CudaFunction] = [CudaFunction(self, f) for f in found.functions]
         records: dict[str, list[CudaRecord]] = {}
         for r in found.records:

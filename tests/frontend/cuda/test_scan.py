@@ -180,3 +180,39 @@ def test_a_lost_bracket_costs_one_function(lost: int) -> None:
     names = [f.pieces.name for f in found(TWO[:lost] + TWO[lost + 1 :]).functions]
     assert names[-2:] == ["second", "third"]
     assert "helper" in names
+
+
+@pytest.mark.parametrize("before", ["INSTANTIATE(float, 32)\n" * 800, "#" * 10_000 + "\n"])
+def test_what_stands_in_front_hides_no_kernel(before: str) -> None:
+    scanned = found(before + "__global__ void k(int n) {}\nint after() {}\n")
+    names = [f.pieces.name for f in scanned.functions]
+    assert (names, scanned.notices) == (["k", "after"], [])
+
+
+@pytest.mark.parametrize("before", ["", "LIBRARY_BEGIN\n", "REGISTER(a, (b))\n", "ONE(1)\nTWO()\n"])
+@pytest.mark.parametrize(
+    ("text", "name", "scope", "parameters"),
+    [
+        ("template <int N>\n__global__ void k(int n) {}", "k", (), 1),
+        ("namespace a {\nvoid f() {}\n}", "f", ("a",), 0),
+        ("inline namespace a {\nvoid f() {}\n}", "f", ("a",), 0),
+        ('extern "C" {\nvoid f() {}\n}', "f", (), 0),
+        ("struct S {\nvoid f() {}\n};", "f", ("S",), 0),
+    ],
+)
+def test_a_macro_call_without_a_semicolon_costs_nothing(
+    before: str, text: str, name: str, scope: tuple[str, ...], parameters: int
+) -> None:
+    (function,) = found(before + text).functions
+    pieces = function.pieces
+    assert (pieces.name, function.scope, len(pieces.template)) == (name, scope, parameters)
+
+
+def test_attributes_stay_with_their_function() -> None:
+    function = only("__launch_bounds__(256)\n__global__ void k(int n) {}")
+    assert (function.launch_bounds, "__global__" in function.specifiers) == (("256",), True)
+
+
+def test_scopes_that_are_nested_too_deeply_are_said() -> None:
+    scanned = found("namespace a {" * 150 + "void f() {}" + "}" * 150)
+    assert (scanned.functions, len(scanned.notices)) == ([], 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from bisect import bisect_left
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
@@ -125,6 +126,24 @@ class PreparedFile:
                     for member in chain:
                         names.update(t.text for t in self.arguments(member))
         return frozenset(names)
+
+    @cached_property
+    def gpu_marks(self) -> list[int]:
+        """Where code declares kernels or shared memory."""
+        from smemlint.frontend.cuda.preprocessor.unread_branches import gpu_marks
+
+        return gpu_marks(self.tokens, self.directives)
+
+    def gpu_marks_between(self, first: int, stop: int) -> list[int]:
+        """Those of them between two tokens."""
+        marks = self.gpu_marks
+        return marks[bisect_left(marks, first) : bisect_left(marks, stop)]
+
+    def has_gpu_marks(self, k: int) -> bool:
+        """Whether the chain that directive `k` opens has kernels or shared memory in it."""
+        stop = self.directives[k].end
+        last = self.directives[stop].at if stop < len(self.directives) else len(self.tokens)
+        return bool(self.gpu_marks_between(self.directives[k].stop, last))
 
     def branch(self, k: int) -> range:
         """The directives inside the branch that directive `k` opens, at most a few hundred."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
@@ -27,6 +28,7 @@ from smemlint.frontend.cuda.preprocessor.includes import (
 )
 from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
+from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
 from smemlint.frontend.program import Dropped
 
 if TYPE_CHECKING:
@@ -151,6 +153,7 @@ class Preprocessed:
         regions: the assumed conditions by place.
         not_found: quoted includes that were not found, as written.
         notices: what could not be read.
+        unread: kernels and shared memory that another build may read.
         expand: expands macros in tokens as at the end of the unit.
     """
 
@@ -159,6 +162,7 @@ class Preprocessed:
     regions: AssumedRegions
     not_found: tuple[str, ...]
     notices: list[Dropped]
+    unread: list[Dropped]
     expand: Callable[[list[Token]], list[Token]]
 
 
@@ -175,6 +179,7 @@ def preprocess(path: str, text: str, options: LoadOptions) -> Preprocessed:
         run.regions,
         tuple(dict.fromkeys(run.not_found)),
         run.notices,
+        run.unread,
         run.expander.expand,
     )
 
@@ -188,6 +193,7 @@ class _Run:
         self.regions = AssumedRegions()
         self.not_found: list[str] = []
         self.notices: list[Dropped] = []
+        self.unread: list[Dropped] = []
         self.expander = Expander(self.complain)
         self._buffer: list[Token] = []
         self._assumed: tuple[str, ...] = ()  # around the place being read
@@ -241,7 +247,10 @@ class _Run:
             at = directive.stop
             name = directive.name
             if name in ("if", "ifdef", "ifndef"):
-                chosen, conditions = self._choose(prepared, k)
+                if directive.end >= 0 and prepared.has_gpu_marks(k):
+                    chosen, conditions = self._choose_and_note(prepared, k)
+                else:
+                    chosen, conditions = self._choose(prepared, k)
                 if chosen < 0:
                     k = directive.end + 1
                     at = directives[directive.end].stop if k <= len(directives) else len(tokens)
@@ -386,6 +395,18 @@ class _Run:
                 against.append(f"!({text})")
             k = directives[k].next
         return -1, ()
+
+    def _choose_and_note(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
+        """Chooses as `_choose`, and notes the kernels of branches that another build reads."""
+        chosen, conditions = self._choose(prepared, k)
+        branches = UnreadBranches(
+            prepared, partial(self._condition, prepared), partial(self._text, prepared)
+        )
+        for token, reason in branches.beside(chosen, k):
+            if len(self.unread) < _MAX_NOTICES:
+                span = prepared.source.span(token.start, token.end)
+                self.unread.append(Dropped(span, reason))
+        return chosen, conditions
 
     def _condition(self, prepared: PreparedFile, k: int) -> Condition:
         directive = prepared.directives[k]

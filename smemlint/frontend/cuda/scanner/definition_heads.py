@@ -40,6 +40,11 @@ NOT_NAMES = words(
 _MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
+def is_macro_name(word: str) -> bool:
+    """Returns whether a word is spelled as macros are."""
+    return _MACRO_NAME.fullmatch(word) is not None
+
+
 @dataclass(slots=True)
 class FunctionHead:
     """The parts of a function's head; see `pieces.FunctionTokens` for their meaning."""

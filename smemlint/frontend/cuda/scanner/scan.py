@@ -13,6 +13,7 @@ from smemlint.frontend.cuda.scanner.definition_heads import (
     RecordHead,
     function_head,
     initializers_of,
+    is_macro_name,
     namespace_of,
     record_head,
 )
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _LONGEST_HEAD = 4_000
 _DEEPEST_SCOPE = 100
 _DEEPEST_RECORD = 20
+_MAX_NOTICES = 10
+_DEFINITION_WORDS = ("template", "namespace", "inline", "extern", "struct", "class", "union")
 _ACCESS_WORDS = ("public", "private", "protected")
 
 
@@ -108,6 +111,7 @@ def scan(tokens: Sequence[Token], files: FileTable) -> Scanned:
 class _Scanner:
     def __init__(self, tokens: Sequence[Token], files: FileTable) -> None:
         self.tokens = tokens
+        self.files = files
         self.brackets = find_brackets(tokens, files)
         self.concepts = frozenset(
             tokens[i + 1].text
@@ -119,9 +123,15 @@ class _Scanner:
             ("is not closed", self.brackets.unclosed),
             ("closes nothing", self.brackets.stray),
         ):
-            for i in sorted(places)[:10]:
-                span = files[tokens[i].file].span(tokens[i].start, tokens[i].end)
-                self.found.notices.append(Dropped(span, f"a `{tokens[i].text}` that {kind}"))
+            for i in sorted(places)[:_MAX_NOTICES]:
+                self._notice(i, f"a `{tokens[i].text}` that {kind}")
+
+    def _notice(self, token: int, reason: str) -> None:
+        """Notes that something at a token is not read; the first places stand for many."""
+        if len(self.found.notices) < 2 * _MAX_NOTICES:
+            place = self.tokens[token]
+            span = self.files[place.file].span(place.start, place.end)
+            self.found.notices.append(Dropped(span, reason))
 
     def run(self) -> None:
         self.todo.append(_Scope(0, len(self.tokens)))
@@ -146,6 +156,7 @@ class _Scanner:
                     head = following
             elif text == "{":
                 following = self.brackets.after(i)
+                head = self._bounded_head(head, i)
                 if not has_initializer and self._block(head, i, scope):
                     head = following
             elif text in CLOSING or (token.kind == "pragma" and head == i):
@@ -154,17 +165,32 @@ class _Scanner:
                 has_initializer = True
             elif text == "operator" and token.kind == "identifier":
                 following = _after_operator(tokens, i)
+            elif text in _DEFINITION_WORDS and i > head and _ends_macro_call(tokens, head, i):
+                head, has_initializer = i, False
             elif text == "<" and i > head and tokens[i - 1].text == "template":
                 following = max(angle_end(tokens, i, scope.end), i) + 1
             elif text == ":" and i > head and tokens[i - 1].text in _ACCESS_WORDS:
                 head = i + 1
             i = max(following, i + 1)
 
+    def _bounded_head(self, head: int, brace: int) -> int:
+        """Returns where the last `_LONGEST_HEAD` tokens before a `{` begin, outside of brackets.
+
+        Macro calls without a `;` may stand before a definition in any number.
+        """
+        while brace - head > _LONGEST_HEAD:
+            opens = self.tokens[head].text in ("(", "[", "{")
+            head = max(self.brackets.after(head) if opens else head, head + 1)
+        return min(head, brace)
+
     def _block(self, head: int, brace: int, scope: _Scope) -> bool:
         """Takes the `{..}` at `brace` as what its head says; False when it only is a part of it."""
         tokens = self.tokens
         h = [token for token in tokens[head:brace] if token.kind != "pragma"]
-        if not h or len(h) > _LONGEST_HEAD or len(scope.names) > _DEEPEST_SCOPE:
+        if not h:
+            return True
+        if len(scope.names) > _DEEPEST_SCOPE:
+            self._notice(brace, f"scopes that are nested more than {_DEEPEST_SCOPE} deep")
             return True
         names = namespace_of(h)
         close = self.brackets.close[brace]
@@ -244,8 +270,8 @@ class _Scanner:
                 head, has_initializer = i + 1, False
             elif text == "{":
                 following = self.brackets.after(i)
-                h = tokens[head:i]
-                is_head = h and not has_initializer and len(h) <= _LONGEST_HEAD
+                h = tokens[self._bounded_head(head, i) : i]
+                is_head = h and not has_initializer
                 if is_head and record_head(h, self.concepts) is not None:
                     if depth < _DEEPEST_RECORD:
                         skip += self._left_out(i + 1, self.brackets.close[i], depth + 1)
@@ -366,6 +392,37 @@ class _Scanner:
                 scope.outer,
             )
         )
+
+
+def _ends_macro_call(tokens: Sequence[Token], head: int, i: int) -> bool:
+    """Whether a macro of a header that was not found stands before the definition at `i`.
+
+    `INSTANTIATE(float)` or `LIBRARY_NAMESPACE_BEGIN` on a line of its own needs no `;`: what
+    follows is a declaration of its own, whose template head or namespace would else be lost.
+    """
+    following = tokens[i + 1] if i + 1 < len(tokens) else tokens[i]
+    starts = {
+        "template": following.text == "<",
+        "inline": following.text == "namespace",
+        "extern": following.kind == "string",
+    }.get(tokens[i].text, True)
+    if not (
+        starts and tokens[i].first_on_line and tokens[head].text not in ("template", "typedef")
+    ):
+        return False
+    name = i - 1
+    if tokens[name].text == ")":
+        depth = 1
+        while depth and name > head:
+            name -= 1
+            depth += (tokens[name].text == ")") - (tokens[name].text == "(")
+        name -= 1
+    return (
+        name >= head
+        and tokens[name].kind == "identifier"
+        and is_macro_name(tokens[name].text)
+        and (name == head or tokens[name].first_on_line)
+    )
 
 
 def _after_operator(tokens: Sequence[Token], i: int) -> int:

@@ -150,6 +150,7 @@ class PythonUnit:
 
     records: Mapping[str, Sequence[Record]] = {}
     not_found: tuple[str, ...] = ()
+    unread: tuple[Dropped, ...] = ()
     assigned_once: frozenset[str] = frozenset()
 
     def __init__(self, source: PythonText, read: Read, notices: tuple[Dropped, ...] = ()) -> None:
