@@ -12,7 +12,6 @@ import numpy as np
 from smemlint.analysis.compiled.arithmetic import lift, multiply, shift_left, shift_right
 from smemlint.analysis.compiled.values import (
     NOT_LINEAR,
-    ONE,
     WORD_BITS,
     ZERO,
     Lanes,
@@ -29,7 +28,6 @@ from smemlint.analysis.compiled.values import (
     top,
     trailing_zeros,
     union_of_bits,
-    unsigned,
     weak,
     wrap,
 )

@@ -150,7 +150,7 @@ def widen(x: Value, y: Value, lanes: Mask, width: int) -> Value:
     known = both_known(x.known, y.known)
     if not common:
         return x if known is x.known else Value(x.base, x.terms, x.bits, known, cause_of(x, y))
-    bits = min(width, *(v.bits for v in (x, y) if v.terms))
+    bits = min((width, *(v.bits for v in (x, y) if v.terms)))
     step = common & -common  # an odd factor is invertible modulo a power of two
     return Value(x.base, (*kept, (Symbol(), step)), bits, known, cause_of(x, y))
 

@@ -176,5 +176,3 @@ def _restricted(
     if kept is False or not same.any():
         return top(p.cause or PATHS)
     return Value(x.base, x.terms, x.bits, kept, p.cause or PATHS)
-
-

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.pricing import Group, costliest, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.values import Int, Unknown
 from smemlint.analysis.simt.state import WARP
 from smemlint.facts import (
@@ -17,10 +18,7 @@ from smemlint.facts import (
     Certainty,
     SharedArray,
     Span,
-    Stat,
-    WarpPattern,
 )
-from smemlint.hardware import wavefronts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,24 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.facts import Instance, LayoutUse
+    from smemlint.facts import Instance, LayoutUse, WarpPattern
     from smemlint.frontend.program import Unit
 
-MAX_PATTERNS = 64
 _MAX_RESIDUES = 16
-
-
-@dataclass(slots=True, eq=False)
-class _Group:
-    """Equal events of a site: their lanes, once, and how often they were issued."""
-
-    addresses: NDArray[np.int64]
-    mask: NDArray[np.bool_]
-    width: int
-    values: tuple[tuple[str, int], ...]
-    exact: bool
-    spare: int
-    count: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +43,7 @@ class _Site:
     matrices: int
     operation: str
     line: int
-    groups: dict[tuple[int, bytes, bytes], _Group] = field(default_factory=dict)
+    groups: dict[tuple[int, bytes, bytes], Group] = field(default_factory=dict)
     undecided: Unknown | None = None
     layout: LayoutUse | None = None
     assumptions: dict[str, None] = field(default_factory=dict)
@@ -153,7 +137,7 @@ class Sites:
         group = site.groups.get(key)
         if group is None:
             exact = isinstance(event.offset, Int) and not event.offset.terms
-            group = _Group(addresses, event.mask, event.width, event.values, exact, event.spare)
+            group = Group(addresses, event.mask, event.width, event.values, exact, event.spare)
             site.groups[key] = group
         group.spare = min(group.spare, event.spare)
         group.count += event.issued
@@ -188,12 +172,12 @@ class Sites:
             kind=site.kind,
             width_bytes=max(widths, default=0),
             instructions=-(-issued // max(self._traces, 1)),
-            wavefronts=_stat([(p.wavefronts, p.count) for p in priced]) if has_figure else None,
-            ideal=_stat([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
+            wavefronts=stat_of([(p.wavefronts, p.count) for p in priced]) if has_figure else None,
+            ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=(*self._assumptions, *site.assumptions),
             reason=undecided.reason if undecided is not None else "",
-            patterns=tuple(_kept(patterns)),
+            patterns=costliest(patterns),
             matrices=site.matrices,
             note=site.operation,
             expression=site.expression,
@@ -211,78 +195,17 @@ class Sites:
                 yield CallLine(part.span, part.instructions, part.wavefronts, part.ideal)
 
     def _patterns(self, site: _Site) -> list[WarpPattern] | Unknown:
-        """The distinct warp patterns of a site, priced; by width, in one batch each."""
-        found: list[WarpPattern] = []
-        for width in sorted({g.width for g in site.groups.values()}):
-            groups = [g for g in site.groups.values() if g.width == width]
-            addresses = np.concatenate([g.addresses.reshape(-1, WARP) for g in groups])
-            active = np.concatenate([g.mask.reshape(-1, WARP) for g in groups])
-            warps = len(groups[0].mask) // WARP
-            counts = np.repeat([g.count for g in groups], warps)
-            owners = np.repeat(np.arange(len(groups)), warps)
-            alive = active.any(axis=1)
-            index = np.flatnonzero(alive)
-            if not len(index):
-                continue
-            rows = np.concatenate([addresses[index], active[index]], axis=1)
-            first: dict[bytes, int] = {}
-            same = [
-                first.setdefault(row.tobytes(), at)
-                for at, row in zip(index.tolist(), rows, strict=True)
-            ]
-            totals = np.bincount(same, weights=counts[index]).astype(int)
-            chosen = list(first.values())
-            cost = self._cost(site, width, addresses[chosen], active[chosen])
-            if isinstance(cost, Unknown):
-                return cost
-            for k, row in enumerate(chosen):
-                found.append(
-                    WarpPattern(
-                        addresses[row],
-                        active[row],
-                        int(row % warps),
-                        int(totals[row]),
-                        int(cost[0][k]),
-                        int(cost[1][k]),
-                        int(cost[2][k]),
-                        width,
-                        groups[owners[row]].values,
-                        groups[owners[row]].exact,
-                        groups[owners[row]].spare,
-                    )
-                )
-        return found
-
-    def _cost(
-        self, site: _Site, width: int, addresses: NDArray[np.int64], active: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], ...] | Unknown:
-        """Wavefronts, ideal, profiler ideal of each row; 0 where the hardware refuses it."""
-        result = tuple(np.zeros(len(addresses), dtype=np.int64) for _ in range(3))
-        if site.kind is AccessKind.ASYNC_COPY:
-            return result
-        lanes = active
-        if site.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
-            lanes = np.arange(WARP) < 8 * site.matrices
-        aligned = ~(((addresses % width) != 0) & lanes).any(axis=1)
-        if not aligned.any():
-            return result
-        extra = {"operation": site.operation} if site.kind is AccessKind.ATOMIC else {}
+        """The distinct warp patterns of a site, priced."""
         try:
-            priced = wavefronts(
-                addresses[aligned],
-                kind=str(site.kind),
-                width=width,
-                active=active[aligned],
-                matrices=site.matrices or 4,
+            return priced_patterns(
+                list(site.groups.values()),
+                kind=site.kind,
+                matrices=site.matrices,
+                operation=site.operation,
                 arch=self._arch,
-                **extra,
             )
         except ValueError as error:
             return Unknown(str(error))
-        result[0][aligned] = priced.wavefronts
-        result[1][aligned] = priced.ideal
-        result[2][aligned] = priced.profiler_ideal
-        return result
 
 
 def _alternatives(offset: Int, event: Event) -> list[NDArray[np.int64]] | Unknown:
@@ -321,20 +244,3 @@ def _agree_by_warp(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> bool:
 
 def _warps(mask: NDArray[np.bool_]) -> int:
     return int(mask.reshape(-1, WARP).any(axis=1).sum())
-
-
-def _stat(figures: list[tuple[int, int]]) -> Stat:
-    """Smallest, largest and mean figure; what is counted elsewhere is all alike."""
-    total = sum(n for _, n in figures)
-    weighted = figures if total else [(v, 1) for v, _ in figures]
-    mean = sum(v * n for v, n in weighted) / sum(n for _, n in weighted)
-    return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)
-
-
-def _kept(patterns: list[WarpPattern]) -> list[WarpPattern]:
-    """The costliest patterns first; those that fault before all."""
-
-    def cost(p: WarpPattern) -> float:
-        return p.wavefronts / p.ideal if p.ideal else float("inf")
-
-    return sorted(patterns, key=cost, reverse=True)[:MAX_PATTERNS]

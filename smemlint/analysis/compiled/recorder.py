@@ -1,0 +1,163 @@
+"""What the sites of a kernel issue, collected while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.compiled.values import (
+    Cause,
+    Value,
+    alignment,
+    common_cause,
+    signed,
+)
+from smemlint.facts import AccessKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.compiled.state import Fork
+    from smemlint.facts import SharedArray, Span
+
+    Mask = NDArray[np.bool_]
+
+WINDOW_BITS = 18
+"""Shared memory of a block is smaller than this: addresses that agree here agree."""
+ROW = 128
+"""Bytes of all banks: patterns that far apart cost the same."""
+MAX_GROUPS = 512
+"""Different patterns of a whole block that one site keeps."""
+MAX_BYTES = 1 << 28
+"""Of all patterns of a kernel."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """One shared access of the code.
+
+    Attributes:
+        kind: of access.
+        width: bytes that a lane moves.
+        span: where it stands in the source that it was compiled from.
+        opcode: as the code spells it, e.g. `ld.shared.v4.f32`.
+        matrices: of `ldmatrix` and `stmatrix`.
+        operation: of an atomic, e.g. `add.u32`.
+        array: that it is known to address.
+        shift: bytes that a fused instruction begins away from the address.
+    """
+
+    kind: AccessKind
+    width: int
+    span: Span
+    opcode: str
+    matrices: int = 0
+    operation: str = ""
+    array: SharedArray | None = None
+    shift: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Equal events of a site, up to a multiple of `ROW` bytes.
+
+    Attributes:
+        addresses: bytes, int64 of shape (warps, 32).
+        mask: the lanes that take part.
+        exact: the addresses hold as they are; else up to a multiple of the width.
+        count: how often it was issued.
+    """
+
+    addresses: NDArray[np.int64]
+    mask: Mask
+    exact: bool
+    count: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Issued:
+    """What one site issued.
+
+    Attributes:
+        groups: its patterns.
+        undecided: why some of it is not known.
+        depends_on_data: which lanes take part depends on the contents of memory.
+        conditions: the places of conditions that were taken to hold.
+    """
+
+    groups: dict[tuple[bytes, bytes], Group] = field(default_factory=dict)
+    undecided: Cause | None = None
+    depends_on_data: bool = False
+    conditions: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Recorder:
+    """Collects the accesses of one evaluation by site."""
+
+    sites: dict[Site, Issued] = field(default_factory=dict)
+    _bytes: int = 0
+
+    def record(self, site: Site, address: Value, mask: Mask, forks: Sequence[Fork]) -> None:
+        """Adds an access.
+
+        Args:
+            site: the instruction.
+            address: bytes in the block's shared memory.
+            mask: the lanes that take part.
+            forks: the open conditions that it stands under.
+        """
+        issued = self.sites.setdefault(site, Issued())
+        for fork in forks:
+            if fork.cause is not None and fork.cause.is_data:
+                issued.depends_on_data = True
+            elif fork.cause is not None:
+                issued.conditions.setdefault(fork.place)
+        if site.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
+            mask = mask.any(axis=1, keepdims=True) & (np.arange(mask.shape[1]) < 8 * site.matrices)
+        found = _lanes(address, mask, site)
+        if isinstance(found, Cause):
+            issued.undecided = issued.undecided or found
+            return
+        for addresses in found:
+            self._add(issued, addresses, mask, exact=not address.terms)
+
+    def _add(
+        self, issued: Issued, addresses: NDArray[np.int64], mask: Mask, *, exact: bool
+    ) -> None:
+        first = int(addresses.flat[mask.argmax()])
+        rows = np.where(mask, addresses - first // ROW * ROW, 0)
+        key = (rows.tobytes(), mask.tobytes())
+        group = issued.groups.get(key)
+        if group is None:
+            self._bytes += 2 * rows.nbytes
+            if len(issued.groups) >= MAX_GROUPS or self._bytes > MAX_BYTES:
+                issued.undecided = issued.undecided or Cause("too many different patterns")
+                return
+            group = issued.groups[key] = Group(np.where(mask, addresses, 0), mask, exact)
+        group.count += 1
+
+
+def _lanes(address: Value, mask: Mask, site: Site) -> list[NDArray[np.int64]] | Cause:
+    """The byte addresses of all lanes, once for every remainder that banks can tell apart."""
+    if address.known is not True and (mask & ~np.asarray(address.known)).any():
+        return common_cause(address)
+    base = np.broadcast_to(np.asarray(address.base, dtype=np.int64), mask.shape) + site.shift
+    if not address.terms:
+        return [base & 0xFFFFFFFF]
+    if address.bits < WINDOW_BITS:
+        return Cause("the address is cut to fewer bits than shared memory has")
+    anchor = int(base.flat[mask.argmax()])
+    apart = np.asarray(signed(base - anchor, min(address.bits, 32)))
+    unit = max(site.width, 4)
+    step = min(1 << alignment(address.terms), unit)
+    near = apart + anchor % (1 << WINDOW_BITS)
+    found = [near + r for r in range(0, unit, step)]
+    if len(found) > 1:
+        aligned = [b for b in found if not (b[mask] % site.width).any()]
+        return aligned or found[:1]  # a misaligned remainder would fault: it does not occur
+    return found

@@ -1,0 +1,185 @@
+"""The state of one evaluation of compiled code: registers and lanes of a whole block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from smemlint.analysis.compiled.predicates import select, truth
+from smemlint.analysis.compiled.values import (
+    DATA,
+    UNSET,
+    ZERO,
+    Cause,
+    Value,
+    is_uniform,
+    top,
+    uniform,
+)
+from smemlint.hardware.arch import LANES
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.compiled.program import Effect, Register
+    from smemlint.analysis.compiled.recorder import Recorder, Site
+
+    Mask = NDArray[np.bool_]
+
+_UNSET = top(UNSET)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Geometry:
+    """The threads of a block.
+
+    Attributes:
+        block: extents in x, y and z.
+        thread: the coordinates of every lane, each of shape (warps, 32).
+        lane: the number in its warp.
+        warp: the number of its warp.
+        live: the lanes that are threads.
+    """
+
+    block: tuple[int, int, int]
+    thread: tuple[Value, Value, Value]
+    lane: Value
+    warp: Value
+    live: Mask
+
+    @staticmethod
+    def of(block: tuple[int, int, int]) -> Geometry:
+        """Returns the geometry of a block shape."""
+        x, y, z = block
+        count = x * y * z
+        number = np.arange(-(-count // LANES) * LANES, dtype=np.int64).reshape(-1, LANES)
+        coordinates = (number % x, number // x % y, number // (x * y))
+        thread = tuple(
+            Value(c) if extent > 1 else ZERO for c, extent in zip(coordinates, block, strict=True)
+        )
+        return Geometry(
+            block,
+            (thread[0], thread[1], thread[2]),
+            Value(number % LANES),
+            Value(number // LANES),
+            number < count,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fork:
+    """A condition that is not known: paths go both ways.
+
+    Attributes:
+        cause: why lanes are not known to agree; None where each warp goes one way.
+        place: names the condition, e.g. `line 12`.
+    """
+
+    cause: Cause | None
+    place: str
+
+
+Choices: TypeAlias = "dict[Hashable, tuple[Fork, bool]]"
+"""What a path took: by symbol, or by fork, the way that it went."""
+
+
+@dataclass(slots=True, eq=False)
+class Fragment:
+    """Lanes that run together.
+
+    Attributes:
+        mask: the active lanes.
+        registers: what they hold.
+        choices: the open conditions that led here.
+    """
+
+    mask: Mask
+    registers: dict[Register, Value]
+    choices: Choices = field(default_factory=dict)
+
+    def copy(self, mask: Mask) -> Fragment:
+        """Returns the fragment for some lanes."""
+        return Fragment(mask, dict(self.registers), dict(self.choices))
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """What instructions read and write.
+
+    Attributes:
+        geometry: of the block.
+        recorder: takes the shared accesses.
+        fragment: the lanes that run now.
+        mask: those of them that the current instruction is for.
+        doubt: a condition of the current instruction that is not known.
+    """
+
+    geometry: Geometry
+    recorder: Recorder
+    fragment: Fragment
+    mask: Mask
+    doubt: Fork | None = None
+
+    def get(self, register: Register) -> Value:
+        """Returns what a register holds."""
+        return self.fragment.registers.get(register, _UNSET)
+
+    def set(self, register: Register, value: Value) -> None:
+        """Writes a register in the active lanes; what the others hold is never read."""
+        self.fragment.registers[register] = value
+
+    def run_if(
+        self, predicate: Value, effect: Effect, writes: Sequence[Register], place: str
+    ) -> None:
+        """Runs an instruction where a predicate holds.
+
+        Args:
+            predicate: 0 or 1 by lane.
+            effect: the instruction.
+            writes: the registers that it writes.
+            place: names the condition where it is not known.
+        """
+        predicate = self.decided(predicate)
+        constant = predicate.constant
+        if constant is not None:
+            if constant:
+                effect(self)
+            return
+        outer, doubt = self.mask, self.doubt
+        old = [self.get(register) for register in writes]
+        if predicate.known is True and not predicate.terms:
+            self.mask = outer & (np.asarray(predicate.base) != 0)
+        else:
+            cause = None if is_uniform(predicate) else predicate.cause
+            self.doubt = doubt or Fork(cause, place)
+        if self.mask.any():
+            effect(self)
+            for register, before in zip(writes, old, strict=True):
+                after = self.get(register)
+                if before is not _UNSET:
+                    self.set(register, select(predicate, after, before))
+        self.mask, self.doubt = outer, doubt
+
+    def decided(self, predicate: Value) -> Value:
+        """Returns the predicate as the path's choices decide it."""
+        found = truth(predicate)
+        if found is None or found[0] not in self.fragment.choices:
+            return predicate
+        symbol, is_positive = found
+        return Value(int(self.fragment.choices[symbol][1] == is_positive))
+
+    def access(self, site: Site, address: Value) -> None:
+        """Records a shared access of the active lanes."""
+        if self.mask.any():
+            forks = [fork for fork, _ in self.fragment.choices.values()]
+            if self.doubt is not None:
+                forks.append(self.doubt)
+            self.recorder.record(site, address, self.mask, forks)
+
+    def load(self, address: Value, width: int = 32) -> Value:
+        """Returns what memory of unknown contents gives: one number a warp at one address."""
+        return uniform(mask=(1 << width) - 1) if is_uniform(address) else top(DATA)

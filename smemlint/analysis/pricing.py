@@ -1,0 +1,159 @@
+"""Priced patterns of an access: the one place where issued lanes meet the bank model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.facts import AccessKind, Stat, WarpPattern
+from smemlint.hardware import wavefronts
+from smemlint.hardware.arch import LANES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+MAX_PATTERNS = 64
+"""Patterns of an access that are kept for reports."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Equal events of a site: their lanes, once, and how often they were issued.
+
+    Attributes:
+        addresses: bytes, int64 of shape (threads,).
+        mask: the threads that take part.
+        width: bytes that a thread moves.
+        values: of enclosing loop variables, for messages.
+        exact: the addresses hold as they are; else only up to a common multiple of the width.
+        spare: bytes at the end of each thread's that the source does not read.
+        count: how often the block issued it.
+    """
+
+    addresses: NDArray[np.int64]
+    mask: NDArray[np.bool_]
+    width: int
+    values: tuple[tuple[str, int], ...] = ()
+    exact: bool = True
+    spare: int = 0
+    count: int = 0
+
+
+def priced_patterns(
+    groups: Sequence[Group], *, kind: AccessKind, matrices: int, operation: str, arch: str
+) -> list[WarpPattern]:
+    """The distinct warp patterns of a site with their wavefronts; by width, in one batch each.
+
+    Args:
+        groups: of one block shape.
+        kind: of access.
+        matrices: of a matrix instruction.
+        operation: of an atomic, e.g. `add.u32`.
+        arch: the target.
+
+    Raises:
+        ValueError: nobody measured such an access on the target.
+    """
+    found: list[WarpPattern] = []
+    for width in sorted({g.width for g in groups}):
+        alike = [g for g in groups if g.width == width]
+        found += _patterns_of_width(alike, width, kind, matrices, operation, arch)
+    return found
+
+
+def _patterns_of_width(
+    groups: Sequence[Group],
+    width: int,
+    kind: AccessKind,
+    matrices: int,
+    operation: str,
+    arch: str,
+) -> list[WarpPattern]:
+    addresses = np.concatenate([g.addresses.reshape(-1, LANES) for g in groups])
+    active = np.concatenate([g.mask.reshape(-1, LANES) for g in groups])
+    warps = groups[0].mask.size // LANES
+    counts = np.repeat([g.count for g in groups], warps)
+    owners = np.repeat(np.arange(len(groups)), warps)
+    index = np.flatnonzero(active.any(axis=1))
+    if not len(index):
+        return []
+    rows = np.concatenate([addresses[index], active[index]], axis=1)
+    first: dict[bytes, int] = {}
+    same = [
+        first.setdefault(row.tobytes(), at) for at, row in zip(index.tolist(), rows, strict=True)
+    ]
+    totals = np.bincount(same, weights=counts[index]).astype(int)
+    chosen = list(first.values())
+    cost = _cost(addresses[chosen], active[chosen], width, kind, matrices, operation, arch)
+    return [
+        WarpPattern(
+            addresses[row],
+            active[row],
+            int(row % warps),
+            int(totals[row]),
+            int(cost[0][k]),
+            int(cost[1][k]),
+            int(cost[2][k]),
+            width,
+            groups[owners[row]].values,
+            groups[owners[row]].exact,
+            groups[owners[row]].spare,
+        )
+        for k, row in enumerate(chosen)
+    ]
+
+
+def _cost(
+    addresses: NDArray[np.int64],
+    active: NDArray[np.bool_],
+    width: int,
+    kind: AccessKind,
+    matrices: int,
+    operation: str,
+    arch: str,
+) -> tuple[NDArray[np.int64], ...]:
+    """Wavefronts, ideal, profiler ideal of each row; 0 where the hardware refuses it."""
+    result = tuple(np.zeros(len(addresses), dtype=np.int64) for _ in range(3))
+    if kind is AccessKind.ASYNC_COPY:
+        return result
+    lanes = active
+    if kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
+        lanes = np.arange(LANES) < 8 * matrices
+    aligned = ~(((addresses % width) != 0) & lanes).any(axis=1)
+    if not aligned.any():
+        return result
+    extra = {"operation": operation} if kind is AccessKind.ATOMIC else {}
+    priced = wavefronts(
+        addresses[aligned],
+        kind=str(kind),
+        width=width,
+        active=active[aligned],
+        matrices=matrices or 4,
+        arch=arch,
+        **extra,
+    )
+    result[0][aligned] = priced.wavefronts
+    result[1][aligned] = priced.ideal
+    result[2][aligned] = priced.profiler_ideal
+    return result
+
+
+def stat_of(figures: Sequence[tuple[int, int]]) -> Stat:
+    """Smallest, largest and mean of figures, each with a count; all alike where none has one."""
+    total = sum(n for _, n in figures)
+    weighted = figures if total else [(v, 1) for v, _ in figures]
+    mean = sum(v * n for v, n in weighted) / sum(n for _, n in weighted)
+    return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)
+
+
+def costliest(patterns: Sequence[WarpPattern]) -> tuple[WarpPattern, ...]:
+    """The costliest patterns first; those that fault before all."""
+
+    def cost(p: WarpPattern) -> float:
+        return p.wavefronts / p.ideal if p.ideal else float("inf")
+
+    return tuple(sorted(patterns, key=cost, reverse=True)[:MAX_PATTERNS])
