@@ -103,7 +103,22 @@ def abstract(operation: str, x: Value, y: Value) -> Value:
             return predicates.compare(operation, x, y, 32, is_signed=False)
 
 
-OPERATIONS = "add sub mul and or xor shl shr sar div rem min lt eq".split()
+OPERATIONS = [
+    "add",
+    "sub",
+    "mul",
+    "and",
+    "or",
+    "xor",
+    "shl",
+    "shr",
+    "sar",
+    "div",
+    "rem",
+    "min",
+    "lt",
+    "eq",
+]
 constants = st.sampled_from([0, 1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 31, 32, 96, 127, 0xFFFFFFF0])
 
 
@@ -124,7 +139,7 @@ def leaves(draw: st.DrawFn) -> Pair:
 
 @st.composite
 def pairs(draw: st.DrawFn, depth: int = 4) -> Pair:
-    if depth == 0 or draw(st.booleans()) and depth < 3:
+    if depth == 0 or (draw(st.booleans()) and depth < 3):
         return draw(leaves())
     operation = draw(st.sampled_from(OPERATIONS))
     x, y = draw(pairs(depth=depth - 1)), draw(pairs(depth=depth - 1))
