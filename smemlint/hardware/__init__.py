@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from smemlint.hardware.arch import ARCHITECTURES, Architecture, architecture
+    from smemlint.hardware.async_copies import AsyncCost, async_wavefronts
     from smemlint.hardware.banks import Cost, bank_words, wavefronts
 
 __all__ = [
     "ARCHITECTURES",
     "Architecture",
+    "AsyncCost",
     "Cost",
     "architecture",
+    "async_wavefronts",
     "bank_words",
     "wavefronts",
 ]
@@ -24,6 +27,8 @@ _HOMES = {
     "ARCHITECTURES": "arch",
     "Architecture": "arch",
     "architecture": "arch",
+    "AsyncCost": "async_copies",
+    "async_wavefronts": "async_copies",
     "Cost": "banks",
     "bank_words": "banks",
     "wavefronts": "banks",
