@@ -50,7 +50,7 @@ def answer(operation: str, arguments: list[Any]) -> str:
         case ["composed"], [one, offset, text]:
             return fingerprint(ComposedLayout(Swizzle(*one), layout(text), offset))
         case ["tile_to_shape"], [text, shape, order]:
-            return fingerprint(cute.tile_to_shape(layout(text), shape, order))
+            return fingerprint(cute.tile_to_shape(layout(text), tuple(shape), tuple(order)))
     parsed = [layout(a) if isinstance(a, str) else a for a in arguments]
     return fingerprint(getattr(cute, operation)(*parsed))
 

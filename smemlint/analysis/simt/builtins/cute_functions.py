@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
@@ -121,7 +120,7 @@ class CuteCalls(Calls):
         if name in ("shape", "stride", "get"):
             return value_of(layout.stride if name == "stride" else layout.shape)
         figures = {"size": layout.size, "cosize": layout.cosize, "rank": layout.rank}
-        return number(figures[name]) if name in figures else None
+        return number(cute.static(figures[name])) if name in figures else None
 
     def _of_tuple(self, name: str, value: Cute, path: list[int]) -> Value | None:
         found: Value = value
@@ -136,7 +135,7 @@ class CuteCalls(Calls):
         if known is None:
             return Unknown("a tuple that is known only at run time")
         if name == "size":
-            return number(prod(cute.flatten(known)))
+            return number(cute.static(cute.product(known)))
         return number(len(known) if isinstance(known, tuple) else 1) if name == "rank" else None
 
     def global_binding(self, name: str) -> Binding | None:
@@ -148,7 +147,7 @@ class CuteCalls(Calls):
                 return number(8 * kind.size)
             if last == "cosize_v" and isinstance(kind, StaticType):
                 layout = plain_layout(self.static_value(kind))
-                return number(layout.cosize) if layout is not None else None
+                return number(cute.static(layout.cosize)) if layout is not None else None
         return super().global_binding(name)
 
     # ---- tensors
@@ -174,7 +173,7 @@ class CuteCalls(Calls):
         array, at = pointer.object.shared, pointer.offset.constant
         size = pointer.target.size
         unit = size if found.units == "bytes" else 1
-        modes = found.layout.flat_modes()
+        modes = found.layout.static_modes()
         extent = None
         if array is not None and array.bytes is not None and at is not None:
             extent = (array.bytes - at) // size * unit
@@ -324,7 +323,7 @@ class CuteCalls(Calls):
         return self._offset_of_number(coordinate, layout)
 
     def _offset_of_number(self, coordinate: Int, layout: cute.Layout) -> Int | Unknown:
-        modes = cute.coalesce(layout).flat_modes()
+        modes = cute.coalesce(layout).static_modes()
         total: Int | Unknown = Int(0, I64)
         rest: Value = Int(coordinate.base, I64, coordinate.terms, coordinate.form)
         for k, (extent, stride) in enumerate(modes):

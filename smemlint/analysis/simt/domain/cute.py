@@ -96,7 +96,10 @@ def int_tuple(value: Value) -> IntTuple | None:
 
 def value_of(tree: IntTuple) -> Value:
     """The value of a nested tuple of integers."""
-    return number(tree) if isinstance(tree, int) else Cute(tuple(map(value_of, tree)))
+    if isinstance(tree, tuple):
+        return Cute(tuple(map(value_of, tree)))
+    assert isinstance(tree, int)
+    return number(tree)
 
 
 def layout_of(value: Value) -> cute.Layout | Swizzled | None:
@@ -147,11 +150,7 @@ def made_layout(parts: Sequence[Value]) -> Value:
 
 def right_major(shape: IntTuple) -> cute.Layout:
     """The compact layout whose last mode is the fastest, nested modes included."""
-    return cute.Layout(shape, _reversed(cute.compact_strides(_reversed(shape))))
-
-
-def _reversed(tree: IntTuple) -> IntTuple:
-    return tree if isinstance(tree, int) else tuple(_reversed(t) for t in reversed(tree))
+    return cute.Layout(shape, cute.compact_strides(shape, is_right=True))
 
 
 def composed(outer: Value, inner: Value) -> Value:
@@ -175,7 +174,7 @@ def composed(outer: Value, inner: Value) -> Value:
     tiler = _tiler(inner)
     if tiler is None:
         return Unknown("a composition with what is not known")
-    return guarded(lambda: cute.composition_by_mode(function, tiler))
+    return guarded(lambda: cute.composition(function, tuple(tiler)))
 
 
 def _tiler(value: Value) -> list[cute.Layout] | None:
@@ -202,18 +201,19 @@ def tiled(parts: Sequence[Value]) -> Value:
     if len(parts) > 2:
         ranks = parts[2].payload if isinstance(parts[2], Cute) else None
         found = int_tuple(parts[2])
-        flat = cute.flatten(found) if found is not None else None
+        flat = [n for n in cute.leaves(found) if isinstance(n, int)] if found is not None else None
         if ranks == "LayoutRight":
-            flat = list(range(len(cute.flatten(shape)), 0, -1))
+            flat = list(range(len(cute.leaves(shape)), 0, -1))
         if flat is None and ranks != "LayoutLeft":
             return Unknown("a tiled layout whose order is not known")
         order = flat
-    extents = [shape] if isinstance(shape, int) else list(shape)
+    extents = cute.wrap(shape)
     if not all(isinstance(e, int) for e in extents):
         return Unknown("a layout is tiled to a nested shape")
     flat_extents = [e for e in extents if isinstance(e, int)]
     layout = atom.layout if isinstance(atom, Swizzled) else atom
-    made = guarded(lambda: cute.tile_to_shape(layout, flat_extents, order))
+    ranking: cute.Order = tuple(order) if order is not None else "left"
+    made = guarded(lambda: cute.tile_to_shape(layout, tuple(flat_extents), ranking))
     if isinstance(atom, Swizzled) and isinstance(made, Cute):
         inside = made.payload
         assert isinstance(inside, cute.Layout)

@@ -1,0 +1,298 @@
+"""`copy` and its relatives, as the instructions that touch shared memory.
+
+Source: CUTLASS 4.7, `cute/algorithm/copy.hpp`, `cute/atom/copy_atom.hpp` and
+`cute/atom/copy_traits.hpp`. Everything is unrolled; the order is that of execution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from smemlint.layout.cute.algebra import zipped_divide
+from smemlint.layout.cute.copy_traits import CopyOp, Mechanism
+from smemlint.layout.cute.int_tuples import is_static
+from smemlint.layout.cute.integers import (
+    UNDERSCORE,
+    CuteError,
+    Lanes,
+    greatest_common_divisor,
+    lanes_of,
+    static,
+)
+from smemlint.layout.cute.inverses import nullspace
+from smemlint.layout.cute.layouts import Layout
+from smemlint.layout.cute.tensors import Space, Tensor, alignment_bits, common_vector
+from smemlint.layout.cute.tiled_copy import CopyAtom, TiledCopy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_INSTRUCTIONS = 1 << 14
+"""Of one call; CuTe unrolls them all, so more never compile in practice."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instruction:
+    """One instruction that a warp executes on shared memory.
+
+    Attributes:
+        op: `load`, `store`, `cp.async`, `ldmatrix` or `stmatrix`, or the mechanism of an operation
+            without lane addresses.
+        width: bytes that a lane names with one address; 0 without lane addresses.
+        address: byte address in each thread; None without lane addresses.
+        tensor: what is accessed.
+        matrices: of ldmatrix and stmatrix.
+        is_transposed: of ldmatrix and stmatrix.
+        is_predicated: whether lanes may be left out at run time.
+    """
+
+    op: str
+    width: int
+    address: Lanes
+    tensor: Tensor
+    matrices: int = 0
+    is_transposed: bool = False
+    is_predicated: bool = False
+
+    def addresses(self, threads: int) -> NDArray[np.int64]:
+        """Returns the byte addresses as int64 of shape (threads,)."""
+        lanes = np.asarray(self.address, dtype=np.int64)
+        return np.broadcast_to(lanes, (threads,)).copy()
+
+
+Policy: TypeAlias = "CopyAtom | TiledCopy"
+
+
+def copy(
+    source: Tensor,
+    destination: Tensor,
+    policy: Policy | None = None,
+    *,
+    is_predicated: bool = False,
+) -> list[Instruction]:
+    """Returns the instructions of `copy(policy, source, destination)`.
+
+    Without a policy it vectorizes as far as the layouts allow: static layouts are assumed to be
+    aligned to 16 bytes, others to nothing.
+
+    Raises:
+        CuteError: what CuTe refuses to compile.
+    """
+    if policy is not None:
+        atom = policy.atom if isinstance(policy, TiledCopy) else policy
+        return _copy_by_atom(atom, source, destination, is_predicated)
+    if source.layout.is_static and destination.layout.is_static:
+        return _filtered(128, source, destination)
+    return _aligned_to(8, source, destination)
+
+
+def copy_if(policy: Policy, source: Tensor, destination: Tensor) -> list[Instruction]:
+    """Returns the instructions of `copy_if(policy, predicate, source, destination)`.
+
+    An operation that fills with zeros executes whatever the predicate is; it does not skip
+    repeated destinations.
+
+    Raises:
+        CuteError: what CuTe refuses to compile.
+    """
+    atom = policy.atom if isinstance(policy, TiledCopy) else policy
+    if atom.op.mechanism is Mechanism.AUTO_VECTORIZING:
+        return _vectorized(atom.op.max_vector_bits, source, destination)
+    return _copy_by_atom(
+        atom, source, destination, not atom.op.is_zero_filling, skips_repeated=False
+    )
+
+
+def copy_aligned(source: Tensor, destination: Tensor) -> list[Instruction]:
+    """Returns the instructions of `copy_aligned`: all strides are assumed to be aligned."""
+    return _aligned_to(128, source, destination)
+
+
+def copy_async_elements(source: Tensor, destination: Tensor) -> list[Instruction]:
+    """Returns the instructions of `copy(AutoCopyAsync{}, ..)`: cp.async where it exists."""
+    bits = source.bits
+    is_async = source.space is Space.GLOBAL and destination.is_shared
+    if not is_async or bits != destination.bits or bits not in (32, 64, 128):
+        return copy_elements(source, destination)
+    return [
+        Instruction("cp.async", bits // 8, lanes_of(destination.address_of(i)), destination)
+        for i in _count(destination)
+    ]
+
+
+def copy_elements(
+    source: Tensor, destination: Tensor, *, is_predicated: bool = False
+) -> list[Instruction]:
+    """Returns the accesses of `dst(i) = src(i)` for every element."""
+    found: list[Instruction] = []
+    for i in _count(destination):
+        for tensor, op in ((source, "load"), (destination, "store")):
+            if tensor.is_shared:
+                found.append(_element(tensor, op, i, is_predicated))
+    return found
+
+
+def _element(tensor: Tensor, op: str, index: int, is_predicated: bool = False) -> Instruction:
+    address = lanes_of(tensor.address_of(index))
+    width = max(tensor.bits // 8, 1)
+    return Instruction(op, width, address, tensor, is_predicated=is_predicated)
+
+
+def store_elements(tensor: Tensor) -> list[Instruction]:
+    """Returns the stores of `clear(tensor)` and `fill(tensor, value)`."""
+    return [_element(tensor, "store", i) for i in _count(tensor)] if tensor.is_shared else []
+
+
+def load_elements(tensor: Tensor) -> list[Instruction]:
+    """Returns the loads of an algorithm that reads every element once."""
+    return [_element(tensor, "load", i) for i in _count(tensor)] if tensor.is_shared else []
+
+
+def _count(tensor: Tensor) -> range:
+    size = static(tensor.size)
+    if size > MAX_INSTRUCTIONS:
+        raise CuteError(f"a copy of {size} elements a thread")
+    return range(size)
+
+
+# ---- by atom
+
+
+def _copy_by_atom(
+    atom: CopyAtom,
+    source: Tensor,
+    destination: Tensor,
+    is_predicated: bool = False,
+    *,
+    skips_repeated: bool = True,
+) -> list[Instruction]:
+    if not atom.op.has_lane_addresses:
+        return [_without_lanes(atom.op, t) for t in (source, destination) if t.is_shared]
+    if atom.op.mechanism is Mechanism.AUTO_VECTORIZING:
+        return _vectorized(atom.op.max_vector_bits, source, destination)
+    if source.rank != destination.rank:
+        raise CuteError(f"copy of rank {source.rank} to rank {destination.rank}")
+    if source.rank == 1:
+        return _call(atom, source, destination, is_predicated, skips_repeated)
+    s, d = source.group(1, source.rank), destination.group(1, destination.rank)
+    if skips_repeated and is_static(s.shape) and is_static(d.shape):
+        repeated = nullspace(d.mode(1).layout)
+        s, d = _representatives(s, repeated), _representatives(d, repeated)
+    return [
+        instruction
+        for i in _count(d.mode(1))
+        for instruction in _call(
+            atom,
+            s.slice(UNDERSCORE, i),
+            d.slice(UNDERSCORE, i),
+            is_predicated,
+            skips_repeated,
+        )
+    ]
+
+
+def _without_lanes(op: CopyOp, tensor: Tensor) -> Instruction:
+    return Instruction(op.mechanism.value, 0, None, tensor)
+
+
+def _representatives(tensor: Tensor, repeated: Layout) -> Tensor:
+    """One element of each class of rests that is the same element of the destination."""
+    values = tensor.layout.plain.mode(0).shape
+    divided = tensor.apply(lambda layout: zipped_divide(layout, (values, repeated)))
+    return divided.slice((UNDERSCORE, 0), (0, UNDERSCORE))
+
+
+def _call(
+    atom: CopyAtom,
+    source: Tensor,
+    destination: Tensor,
+    is_predicated: bool,
+    skips_repeated: bool,
+) -> list[Instruction]:
+    """Executes the operation, or peels off a mode until it fits."""
+    if source.size == atom.source.mode(1).size or destination.size == atom.destination.mode(1).size:
+        return _execute(atom.op, source, destination, is_predicated)
+    if isinstance(source.shape, tuple) and isinstance(destination.shape, tuple):
+        return _copy_by_atom(
+            atom,
+            source.mode(0),
+            destination.mode(0),
+            is_predicated,
+            skips_repeated=skips_repeated,
+        )
+    raise CuteError(f"{atom.op.name}: the partitioning does not match: {source} -> {destination}")
+
+
+def _execute(
+    op: CopyOp, source: Tensor, destination: Tensor, is_predicated: bool
+) -> list[Instruction]:
+    s = source.recast(op.source_register_bits)
+    d = destination.recast(op.destination_register_bits)
+    expected = (
+        op.matrices if op.mechanism is Mechanism.STMATRIX else 1,
+        op.matrices if op.mechanism is Mechanism.LDMATRIX else 1,
+    )
+    if (s.size, d.size) != expected:
+        raise CuteError(f"{op.name} does not vectorize: {source} -> {destination}")
+    found = []
+    for tensor, plain in ((s, "load"), (d, "store")):
+        if tensor.is_shared:
+            name = plain if op.mechanism is Mechanism.UNIVERSAL else op.mechanism.value
+            found.append(
+                Instruction(
+                    name,
+                    max(tensor.bits // 8, 1),
+                    lanes_of(tensor.address_of(0)),
+                    tensor,
+                    op.matrices,
+                    op.is_transposed,
+                    is_predicated,
+                )
+            )
+    return found
+
+
+# ---- auto-vectorizing
+
+
+def _aligned_to(bits: int, source: Tensor, destination: Tensor) -> list[Instruction]:
+    if is_static(source.shape) and is_static(destination.shape):
+        return _filtered(bits, source, destination)
+    return _vectorized(bits, source, destination)
+
+
+def _filtered(bits: int, source: Tensor, destination: Tensor) -> list[Instruction]:
+    """Copies one element of each class that is the same element of the destination."""
+    if isinstance(source.size, int) and source.size == destination.size:
+        repeated = nullspace(destination.layout)
+        source, destination = (
+            tensor.apply(lambda layout: zipped_divide(layout, repeated)).slice(0, UNDERSCORE)
+            for tensor in (source, destination)
+        )
+    return _vectorized(bits, source, destination)
+
+
+def _vectorized(max_bits: int, source: Tensor, destination: Tensor) -> list[Instruction]:
+    width = vector_bits(source, destination, max_bits)
+    if width > destination.bits:
+        source, destination = source.recast(width), destination.recast(width)
+    return copy_elements(source, destination)
+
+
+def vector_bits(source: Tensor, destination: Tensor, max_bits: int) -> int:
+    """Returns the width that an auto-vectorizing copy takes, in bits.
+
+    Nothing checks the pointers: a vector may be wider than the alignment that they have.
+    """
+    elements = common_vector(source, destination)
+    if elements > 1:
+        aligned = greatest_common_divisor(
+            alignment_bits(source), alignment_bits(destination), max_bits
+        )
+        width = greatest_common_divisor(elements * destination.bits, aligned)
+        if width % 8 == 0 and width > destination.bits:
+            return width
+    return destination.bits
