@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from smemlint.layout.cute.algebra import zipped_divide
 from smemlint.layout.cute.copy_traits import CopyOp, Mechanism
 from smemlint.layout.cute.int_tuples import is_static
@@ -28,6 +26,7 @@ from smemlint.layout.cute.tensors import Space, Tensor, alignment_bits, common_v
 from smemlint.layout.cute.tiled_copy import CopyAtom, TiledCopy
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 MAX_INSTRUCTIONS = 1 << 14
@@ -59,6 +58,8 @@ class Instruction:
 
     def addresses(self, threads: int) -> NDArray[np.int64]:
         """Returns the byte addresses as int64 of shape (threads,)."""
+        import numpy as np
+
         lanes = np.asarray(self.address, dtype=np.int64)
         return np.broadcast_to(lanes, (threads,)).copy()
 
