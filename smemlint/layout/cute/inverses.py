@@ -99,7 +99,8 @@ def nullspace(layout: AnyLayout) -> Layout:
 
 def max_common_vector(a: AnyLayout, b: AnyLayout) -> int:
     """Returns how many elements lie together in both layouts, in units that no swizzle tears."""
-    common = coalesce(composition(a.plain, right_inverse(b.plain)))
+    first, second = _ordered(a, b)
+    common = coalesce(composition(first.plain, right_inverse(second.plain)))
     extent, stride = common.flat_modes()[0]
     size = extent if isinstance(extent, int) and is_static_value(stride, 1) else 1
     return min([size, *_groups(a, b)])
@@ -107,11 +108,17 @@ def max_common_vector(a: AnyLayout, b: AnyLayout) -> int:
 
 def max_common_layout(a: AnyLayout, b: AnyLayout) -> Layout:
     """Returns the coordinates of the longest run of elements that lie together in both layouts."""
-    inverse = right_inverse(b.plain)
-    extent, stride = coalesce(composition(a.plain, inverse)).flat_modes()[0]
+    first, second = _ordered(a, b)
+    inverse = right_inverse(second.plain)
+    extent, stride = coalesce(composition(first.plain, inverse)).flat_modes()[0]
     if not isinstance(extent, int) or not is_static_value(stride, 1):
         return Layout(1, 0)
     return composition(inverse, Layout(min([extent, *_groups(a, b)])))
+
+
+def _ordered(a: AnyLayout, b: AnyLayout) -> tuple[AnyLayout, AnyLayout]:
+    """A swizzled layout goes before a plain one."""
+    return (b, a) if isinstance(b, ComposedLayout) and isinstance(a, Layout) else (a, b)
 
 
 def _groups(a: AnyLayout, b: AnyLayout) -> list[int]:
