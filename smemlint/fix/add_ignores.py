@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
+from smemlint.facts import Span
+from smemlint.finding import Edit
+from smemlint.fix.edits import CannotEdit
 from smemlint.sources.pragmas import CommentStyle
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from smemlint.finding import Finding
 
@@ -57,11 +60,11 @@ def with_ignores(
     lines = _LINE.findall(text)
     in_strings: Container[int] = ()
     if style is CommentStyle.PYTHON:
-        from smemlint.fix.python_comments import lines_in_strings
+        from smemlint.fix.python_edits import lines_in_strings
 
         try:
             in_strings = lines_in_strings(text)
-        except ValueError:
+        except CannotEdit:
             return text, 0, list(findings)
     names: dict[int, dict[str, None]] = {}
     left: list[Finding] = []
@@ -73,11 +76,42 @@ def with_ignores(
             left.append(finding)
         else:
             names.setdefault(line, {})[finding.name] = None
-    for line in sorted(names, reverse=True):
-        row = lines[line - 1]
-        indent = row[: len(row) - len(row.lstrip())].rstrip("\r\n")
-        end = row[len(row.rstrip("\r\n")) :] or "\n"
-        mark = "#" if style is CommentStyle.PYTHON and line not in in_strings else "//"
-        said = f"{mark} smemlint: ignore[{', '.join(names[line])}] {reason}"
-        lines.insert(line - 1, indent + said.rstrip() + end)
+    ignores = {line: f"smemlint: ignore[{', '.join(names[line])}] {reason}" for line in names}
+    if style is CommentStyle.PYTHON:
+        text, refused = _with_python_comments(text, lines, ignores, in_strings)
+        left += [f for f in findings if f.span.line in refused]
+        return text, len(ignores.keys() - refused), left
+    for line in sorted(ignores, reverse=True):
+        lines.insert(line - 1, _comment_line(lines[line - 1], f"// {ignores[line]}"))
     return "".join(lines), len(names), left
+
+
+def _comment_line(row: str, comment: str) -> str:
+    """Returns a comment on a line of its own, indented like a row and with its line end."""
+    indent = row[: len(row) - len(row.lstrip())].rstrip("\r\n")
+    end = row[len(row.rstrip("\r\n")) :] or "\n"
+    return indent + comment.rstrip() + end
+
+
+def _with_python_comments(
+    text: str, lines: Sequence[str], ignores: Mapping[int, str], in_strings: Container[int]
+) -> tuple[str, set[int]]:
+    """Inserts comments of CUDA C++ into string literals, of Python elsewhere.
+
+    Returns the text and the lines before which no comment can stand.
+    """
+    from smemlint.fix.python_edits import edit_python, insert_comment_lines
+
+    refused: set[int] = set()
+    placed: list[int] = []
+    for line in sorted((n for n in ignores if n in in_strings), reverse=True):
+        row = _comment_line(lines[line - 1], f"// {ignores[line]}")
+        try:
+            text = edit_python(text, [Edit(Span("", line, 1, line, 1), row)])
+            placed.append(line)
+        except CannotEdit:
+            refused.add(line)
+    shifted = {n + sum(p < n for p in placed): n for n in ignores if n not in in_strings}
+    comments = {new: f"# {ignores[old]}".rstrip() for new, old in shifted.items()}
+    text, left = insert_comment_lines(text, comments)
+    return text, refused | {shifted[n] for n in left}

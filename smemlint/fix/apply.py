@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SourceError
-from smemlint.fix.edits import applied, compatible
+from smemlint.fix.edits import CannotEdit, applied, compatible
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def repaired(
         together = _next(session, fixes, check)
         if len(fixes) > 1 and _is_worse(session.result, together.result):
             together = _next(session, fixes[:1], check)  # each alone was evaluated
+        if together is session:
+            break
         session = together
     return session
 
@@ -75,16 +77,30 @@ def edited(data: bytes, edits: Sequence[Edit], encoding: str = "") -> bytes:
 
     Raises:
         SourceError: other characters would change, too.
+        CannotEdit: an edit fits in no token of a Python source.
     """
     if encoding:
         text = data.decode(encoding)
         if text.encode(encoding) != data:
             said = f"cannot be edited: what is decoded from `{encoding}` is encoded differently"
             raise SourceError(said, where=edits[0].span.path, hint="save the file as UTF-8")
-        return applied(text, edits).encode(encoding)
+        return _edited(text, edits).encode(encoding)
     mark = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
     text = data.decode("utf-8-sig", "surrogateescape")
-    return mark + applied(text, edits).encode("utf-8", "surrogateescape")
+    return mark + _edited(text, edits).encode("utf-8", "surrogateescape")
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    """Applies edits of one file; those of Python sources go through its syntax tree.
+
+    Raises:
+        CannotEdit: an edit fits in no token of a Python source.
+    """
+    if not edits[0].span.path.endswith(".py"):
+        return applied(text, edits)
+    from smemlint.fix.python_edits import edit_python
+
+    return edit_python(text, edits)
 
 
 def written(session: Session) -> None:
@@ -104,7 +120,10 @@ def written(session: Session) -> None:
 def _next(
     session: Session, fixes: Sequence[Fix], check: Callable[[Sequence[Source]], Result]
 ) -> Session:
-    """One round: the fixes applied to the bytes of their files, and everything checked again."""
+    """One round: the fixes applied to the bytes of their files, and everything checked again.
+
+    Fixes of a file that cannot be edited are left out; without any other the session is returned.
+    """
     edits: dict[str, list[Edit]] = {}
     for edit in (e for fix in fixes for e in fix.edits):
         edits.setdefault(edit.span.path, []).append(edit)
@@ -118,7 +137,11 @@ def _next(
             notebook = source.notebook
             if notebook is not None:
                 own = [notebook.edit_in_file(edit) for edit in own]
-            after[source.path] = edited(data, own, source.encoding)
+            try:
+                after[source.path] = edited(data, own, source.encoding)
+            except CannotEdit:
+                left = [f for f in fixes if all(e.span.path != source.path for e in f.edits)]
+                return _next(session, left, check) if left else session
             source = Source(source.path, after[source.path])
         sources.append(source)
     applied_now = {fix.edits for fix in fixes}

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from smemlint.finding import Edit, Finding, Fix
 
 
+class CannotEdit(ValueError):
+    """A source that cannot be edited, or an edit that does not fit into it."""
+
+
 def applied(text: str, edits: Iterable[Edit]) -> str:
     """The text with edits of its file; an edit that is given twice is made once.
 
     Raises:
-        ValueError: two edits overlap.
+        CannotEdit: two edits overlap.
     """
     lines = LineMap(text)
     ranges = sorted(
@@ -26,7 +30,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     pieces, at = [], 0
     for start, end, replacement in ranges:
         if start < at:
-            raise ValueError(f"two edits of one range overlap at offset {start}")
+            raise CannotEdit(f"two edits of one range overlap at offset {start}")
         pieces += [text[at:start], replacement]
         at = end
     return "".join((*pieces, text[at:]))

@@ -1,7 +1,7 @@
 """The process that touches the GPU: a request on standard input, an answer on standard output.
 
-Run as a script of its own (`python -P gpu_process.py`): it imports nothing of smemlint and nothing of
-the working directory, and a driver that crashes takes only this process along. The request is JSON:
+Run as a script of its own (`python -P gpu_process.py`): it imports nothing of smemlint or of the
+working directory, and a driver that crashes takes only this process along. The request is JSON:
 `device`, `source`, `few`, `many`, `rounds` and `launches`, each with `kernel`, `offsets` (lists of
 32) and `masks`. The answer has `about`, `seconds` and `cycles`, one list for each launch, of shape
 (patterns, rounds, 2); or `error` and `hint`.
