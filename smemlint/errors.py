@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.visible import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,7 +27,8 @@ class SmemlintError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        return f"{place}{self.message}" + (f"\n  hint: {self.hint}" if self.hint else "")
+        lines = [f"{place}{self.message}", *([f"  hint: {self.hint}"] if self.hint else [])]
+        return "\n".join(map(visible, lines))  # configurations and names of files are quoted
 
 
 class ConfigError(SmemlintError):

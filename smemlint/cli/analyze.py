@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output_format == "json":
         from smemlint.report.analysis_json import analysis_json
 
-        write(analysis_json(facts, settings.arch), arguments.output_file)
+        write(analysis_json(facts, settings.arch), arguments.output_file, is_for_tools=True)
     else:
         from smemlint.report.table import table
 

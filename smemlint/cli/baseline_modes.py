@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.cli import CLEAN, FAILED
 from smemlint.errors import ConfigError
 from smemlint.report.phrases import plural
+from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,13 +47,12 @@ def write_baseline(
     path = settings.baseline or DEFAULT
     shown, _ = _parted(result.findings)
     written = write(path, shown, result.hidden, paths, text_of)
-    print(
+    print_lines(
         f"wrote {plural(written.total, 'finding')} to {path}: "
-        f"{written.added} new, {written.pruned} pruned",
-        file=sys.stderr,
+        f"{written.added} new, {written.pruned} pruned"
     )
     if not settings.baseline:
-        print(f'  hint: `baseline = "{path}"` in the configuration uses it', file=sys.stderr)
+        print_lines(f'  hint: `baseline = "{path}"` in the configuration uses it')
     return FAILED if result.crashed else CLEAN
 
 
@@ -72,10 +71,10 @@ def add_ignore_pragmas(result: Result, reason: str) -> int:
         )
     shown, _ = _parted(result.findings)
     added, left = add_ignores(shown, reason)
-    print(f"added {plural(added, 'ignore pragma')}", file=sys.stderr)
+    print_lines(f"added {plural(added, 'ignore pragma')}")
     for finding in left:
         place = f"{finding.span.path}:{finding.span.line}"
-        print(f"{place}: {finding.code} cannot have a pragma on this line", file=sys.stderr)
+        print_lines(f"{place}: {finding.code} cannot have a pragma on this line")
     return FAILED if result.crashed else CLEAN
 
 

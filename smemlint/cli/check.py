@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.cli import CLEAN, FAILED, FOUND
 from smemlint.cli.flags import add_flags
 from smemlint.config.options import FOR_PEOPLE
+from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -86,9 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
     stream = sys.stderr if is_fixed_stdin else sys.stdout
     write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
     left = said_of_fixes(result, is_fixing=settings.fix)
-    print("; ".join([said_of_run(result), *closing, *filter(None, [left])]), file=sys.stderr)
+    print_lines("; ".join([said_of_run(result), *closing, *filter(None, [left])]))
     if settings.statistics:
-        print(_statistics(result), file=sys.stderr)
+        print_lines(*_statistics(result).split("\n"))
     return exit_code
 
 

@@ -9,6 +9,7 @@ from smemlint.cli import CLEAN, FAILED, FOUND
 from smemlint.driver.invalidation import Rounds
 from smemlint.driver.run import cache_of, check_run
 from smemlint.fix.apply import Session, repaired, written
+from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,12 +52,16 @@ def show(session: Session, settings: Settings) -> int:
     from smemlint.fix.diff import diff
     from smemlint.report.phrases import plural, said_of_fixes
 
-    sys.stdout.buffer.write(diff(session))
+    shown, hostile = diff(session)
+    sys.stdout.buffer.write(shown)
     sys.stdout.buffer.flush()
+    for path in hostile:
+        why = "control characters or workflow commands are shown as signs: patch will refuse it"
+        print_lines(f"smemlint: warning: {path}: {why}")
     files = plural(len(session.after), "file")
     more = said_of_fixes(session.result, is_fixing=True)
     said = f"would fix {plural(session.fixed, 'finding')} in {files}"
-    print(f"{said}; {more}" if more else said, file=sys.stderr)
+    print_lines(f"{said}; {more}" if more else said)
     if session.result.crashed:
         return FAILED
     return FOUND if session.after and not settings.exit_zero else CLEAN

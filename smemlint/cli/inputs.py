@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from smemlint.config.options import OPTIONS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import SourceError
+from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -71,10 +72,10 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         _require_readable(arguments.paths, sources)
     if arguments.show_files:
         for source in sources:
-            print(source.path)
+            print_lines(source.path, stream=sys.stdout)
         return Inputs(settings, configuration, sources, is_done=True)
     if not sources:
-        print("smemlint: warning: no files to check", file=sys.stderr)
+        print_lines("smemlint: warning: no files to check")
     return Inputs(settings, configuration, sources, is_stdin=reads_stdin)
 
 
@@ -93,11 +94,12 @@ def _show(settings: Settings) -> None:
     from smemlint.cli.config import shown
 
     for option in OPTIONS:
-        print(f"{option.name} = {shown(getattr(settings, option.attribute))}")
+        value = shown(getattr(settings, option.attribute))
+        print_lines(f"{option.name} = {value}", stream=sys.stdout)
     for name, kernel in settings.kernels.items():
         held = {key: getattr(kernel, key) for key in kernel.__slots__ if getattr(kernel, key)}
-        print(f"kernels.{name} = {shown(held)}")
-    print(f"# from {settings.origin or 'no configuration file'}")
+        print_lines(f"kernels.{name} = {shown(held)}", stream=sys.stdout)
+    print_lines(f"# from {settings.origin or 'no configuration file'}", stream=sys.stdout)
 
 
 def _require_readable(paths: Sequence[str], sources: Sequence[Source]) -> None:

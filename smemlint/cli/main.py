@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from smemlint import __version__
 from smemlint.cli import COMMANDS, FAILED
 from smemlint.errors import SmemlintError, suggestion
+from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,22 +40,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # what cannot be written is known here, not at the exit
         return code
     except SmemlintError as error:
-        print(f"smemlint: error: {error}", file=sys.stderr)
+        print_lines(*f"smemlint: error: {error}".split("\n"))
     except BrokenPipeError:
         sys.stderr.close()
     except KeyboardInterrupt:
-        print("smemlint: interrupted", file=sys.stderr)
+        print_lines("smemlint: interrupted")
     except Exception as error:
         if getattr(arguments, "debug", False):
             raise
         if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
             said = f"standard output: cannot be written: {error.strerror}"
-            print(f"smemlint: error: {said}", file=sys.stderr)
+            print_lines(f"smemlint: error: {said}")
             sys.stdout = None  # it would be tried again at the exit
             return FAILED
         what = f"{type(error).__name__}: {error}"
-        print(f"smemlint: internal error: {what}", file=sys.stderr)
-        print("  hint: run again with --debug and report what it prints", file=sys.stderr)
+        hint = "  hint: run again with --debug and report what it prints"
+        print_lines(f"smemlint: internal error: {what}", hint)
     return FAILED
 
 
@@ -68,8 +69,8 @@ def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> in
     name = argument.partition("=")[0]
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     known = [flag for flag in commands.choices[command]._option_string_actions if flag[:2] == "--"]
-    print(f"smemlint {command}: error: unknown argument `{name}`", file=sys.stderr)
-    print(f"  hint: {suggestion(name, known, 'options')}", file=sys.stderr)
+    hint = f"  hint: {suggestion(name, known, 'options')}"
+    print_lines(f"smemlint {command}: error: unknown argument `{name}`", hint)
     return FAILED
 
 

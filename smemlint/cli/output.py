@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from smemlint.errors import SmemlintError
+from smemlint.visible import without_commands
 
 
 def write(
@@ -47,6 +48,8 @@ def _print(text: str, out: TextIO, *, is_for_tools: bool) -> None:
         out.buffer.write(_encoded(text, "utf-8"))
     else:
         encoding = out.encoding or "utf-8"
+        is_unicode = encoding.lower().replace("-", "").startswith("utf")
+        text = without_commands(text, unicode=is_unicode)
         out.write(_encoded(text, encoding).decode(encoding))
     out.flush()
 

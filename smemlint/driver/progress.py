@@ -7,6 +7,8 @@ import sys
 import time
 from typing import TextIO
 
+from smemlint.visible import visible
+
 _SILENT_SECONDS = 1.0
 _WIDTH = 30
 _COLUMNS = 80
@@ -56,6 +58,6 @@ class Progress:
 
 def _end_of(name: str, columns: int) -> str:
     """As much of the name's end as fits: a line that wraps could not be erased."""
-    shown = "".join(c if c.isprintable() else "?" for c in name)
+    shown = visible(name, unicode=False).replace("\t", "?")
     fits = max(columns, 0) if shown.isascii() else max(columns, 0) // 2  # a character may take two
     return shown[len(shown) - min(fits, len(shown)) :]

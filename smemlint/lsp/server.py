@@ -32,6 +32,7 @@ from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import are_ours, settings_from
 from smemlint.sources.discovery import SUFFIXES
 from smemlint.sources.source import Source
+from smemlint.visible import visible, without_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,6 +247,17 @@ class Server(LanguageServer):
         self.client_register_capability(types.RegistrationParams([wanted]))
 
 
+class _VisibleFormatter(logging.Formatter):
+    """Writes a record on one line, for it quotes documents; a traceback has lines of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return visible(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        lines = super().formatException(ei).split("\n")
+        return "\n".join(without_commands(visible(line)) for line in lines)
+
+
 def make_server(worker: Worker) -> Server:
     """A server with all its features, which does not talk yet."""
     server = Server(worker)
@@ -341,11 +353,10 @@ def _offer_diagnostics(server: Server) -> None:
 
 def serve(*, debug: bool = False) -> int:
     """Talks over standard input and output until the client ends; returns the exit code."""
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.DEBUG if debug else logging.CRITICAL,
-        format="smemlint: %(levelname)s: %(message)s",
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_VisibleFormatter("smemlint: %(levelname)s: %(message)s"))
+    level = logging.DEBUG if debug else logging.CRITICAL
+    logging.basicConfig(handlers=[handler], level=level)
     logging.getLogger("smemlint.lsp").setLevel(logging.DEBUG if debug else logging.WARNING)
     output, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else may write there
     worker = Worker()

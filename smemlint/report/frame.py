@@ -64,7 +64,7 @@ def frame(
                 label = term.paint(f"{number:>{numbers}}", "blue")
                 yield f"{label} {bar} {term.visible(shown)}".rstrip()
             previous = number
-            said = f" {mark.said}" if mark.said and number == last else ""
+            said = f" {term.visible(mark.said)}" if mark.said and number == last else ""
             under = mark.sign * columns(shown[first - 1 : end - 1] or " ")
             yield f"{gap} {bar} {_blank(shown[: first - 1])}{term.paint(under + said, mark.style)}"
 

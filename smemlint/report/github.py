@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
 from smemlint.report.phrases import advice, said_of_measurement
+from smemlint.visible import visible
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
@@ -30,7 +31,7 @@ def _annotation(finding: Finding, run: Run) -> str:
         properties |= {"col": str(span.column), "endColumn": str(span.end_column)}
     properties["endLine"] = str(span.end_line)
     properties["title"] = f"{finding.code} {finding.name}"
-    shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    shown = ",".join(f"{key}={_property(visible(value))}" for key, value in properties.items())
     return f"::{_COMMANDS[finding.severity]} {shown}::{_data(_message(finding))}"
 
 
@@ -42,7 +43,7 @@ def _message(finding: Finding) -> str:
         lines.append(f"measured: {said_of_measurement(finding.measurement)}")
     if advice(finding):
         lines.append(f"help: {advice(finding)}")
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _data(text: str) -> str:

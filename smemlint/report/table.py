@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.visible import visible
+
 if TYPE_CHECKING:
     from smemlint.facts import Access, Facts, KernelFacts
 
@@ -14,7 +16,7 @@ def table(facts: Facts) -> str:
     """All accesses, then what was not analysed."""
     parts = [_kernel(k) for k in facts.kernels if k.accesses or k.not_analysed]
     notes = [f"{n.span.path}:{n.span.line}: not analysed: {n.reason}" for n in facts.not_analysed]
-    return "\n\n".join([*parts, *notes]) or "no shared accesses found"
+    return "\n\n".join([*parts, *map(visible, notes)]) or "no shared accesses found"
 
 
 def _kernel(facts: KernelFacts) -> str:
@@ -28,7 +30,7 @@ def _kernel(facts: KernelFacts) -> str:
         "  " + "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows
     ]
     notes = [f"  line {n.span.line}: not analysed: {n.reason}" for n in facts.not_analysed]
-    return "\n".join([title, *(lines if facts.accesses else ()), *notes])
+    return "\n".join(map(visible, [title, *(lines if facts.accesses else ()), *notes]))
 
 
 def _row(access: Access) -> tuple[str, ...]:

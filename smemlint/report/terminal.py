@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from smemlint.visible import visible
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,13 +44,7 @@ class Terminal:
 
         Linted text must not be able to steer the reader's terminal.
         """
-        return "".join(c if c == "\t" or c.isprintable() else self._sign(c) for c in text)
-
-    def _sign(self, character: str) -> str:
-        code = ord(character)
-        if not self.unicode:
-            return "?"
-        return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
+        return visible(text, unicode=self.unicode)
 
 
 def terminal(

@@ -229,7 +229,7 @@ def test_github_annotations():
 def test_github_escapes_and_leaves_columns_out_over_several_lines():
     assert rendered("github", bare(ODD)) == (
         "::error file=dir%2C 1/k%3A%25.cu,line=2,endLine=4,title=SML998 odd-name"
-        "::100%25 of `a[0], b`:%0D%0Aworse <&> \x1b"
+        "::100%25 of `a[0], b`:\u240d\u240aworse <&> \u241b"
     )
 
 
