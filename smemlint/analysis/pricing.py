@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.facts import AccessKind, Stat, WarpPattern
+from smemlint.facts import AccessKind, Certainty, Stat, WarpPattern
 from smemlint.hardware import wavefronts
-from smemlint.hardware.arch import LANES
+from smemlint.hardware.arch import LANES, assumption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from smemlint.facts import Access
 
 MAX_PATTERNS = 64
 """Patterns of an access that are kept for reports."""
@@ -140,6 +142,17 @@ def _cost(
     result[1][aligned] = priced.ideal
     result[2][aligned] = priced.profiler_ideal
     return result
+
+
+def on_architecture(access: Access, arch: str) -> Access:
+    """Returns the access with what its figures take for granted of the architecture."""
+    if access.wavefronts is None:
+        return access
+    taken = assumption(arch, str(access.kind), access.width_bytes)
+    if not taken:
+        return access
+    certainty = Certainty.ASSUMED if access.certainty is Certainty.PROVED else access.certainty
+    return replace(access, certainty=certainty, assumptions=(*access.assumptions, taken))
 
 
 def stat_of(figures: Sequence[tuple[int, int]]) -> Stat:

@@ -1,9 +1,14 @@
-"""What differs between architectures, with its source; what is unknown stays unknown.
+"""What differs between architectures, with its source; what is not measured is said to be assumed.
 
 Sources: CUDA C++ Programming Guide, compute capabilities, "technical specifications" and "shared
 memory" (sizes; 32 banks of 4 bytes; lanes on one 32-bit word do not conflict, since sm_50); PTX
-ISA, target notes of `ldmatrix`, `stmatrix` and `cp.async`. The rules of wider accesses, of matrix
-instructions and of atomics are documented nowhere: they were measured, on an H200 (sm_90) only.
+ISA, target notes of `ldmatrix` (sm_75), `cp.async` (sm_80), `stmatrix` and `cp.async.bulk` (sm_90).
+
+No document says how wider accesses, matrix instructions, atomics and asynchronous copies are
+served. The rules were measured on an H200 and an H100 (sm_90). NVIDIA's staff gives the one of wide
+loads, pairs of lanes included, for compute capability 7.0 to 7.5 in the same words
+(forums.developer.nvidia.com/t/77228). Nothing published contradicts it for those in between and
+after, so it is assumed there: `assumption`.
 """
 
 from __future__ import annotations
@@ -27,9 +32,9 @@ class Architecture:
     Attributes:
         name: e.g. `sm_90`.
         shared_per_block: bytes of shared memory that one block can opt in to.
-        has_ldmatrix, has_stmatrix, has_async_copy: which instructions exist.
-        is_measured: the rules of every kind of access were measured on it; elsewhere only those of
-            loads and stores of up to 4 bytes are known.
+        has_ldmatrix, has_stmatrix, has_async_copy, has_bulk_copy: which instructions exist.
+        documents_wide_loads: NVIDIA says how it serves loads of 8 and 16 bytes.
+        is_measured: the rules of every kind of access were measured on it.
     """
 
     name: str
@@ -37,26 +42,50 @@ class Architecture:
     has_ldmatrix: bool = True
     has_stmatrix: bool = False
     has_async_copy: bool = True
+    has_bulk_copy: bool = False
+    documents_wide_loads: bool = False
     is_measured: bool = False
+
+    def has(self, kind: str) -> bool:
+        """Whether the instruction exists: `ldmatrix`, `stmatrix`, `async_copy` or any other."""
+        return bool(getattr(self, f"has_{kind}", True))
 
 
 _KIB = 1024
+
+
+def _volta(name: str, kib: int, *, has_ldmatrix: bool = False) -> Architecture:
+    return Architecture(
+        name,
+        kib * _KIB,
+        has_ldmatrix=has_ldmatrix,
+        has_async_copy=False,
+        documents_wide_loads=True,
+    )
+
+
+def _hopper(name: str, kib: int, *, is_measured: bool = False) -> Architecture:
+    return Architecture(
+        name, kib * _KIB, has_stmatrix=True, has_bulk_copy=True, is_measured=is_measured
+    )
+
+
 ARCHITECTURES: dict[str, Architecture] = {
     a.name: a
     for a in (
-        Architecture("sm_70", 96 * _KIB, has_ldmatrix=False, has_async_copy=False),
-        Architecture("sm_72", 96 * _KIB, has_ldmatrix=False, has_async_copy=False),
-        Architecture("sm_75", 64 * _KIB, has_async_copy=False),
+        _volta("sm_70", 96),
+        _volta("sm_72", 96),
+        _volta("sm_75", 64, has_ldmatrix=True),
         Architecture("sm_80", 163 * _KIB),
         Architecture("sm_86", 99 * _KIB),
         Architecture("sm_87", 163 * _KIB),
         Architecture("sm_89", 99 * _KIB),
-        Architecture("sm_90", 227 * _KIB, has_stmatrix=True, is_measured=True),
-        Architecture("sm_100", 227 * _KIB, has_stmatrix=True),
-        Architecture("sm_103", 227 * _KIB, has_stmatrix=True),
-        Architecture("sm_110", 227 * _KIB, has_stmatrix=True),
-        Architecture("sm_120", 99 * _KIB, has_stmatrix=True),
-        Architecture("sm_121", 99 * _KIB, has_stmatrix=True),
+        _hopper("sm_90", 227, is_measured=True),
+        _hopper("sm_100", 227),
+        _hopper("sm_103", 227),
+        _hopper("sm_110", 227),
+        _hopper("sm_120", 99),
+        _hopper("sm_121", 99),
     )
 }
 
@@ -74,13 +103,30 @@ def architecture(name: str) -> Architecture:
     return found
 
 
-def require_bank_rules(name: str, kind: str, width: int) -> None:
-    """Checks that it is known how the architecture serves an access.
+def assumption(name: str, kind: str, width: int) -> str:
+    """Returns what is taken for granted where such an access is priced for an architecture.
+
+    Args:
+        name: of the architecture.
+        kind: of access, e.g. `load`, `ldmatrix`, `async_copy`.
+        width: bytes that a lane moves.
+
+    Returns:
+        The assumption in words; empty where the rule was measured there or is documented.
 
     Raises:
-        ValueError: the name is unknown, or nobody measured such an access there.
+        ValueError: the name is unknown, or the architecture has no such instruction.
     """
-    if architecture(name).is_measured or (kind in ("load", "store") and width <= WORD):
-        return
+    target = architecture(name)
+    if not target.has(kind):
+        raise ValueError(f"{target.name} has no {_SPELLED.get(kind, kind)}")
+    is_documented = kind in ("load", "store") and width <= WORD
+    is_documented |= kind == "load" and target.documents_wide_loads
+    if target.is_measured or is_documented:
+        return ""
     known = ", ".join(a.name for a in ARCHITECTURES.values() if a.is_measured)
-    raise ValueError(f"{kind} of {width} bytes was not measured on {name}: only on {known}")
+    what = _SPELLED.get(kind, f"{kind}s of {width} bytes")
+    return f"{target.name} serves {what} as measured on {known}"
+
+
+_SPELLED = {"async_copy": "cp.async", "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from smemlint.hardware.arch import BANKS, LANES, WORD, require_bank_rules
+from smemlint.hardware.arch import BANKS, LANES, WORD, assumption
 from smemlint.hardware.atomics import LOOPS, Serialization, attempt, attempts, serialization
 
 if TYPE_CHECKING:
@@ -46,11 +46,13 @@ class Cost:
         profiler_ideal: what the profiler calls so: the active lanes' bytes in wavefronts of 128,
             never more than were taken (270 of 270 rows of fixtures/gpu/predicates.json). It differs
             where the lanes of a wide access are spread thinly over its passes.
+        assumed: what the figures take for granted of the architecture; see `arch.assumption`.
     """
 
     wavefronts: NDArray[np.int64]
     ideal: NDArray[np.int64]
     profiler_ideal: NDArray[np.int64]
+    assumed: str = ""
 
 
 def wavefronts(
@@ -79,8 +81,8 @@ def wavefronts(
         Wavefronts and ideal wavefronts, integer arrays of shape (...).
 
     Raises:
-        ValueError: an active lane's address is not a multiple of the width, or nobody measured the
-            combination.
+        ValueError: an active lane's address is not a multiple of the width, nobody measured the
+            combination, or the architecture has no such instruction.
     """
     lanes = np.asarray(addresses)
     if lanes.shape[-1:] != (LANES,) or lanes.dtype.kind not in "iu":
@@ -88,13 +90,15 @@ def wavefronts(
             f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
         )
     is_loop = kind == "atomic" and LOOPS.get(operation) == width
-    if is_loop:
-        require_bank_rules(arch, kind, width)
-    else:
-        _require_measured(kind, width, matrices, arch)
+    if not is_loop:
+        _require_measured(kind, width, matrices)
+    assumed = assumption(arch, kind, width)
+    if is_loop and assumed:
+        raise ValueError(f"atomic `{operation}` is a loop that was not measured on {arch}")
     rule = serialization(operation) if kind == "atomic" and not is_loop else None
     if not lanes.size:
-        return Cost(*(np.zeros(lanes.shape[:-1], np.int64) for _ in range(3)))
+        none = np.zeros(lanes.shape[:-1], np.int64)
+        return Cost(none, none, none, assumed)
     shape = lanes.shape[:-1]
     rows = lanes.astype(np.int64, copy=False).reshape(-1, LANES)
     mask = _participants(lanes.shape, kind, matrices, active)
@@ -119,7 +123,7 @@ def wavefronts(
     counted = passes
     if kind in ("load", "store"):
         counted = _profiler_ideal(spent, mask, width)
-    return Cost(spent.reshape(shape), passes.reshape(shape), counted.reshape(shape))
+    return Cost(spent.reshape(shape), passes.reshape(shape), counted.reshape(shape), assumed)
 
 
 def _profiler_ideal(
@@ -146,7 +150,7 @@ def bank_words(
     return np.bincount(words[is_first] % BANKS, minlength=BANKS)
 
 
-def _require_measured(kind: str, width: int, matrices: int, arch: str) -> None:
+def _require_measured(kind: str, width: int, matrices: int) -> None:
     widths = _WIDTHS.get(kind)
     if widths is None:
         raise ValueError(f"unknown kind {kind!r}: one of {', '.join(_WIDTHS)}")
@@ -156,7 +160,6 @@ def _require_measured(kind: str, width: int, matrices: int, arch: str) -> None:
     if kind in _MEASURED_MATRICES and matrices not in _MEASURED_MATRICES[kind]:
         known = ", ".join(f"x{n}" for n in _MEASURED_MATRICES[kind])
         raise ValueError(f"{kind}.x{matrices} was not measured: {known} were")
-    require_bank_rules(arch, kind, width)
 
 
 def _participants(

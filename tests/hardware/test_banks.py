@@ -147,7 +147,7 @@ def test_increments_of_one_share_a_word_for_free() -> None:
         ({"kind": "ldmatrix", "width": 16, "matrices": 3}, r"ldmatrix\.x3 was not measured"),
         ({"kind": "atomic", "width": 8}, "atomic of 8 bytes"),
         ({"kind": "atomic", "width": 4, "operation": "frobnicate.u32"}, "`frobnicate.u32`"),
-        ({"kind": "load", "width": 16, "arch": "sm_80"}, "not measured on sm_80"),
+        ({"kind": "stmatrix", "width": 16, "arch": "sm_80"}, "sm_80 has no stmatrix"),
         ({"kind": "load", "width": 4, "arch": "sm_99"}, "unknown architecture 'sm_99'"),
     ],
 )
@@ -163,9 +163,15 @@ def test_shapes_and_types_are_checked() -> None:
             wavefronts(bad, kind="load", width=4)
 
 
-def test_documented_accesses_hold_on_every_architecture() -> None:
+def test_the_measured_rules_hold_on_every_architecture() -> None:
     for arch in ("sm_70", "sm_80", "sm_90a", "sm_120"):
-        assert int(wavefronts(np.arange(32) * 8, kind="load", width=4, arch=arch).wavefronts) == 2
+        cost = wavefronts(np.arange(32) * 8, kind="load", width=4, arch=arch)
+        assert (int(cost.wavefronts), cost.assumed) == (2, "")
+        cost = wavefronts(np.arange(32) * 32, kind="store", width=16, arch=arch)
+        assert (int(cost.wavefronts), bool(cost.assumed)) == (8, arch != "sm_90a")
+    lanes = np.zeros(32, int)
+    with pytest.raises(ValueError, match="not measured on sm_80"):
+        wavefronts(lanes, kind="atomic", width=4, operation="add.f32", arch="sm_80")
 
 
 def test_the_bank_strip_counts_distinct_words() -> None:

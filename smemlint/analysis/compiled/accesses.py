@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.values import Cause
-from smemlint.analysis.pricing import Group, costliest, priced_patterns, stat_of
+from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.facts import Access, AccessKind, Certainty, Span
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _access(
     priced = [p for p in patterns if p.ideal]
     has_figure = bool(priced) and len(priced) == len(patterns)
     opcodes = dict.fromkeys(s.opcode for s, _ in parts)
-    return Access(
+    access = Access(
         span=site.span,
         instance=instance,
         array=site.array,
@@ -118,6 +118,7 @@ def _access(
         line=site.span.line,
         conditions=taken[len(assumptions) :],
     )
+    return on_architecture(access, arch)
 
 
 def _undecided(parts: Iterable[Issued]) -> Cause | None:

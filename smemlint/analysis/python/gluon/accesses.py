@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.pricing import on_architecture
 from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
 from smemlint.facts import Access, AccessKind, Certainty, WarpPattern
 from smemlint.layout.tensor_access import Instructions, lowered
@@ -57,7 +58,7 @@ def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: 
         except (Undecided, ValueError) as error:
             certainty, reason, parts = Certainty.UNKNOWN, str(error), ()
     has_figure = bool(patterns) and all(p.ideal for p in patterns)
-    return Access(
+    access = Access(
         span=seen.span,
         instance=instance,
         array=seen.descriptor.array,
@@ -74,6 +75,7 @@ def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: 
         expression=seen.expression,
         line=seen.span.line,
     )
+    return on_architecture(access, arch)
 
 
 def _instructions(seen: Seen, arch: str) -> tuple[Instructions, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.pricing import on_architecture
 from smemlint.analysis.python.interpreter.statements import Follower, OverBudget
 from smemlint.analysis.python.interpreter.values import Function, Unknown, Value
 from smemlint.analysis.python.triton.offset_model import MOST_ELEMENTS, OffsetLibrary, Tile
@@ -118,7 +119,8 @@ class _Place:
         patterns = _patterns(declared, tile, settings.arch)
         access = self._access(declared, instance, array, patterns, use)
         layouts = (use,) if use is not None else ()
-        return KernelFacts(instance, (array,), (access,), layouts=layouts)
+        priced = on_architecture(access, settings.arch)
+        return KernelFacts(instance, (array,), (priced,), layouts=layouts)
 
     def _access(
         self,

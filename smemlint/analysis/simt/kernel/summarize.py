@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.pricing import Group, costliest, priced_patterns, stat_of
+from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.values import Int, Unknown
 from smemlint.analysis.simt.state import WARP
 from smemlint.facts import (
@@ -165,7 +165,7 @@ class Sites:
             patterns, has_figure = [], False
         widths = [g.width for g in site.groups.values()]
         issued = sum(p.count for p in patterns) or site.issued
-        return Access(
+        access = Access(
             span=site.span,
             instance=self._instance,
             array=site.array,
@@ -186,6 +186,7 @@ class Sites:
             layout=site.layout,
             calls=tuple(self._calls(site)) if has_figure else (),
         )
+        return on_architecture(access, self._arch)
 
     def _calls(self, site: _Site) -> Iterator[CallLine]:
         """The parts of a site that the profiler shows at calls."""
