@@ -1,0 +1,158 @@
+"""The folder tree is the pipeline: imports go one way, without circles, and classes stay shallow."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "smemlint"
+
+LAYERS = (
+    ("errors", "facts", "finding"), ("hardware",), ("layout",), ("config",), ("sources",),
+    ("frontend",), ("analysis",), ("lint",), ("fix",), ("driver",), ("report", "verify"),
+    ("lsp",), ("cli",),
+)  # fmt: skip
+"""A module imports from its own layer and from those before it."""
+BACK_ARROWS: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("config.settings", "lint.selection"),
+        ("frontend.python.jit.imported_names", "analysis.python.interpreter.statements"),
+        ("frontend.python.jit.imported_names", "analysis.python.interpreter.values"),
+        ("lint.check", "fix.propose"),
+        ("lint.check", "fix.verify_by_analysis"),
+        ("lsp.server", "cli"),
+    }
+)
+"""Imports against the direction that are still there: this list only shrinks."""
+IN_CIRCLES: frozenset[str] = frozenset(
+    """
+    analysis.compiled.program analysis.compiled.recorder analysis.compiled.state
+    analysis.simt.analyze analysis.simt.launches.instances
+    analysis.simt.builtins.intrinsics analysis.simt.builtins.ptx
+    analysis.simt.builtins.python_operators analysis.simt.builtins.wmma
+    analysis.simt.domain.memory analysis.simt.domain.scev analysis.simt.domain.values
+    config.settings lint.registry lint.rule lint.selection sources.discovery
+    driver.cache driver.invalidation driver.run
+    fix.messages fix.propose fix.verify_by_analysis lint.check lint.coverage
+    frontend.cuda.preprocessor.includes frontend.cuda.preprocessor.unread_branches
+    sources.pragmas sources.source
+    """.split()
+)
+"""Modules of import circles that are still there: this list only shrinks."""
+DEEP: frozenset[str] = frozenset(
+    """
+    Host _Encoding HostCode Interpreter Loops RepeatedBlocks InertLoops Turns Lambdas Joins
+    Generalizing Conversions _Function Statements Project Intrinsics FileNames DryRuns CupyFollower
+    Construction Choices
+    """.split()
+)
+"""Classes deeper than that which are still there: this list only shrinks."""
+MAX_DEPTH = 3
+MAX_MODULES = 25
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The syntax tree of every module, by its name below `smemlint`."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(p for p in parts if p != "__init__")
+        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def imports(name: str) -> frozenset[str]:
+    """The modules that a module imports, within functions and for type checkers, too."""
+    found = set()
+    for node in ast.walk(modules()[name]):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("smemlint"):
+            module = (node.module or "").removeprefix("smemlint").lstrip(".")
+            for alias in node.names:
+                inner = f"{module}.{alias.name}".lstrip(".")
+                found.add(inner if inner in modules() else module)
+    return frozenset(found - {name, ""})
+
+
+def circles(graph: dict[str, frozenset[str]]) -> list[set[str]]:
+    """The strongly connected components of several modules."""
+    reached = {name: _reached(name, graph) for name in graph}
+    found: list[set[str]] = []
+    for name in graph:
+        circle = {other for other in reached[name] if name in reached[other]}
+        if len(circle) > 1 and circle not in found:
+            found.append(circle)
+    return found
+
+
+def _reached(name: str, graph: dict[str, frozenset[str]]) -> set[str]:
+    seen: set[str] = set()
+    worklist = [name]
+    while worklist:
+        for other in graph[worklist.pop()] - seen:
+            seen.add(other)
+            worklist.append(other)
+    return seen
+
+
+def depths() -> dict[str, int]:
+    """How many classes of the package a class inherits from in a line, itself included."""
+    bases: dict[str, list[str]] = {}
+    for tree in modules().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                bases[node.name] = [b.id for b in node.bases if isinstance(b, ast.Name)]
+
+    def depth(name: str, seen: frozenset[str] = frozenset()) -> int:
+        inner = (b for b in bases.get(name, ()) if b in bases and b not in seen | {name})
+        return 1 + max((depth(b, seen | {name}) for b in inner), default=0)
+
+    return {name: depth(name) for name in bases}
+
+
+def test_imports_go_one_way() -> None:
+    order = {package: k for k, layer in enumerate(LAYERS) for package in layer}
+    against = {
+        (name, other)
+        for name in modules()
+        for other in imports(name)
+        if name.split(".")[0] in order
+        and order.get(other.split(".")[0], -1) > order[name.split(".")[0]]
+    }
+    assert against <= BACK_ARROWS
+
+
+def test_there_are_no_import_circles() -> None:
+    graph = {name: imports(name) for name in modules()}
+    assert {name for circle in circles(graph) for name in circle} <= IN_CIRCLES
+
+
+def test_inheritance_is_shallow() -> None:
+    assert {name for name, depth in depths().items() if depth > MAX_DEPTH} <= DEEP
+
+
+def test_folders_and_modules_are_small() -> None:
+    for folder in (p for p in PACKAGE.rglob("*") if p.is_dir()):
+        names = [p.name for p in folder.glob("*.py") if p.name != "__init__.py"]
+        assert len(names) <= MAX_MODULES, folder
+
+
+def test_the_document_shows_the_tree_as_it_is() -> None:
+    """Every folder of the package stands in ARCHITECTURE.md, and no other."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    tree = text.split("<!-- tree -->")[1].split("```")[1]
+    shown = set()
+    parents: list[str] = []
+    for row in tree.splitlines():
+        match = re.match(r"(\s*)([\w/]+)/(?:\s|$)", row)
+        if match is None:
+            continue
+        level = len(match[1]) // 2
+        parents = [*parents[:level], match[2]]
+        shown.add("/".join(parents))
+    packages = {p.parent.relative_to(ROOT).as_posix() for p in PACKAGE.rglob("__init__.py")}
+    assert shown == packages
