@@ -1,0 +1,1 @@
+"""What the machine instructions of sm_90 do to addresses and predicates."""

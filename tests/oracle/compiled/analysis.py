@@ -1,0 +1,111 @@
+"""What smemlint says of a repository: one row an access, from its own command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.compiled.instances import Instance
+
+STORES = ("store", "stmatrix", "atomic")
+_LAUNCH = re.compile(r"launch at ([^():]+\.\w+):\d+")
+DECIDED = ("proved", "assumed")
+
+
+@dataclass
+class LineFigures:
+    """The accesses of one instance on one line and in one direction, summed.
+
+    Attributes:
+        wavefronts, ideal: over all instructions whose figures are known.
+        instructions: how many those are.
+        widths: bytes a lane.
+        certainties: of the accesses.
+        reasons: why some are undecided.
+        assumptions: of the accesses, in words.
+    """
+
+    wavefronts: float = 0.0
+    ideal: float = 0.0
+    instructions: int = 0
+    widths: set[int] = field(default_factory=set)
+    certainties: set[str] = field(default_factory=set)
+    reasons: set[str] = field(default_factory=set)
+    assumptions: set[str] = field(default_factory=set)
+
+    @property
+    def excess(self) -> float | None:
+        """Wavefronts over the ideal; None where nothing is known."""
+        return self.wavefronts / self.ideal if self.ideal else None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the tool would warn of it by default."""
+        return bool(self.certainties) and self.certainties <= set(DECIDED) and self.ideal > 0
+
+
+def direction(kind: str) -> str:
+    """Returns `load`, `store` or `async_copy` for the kind of an access."""
+    return "async_copy" if kind == "async_copy" else "store" if kind in STORES else "load"
+
+
+Rows = dict[Instance, dict[tuple[str, int, str], LineFigures]]
+"""Figures by instance, and there by file, line and direction."""
+
+
+def analyse(repository: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Returns the document of `smemlint analyze` for a folder."""
+    command = [
+        sys.executable,
+        "-m",
+        "smemlint",
+        "analyze",
+        ".",
+        "--output-format",
+        "json",
+        *options,
+    ]
+    here = str(Path(__file__).resolve().parents[3])
+    run = subprocess.run(
+        command,
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": here},
+    )
+    if not run.stdout:
+        raise RuntimeError(run.stderr[-2000:])
+    return dict(json.loads(run.stdout))
+
+
+def rows_of(document: dict[str, Any]) -> Rows:
+    """Returns the figures of a document by instance and line."""
+    rows: Rows = {}
+    for record in document["accesses"]:
+        block = tuple(record["block"]) if record["block"] else None
+        launches = [m for text in record["assumptions"] for m in _LAUNCH.findall(text)]
+        origin = launches[0] if launches else record["file"]
+        instance = Instance(origin, record["kernel"], tuple(record["template"].items()), block)
+        add(rows.setdefault(instance, {}), record)
+    return rows
+
+
+def add(lines: dict[tuple[str, int, str], LineFigures], record: dict[str, Any]) -> None:
+    """Adds an access, as `analyze` prints it, to the figures of its line."""
+    key = (record["file"], record["line"], direction(record["kind"]))
+    line = lines.setdefault(key, LineFigures())
+    line.certainties.add(record["certainty"])
+    line.assumptions.update(record["assumptions"])
+    if record["reason"]:
+        line.reasons.add(record["reason"])
+    if record["wavefronts"] and record["ideal"] and record["wavefronts"]["mean"]:
+        count = record["instructions"] or 1
+        line.instructions += count
+        line.wavefronts += count * record["wavefronts"]["mean"]
+        line.ideal += count * record["ideal"]["mean"]
+        line.widths.add(record["width_bytes"])

@@ -1,0 +1,144 @@
+"""Kernel instances: what the analysis assumed, and how the compiler spells the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
+_CAST = re.compile(r"\((?:[\w:]+ ?)+\)(?=-?\d)")
+_SPELLINGS = {
+    "unsigned": "unsigned int",
+    "uint": "unsigned int",
+    "uint32_t": "unsigned int",
+    "int32_t": "int",
+    "int8_t": "signed char",
+    "uint8_t": "unsigned char",
+    "uchar": "unsigned char",
+    "int16_t": "short",
+    "uint16_t": "unsigned short",
+    "ushort": "unsigned short",
+    "int64_t": "long",
+    "uint64_t": "unsigned long",
+    "long long": "long",
+    "unsigned long long": "unsigned long",
+    "size_t": "unsigned long",
+    "half": "__half",
+    "half2": "__half2",
+    "nv_bfloat16": "__nv_bfloat16",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Instance:
+    """One kernel with the template arguments and the block that the analysis assumed.
+
+    Attributes:
+        origin: the file that launches it; where none is named, the file of an access.
+        kernel: its unqualified name.
+        template: parameter names and values, as the analysis spells them.
+        block: extents; None where the analysis knew none.
+    """
+
+    origin: str
+    kernel: str
+    template: tuple[tuple[str, str], ...]
+    block: tuple[int, int, int] | None
+
+    @property
+    def spelling(self) -> str:
+        """The kernel with explicit template arguments."""
+        values = ", ".join(value for _, value in self.template)
+        return f"{self.kernel}<{values}>" if self.template else self.kernel
+
+
+def base_name(demangled: str) -> str:
+    """Returns the unqualified name of a function that c++filt spelled."""
+    head = _without_brackets(demangled)
+    words = head.split("(")[0].split()
+    return words[-1].split("::")[-1] if words else demangled
+
+
+def template_arguments(demangled: str) -> tuple[str, ...]:
+    """Returns the function's own template arguments, spelled uniformly."""
+    name = base_name(demangled)
+    start = demangled.find(name + "<")
+    if start < 0:
+        return ()
+    return tuple(
+        normalized(part) for part in split_arguments(_bracketed(demangled, start + len(name)))
+    )
+
+
+def normalized(argument: str) -> str:
+    """Returns one spelling for all spellings of a type or a number."""
+    text = _CAST.sub("", argument.strip())
+    text = re.sub(r"\b(?:typename|class|struct|const|std::|cuda::)\s*", "", text)
+    text = _SUFFIX.sub(r"\1", text).strip()
+    text = re.sub(r"\btrue\b", "1", re.sub(r"\bfalse\b", "0", text))
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
+    text = _SPELLINGS.get(text, text)
+    return re.sub(r"\s+", "", text)
+
+
+def split_arguments(text: str) -> list[str]:
+    """Returns the parts of a list, split at commas outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        if character in "<([{":
+            depth += 1
+        elif character in ">)]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [*parts, text[start:]] if text.strip() else []
+
+
+def matching(instance: Instance, demangled: dict[str, str]) -> list[str]:
+    """Returns the mangled names of the compiled functions that are this instance."""
+    same = [name for name, text in demangled.items() if base_name(text) == instance.kernel]
+    wanted = tuple(normalized(value) for _, value in instance.template)
+    if not wanted:
+        return [name for name in same if not template_arguments(demangled[name])]
+    exact = [name for name in same if _flat(template_arguments(demangled[name])) == wanted]
+    if exact:
+        return exact
+    return [
+        name for name in same if _flat(template_arguments(demangled[name]))[: len(wanted)] == wanted
+    ]
+
+
+def _flat(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        part for a in arguments for part in (split_arguments(a[1:-1]) if a[:1] == "{" else [a])
+    )
+
+
+def _without_brackets(text: str) -> str:
+    """The text outside of template brackets, up to the parameter list."""
+    kept, depth = [], 0
+    text = text.replace("(anonymous namespace)", "anonymous")
+    for character in text:
+        if character == "<":
+            depth += 1
+        elif character == ">":
+            depth -= 1
+        elif character == "(" and depth == 0:
+            break
+        elif depth == 0:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _bracketed(text: str, start: int) -> str:
+    depth = 0
+    for i in range(start, len(text)):
+        if text[i] == "<":
+            depth += 1
+        elif text[i] == ">":
+            depth -= 1
+            if depth == 0:
+                return text[start + 1 : i]
+    return ""

@@ -1,0 +1,164 @@
+"""Translation units: a source file of a repository with the kernel instances that it must make."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.oracle.compiled.instances import Instance, matching
+from tests.oracle.compiled.toolchain import Toolchain, demangle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MISSING = re.compile(r'fatal error: (?:"?)([\w./+-]+)(?:"?): No such file')
+_CANNOT_OPEN = re.compile(r'cannot open source file "([^"]+)"')
+_WRAPPER_LINE = re.compile(r"(?:\.cu\((\d+)\): error|at line (\d+) of [^\n]*\.cu)")
+_NAMESPACE = re.compile(
+    r"\bnamespace\s+([\w:]+)?\s*\{|\{|\}|\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?\*/", re.S
+)
+_TRIES = 8
+
+
+@dataclass
+class Compiled:
+    """What became of one source file.
+
+    Attributes:
+        cubins: of the unit itself, then of those that force further instances.
+        failure: the first error where there is no cubin.
+    """
+
+    cubins: list[Path] = field(default_factory=list)
+    failure: str = ""
+
+
+class UnitCompiler:
+    """Compiles files of one repository, with stubs for headers that it does not have."""
+
+    def __init__(self, repository: Path, tools: Toolchain, flags: tuple[str, ...] = ()) -> None:
+        self._repository = repository
+        self._tools = tools
+        self._flags = (*flags, "-std=c++17", "--expt-relaxed-constexpr", "--expt-extended-lambda")
+        self._stubs = tools.cache / "stubs" / repository.name
+        self._headers = _headers_by_name(repository)
+
+    def compile(self, path: Path, instances: Iterable[Instance]) -> Compiled:
+        """Returns the cubins that hold as many of the instances as could be compiled."""
+        result = Compiled()
+        plain = f'#include "{path}"\n'
+        cubin, said, includes = self._with_headers(plain, path)
+        if cubin is None:
+            result.failure = first_error(said)
+            return result
+        result.cubins.append(cubin)
+        names = demangle(self._kernels(cubin))
+        missing = [i for i in instances if not matching(i, names)]
+        if missing and (forced := self._forced(path, missing, includes)):
+            result.cubins.append(forced)
+        return result
+
+    def _kernels(self, cubin: Path) -> list[str]:
+        return re.findall(r'\.other\s+(\S+?),@"STO_CUDA_ENTRY', self._tools.disassemble(cubin))
+
+    def _with_headers(self, source: str, path: Path) -> tuple[Path | None, str, tuple[str, ...]]:
+        """Compiles; a header that is missing is looked for in the repository, or left empty."""
+        includes: tuple[str, ...] = (f"-I{self._repository}",)
+        for _ in range(_TRIES):
+            cubin, said = self._tools.compile(source, (*self._flags, *includes), path.parent)
+            missing = _MISSING.search(said) or _CANNOT_OPEN.search(said)
+            if cubin is not None or missing is None:
+                break
+            folder = self._folder_of(missing[1], path)
+            # A further stub in a folder that is searched already makes another unit of it.
+            is_known = f"-I{folder}" in includes
+            includes = (*includes, f"-DSTUB_{len(includes)}" if is_known else f"-I{folder}")
+        return cubin, said, includes
+
+    def _folder_of(self, header: str, path: Path) -> Path:
+        found = [
+            Path(str(p)[: -len(header)])
+            for p in self._headers.get(Path(header).name, ())
+            if str(p).endswith("/" + header)
+        ]
+        if found:
+            return max(found, key=lambda p: _common(p, path))
+        stub = self._stubs / header
+        stub.parent.mkdir(parents=True, exist_ok=True)
+        stub.touch()
+        return self._stubs / "."
+
+    def _forced(
+        self, path: Path, missing: list[Instance], includes: tuple[str, ...]
+    ) -> Path | None:
+        """A cubin that takes the address of each instance; those that do not compile are left out."""
+        spaces = namespaces(path.read_text(errors="replace"))
+        head = [f'#include "{path}"', *(f"using namespace {s};" for s in spaces)]
+        wanted = list(dict.fromkeys(i.spelling for i in missing))
+        for _ in range(4):
+            lines = [*head, *(_address_of(w, n) for n, w in enumerate(wanted))]
+            source = "\n".join(lines) + "\n"
+            cubin, said = self._tools.compile(source, (*self._flags, *includes), path.parent)
+            if cubin is not None or not wanted:
+                return cubin if wanted else None
+            bad = {int(a or b) - len(head) - 1 for a, b in _WRAPPER_LINE.findall(said)}
+            kept = [w for n, w in enumerate(wanted) if n not in bad]
+            if len(kept) == len(wanted):
+                return None
+            wanted = kept
+        return None
+
+
+def _address_of(spelling: str, number: int) -> str:
+    return f"void* smemlint_instance_{number}() {{ return (void*)&{spelling}; }}"
+
+
+def first_error(said: str) -> str:
+    """Returns the first error of nvcc without its path."""
+    for line in said.splitlines():
+        if "error" in line:
+            return re.sub(r"^.*?error\s*:?\s*", "", line)[:160]
+    return said.strip()[:160]
+
+
+def namespaces(text: str) -> list[str]:
+    """Returns the qualified names of the namespaces that a text opens, outermost first."""
+    found: dict[str, None] = {}
+    stack: list[str | None] = []
+    for match in _NAMESPACE.finditer(text):
+        token = match[0]
+        if token.startswith("namespace"):
+            stack.append(match[1] or "")
+            name = "::".join(s for s in stack if s)
+            if name and None not in stack:
+                found[name] = None
+        elif token == "{":
+            stack.append(None)
+        elif token == "}" and stack:
+            stack.pop()
+    return list(found)
+
+
+def _headers_by_name(repository: Path) -> dict[str, list[Path]]:
+    table: dict[str, list[Path]] = {}
+    for path in sorted(repository.rglob("*")):
+        if path.suffix in (
+            ".h",
+            ".hpp",
+            ".cuh",
+            ".inl",
+            ".cu",
+            ".hxx",
+            ".hh",
+            ".c",
+            ".cpp",
+            ".inc",
+        ):
+            table.setdefault(path.name, []).append(path)
+    return table
+
+
+def _common(folder: Path, path: Path) -> int:
+    return sum(a == b for a, b in zip(folder.parts, path.parts, strict=False))
