@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -378,3 +378,27 @@ class Facts:
             tuple(u for part in parts for u in part.layouts),
             tuple(d for part in parts for d in part.dots),
         )
+
+
+Site = tuple[Span, AccessKind, bool]
+"""An access site, and whether it has a figure or verdict."""
+
+
+def sites_of(kernels: Iterable[KernelFacts]) -> tuple[Site, ...]:
+    """Returns the access sites of kernel instances, those of several instances more than once."""
+    return tuple(
+        (access.span, access.kind, access.certainty.is_decided)
+        for kernel in kernels
+        for access in kernel.accesses
+    )
+
+
+def verdicts(sites: Iterable[Site]) -> dict[tuple[Span, AccessKind], bool]:
+    """Returns for each place and kind of access whether it is decided in all instances.
+
+    Whatever counts accesses counts these: the closing lines of `check` and `analyze`, and SML901.
+    """
+    found: dict[tuple[Span, AccessKind], bool] = {}
+    for span, kind, is_decided in sites:
+        found[span, kind] = found.get((span, kind), True) and is_decided
+    return found

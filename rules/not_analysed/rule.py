@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.facts import sites_of, verdicts
 from smemlint.finding import Severity
 from smemlint.lint.rule import Rule
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from smemlint.config.settings import Settings
-    from smemlint.facts import Facts, Span
+    from smemlint.facts import Facts, KernelFacts, Span
     from smemlint.finding import Finding
 
 
@@ -27,20 +28,31 @@ class NotAnalysed(Rule):
         """One note for each kernel and file with something undecided."""
         for note in facts.not_analysed:
             yield self.finding(f"not analysed: {note.reason}", note.span)
-        grouped: dict[tuple[Span, str], dict[str, int]] = {}
+        grouped: dict[tuple[Span, str], list[KernelFacts]] = {}
         for kernel in facts.kernels:
-            key = (kernel.instance.span, kernel.instance.kernel)
-            reasons = grouped.setdefault(key, {})
-            for access in kernel.accesses:
-                if not access.certainty.is_decided:
-                    where = f"line {access.span.line}: {access.reason}"
-                    reasons[where] = reasons.get(where, 0) + 1
-            for note in kernel.not_analysed:
-                reasons[f"line {note.span.line}: {note.reason}"] = 1
-        for (span, name), reasons in grouped.items():
-            if reasons:
-                message = f"not fully analysed: `{name}`, {len(reasons)} undecided"
-                yield self.finding(message, span, notes=tuple(reasons))
+            grouped.setdefault((kernel.instance.span, kernel.instance.kernel), []).append(kernel)
+        for (span, name), kernels in grouped.items():
+            undecided = sum(not decided for decided in verdicts(sites_of(kernels)).values())
+            reasons = dict.fromkeys(reason for kernel in kernels for reason in _accesses(kernel))
+            lost = dict.fromkeys(reason for kernel in kernels for reason in _statements(kernel))
+            if undecided or lost:
+                counts = [f"{undecided} undecided"] if undecided else []
+                counts += [f"{len(lost)} not followed"] if lost else []
+                message = f"not fully analysed: `{name}`, {', '.join(counts)}"
+                yield self.finding(message, span, notes=(*reasons, *lost))
+
+
+def _accesses(kernel: KernelFacts) -> Iterator[str]:
+    """Why accesses have no verdict."""
+    for access in kernel.accesses:
+        if not access.certainty.is_decided:
+            yield f"line {access.span.line}: {access.reason}"
+
+
+def _statements(kernel: KernelFacts) -> Iterator[str]:
+    """What was not followed, be it an access or not."""
+    for note in kernel.not_analysed:
+        yield f"line {note.span.line}: {note.reason}"
 
 
 RULE = NotAnalysed()

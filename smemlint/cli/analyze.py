@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.cli import CLEAN, FAILED
 from smemlint.cli.flags import add_flags
+from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
     from smemlint.driver.run import analyze_run
+    from smemlint.facts import sites_of, verdicts
+    from smemlint.report.phrases import plural
 
     inputs = prepare(arguments)
     if inputs.is_done:
@@ -40,4 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         from smemlint.report.table import table
 
         write(table(facts), arguments.output_file)
+    found = verdicts(sites_of(facts.kernels)).values()
+    counts = f"{sum(found)} shared accesses decided, {len(found) - sum(found)} not"
+    print_lines(f"analysed {plural(len(sources), 'file')}: {counts}")
     return FAILED if crashed else CLEAN

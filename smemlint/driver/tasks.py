@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Journal
 from smemlint.analysis.python.dialects import is_python, python_facts
-from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.lint.check import judged, sites_of
+from smemlint.facts import Facts, NotAnalysed, Span, sites_of
+from smemlint.lint.check import judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.program.memo import Work
     from smemlint.analysis.simt.analyze import Project
     from smemlint.config.settings import Configuration
-    from smemlint.facts import Instance
+    from smemlint.facts import Instance, Site
     from smemlint.finding import Finding
-    from smemlint.lint.check import Site
     from smemlint.sources.source import Source
 
 InstanceKey = tuple[Span, object, object]
@@ -107,7 +106,7 @@ class Evaluator:
             findings += judged(notes, self._configuration.for_file)
             facts = replace(facts, not_analysed=(*facts.not_analysed, *notes.not_analysed))
         kept = facts if self._is_asked_for(facts, findings, root) else Facts()
-        return Share(tuple(findings), sites_of(facts), bool(self._crashes), journal, kept)
+        return Share(tuple(findings), sites_of(facts.kernels), bool(self._crashes), journal, kept)
 
     def _of_python(self, path: str) -> tuple[Facts, Journal]:
         """The facts of a Python file, and what other files they rest on."""

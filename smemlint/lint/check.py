@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.dialects import holds_marks, is_python, python_facts
-from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.facts import Facts, NotAnalysed, Span, sites_of, verdicts
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.program.memo import Part, Work
     from smemlint.config.settings import Configuration, Settings
-    from smemlint.facts import AccessKind
+    from smemlint.facts import Site
     from smemlint.finding import Finding, Severity
 
 _MARKS = (
@@ -25,9 +25,6 @@ _MARKS = (
     "Swizzle<",
     "CU_TENSOR_MAP_SWIZZLE_",
 )
-
-Site = tuple[Span, "AccessKind", bool]
-"""An access site, and whether it has a figure or verdict."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,18 +59,12 @@ class Result:
     @property
     def decided(self) -> int:
         """Access sites with a figure or verdict, instances taken together."""
-        return sum(self._verdicts().values())
+        return sum(verdicts(self.sites).values())
 
     @property
     def undecided(self) -> int:
         """Access sites without."""
-        return sum(not decided for decided in self._verdicts().values())
-
-    def _verdicts(self) -> dict[object, bool]:
-        verdicts: dict[object, bool] = {}
-        for span, kind, is_decided in self.sites:
-            verdicts[span, kind] = verdicts.get((span, kind), True) and is_decided
-        return verdicts
+        return sum(not decided for decided in verdicts(self.sites).values())
 
 
 def analyze(
@@ -128,8 +119,8 @@ def check(
         most = STEPS_OF_A_FILE if steps_of_a_file is None else steps_of_a_file
         found = with_fixes(found, facts, run, steps_of_a_file=most)
     marked = [s.path for s in sources if "smemlint:" in s.text]
-    shown, hidden = concluded(found, marked, sources, settings_of, sites_of(facts))
-    return Result(shown, hidden, facts, len(sources), crashed, sites_of(facts))
+    shown, hidden = concluded(found, marked, sources, settings_of, sites_of(facts.kernels))
+    return Result(shown, hidden, facts, len(sources), crashed, sites_of(facts.kernels))
 
 
 def may_use_shared(sources: Sequence[Source]) -> bool:
@@ -140,15 +131,6 @@ def may_use_shared(sources: Sequence[Source]) -> bool:
 def is_for_others(text: str) -> bool:
     """Whether a file of kernels launches none: whoever compiles it says how it is meant."""
     return "<<<" not in text
-
-
-def sites_of(facts: Facts) -> tuple[Site, ...]:
-    """The access sites of all kernel instances."""
-    return tuple(
-        (access.span, access.kind, access.certainty.is_decided)
-        for kernel in facts.kernels
-        for access in kernel.accesses
-    )
 
 
 def judged(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from smemlint.facts import Site
     from smemlint.finding import Finding
-    from smemlint.lint.check import Site
 
 _HEADERS = (".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc")
 """Their functions are evaluated where other files call them, in this run or another."""
