@@ -9,6 +9,13 @@ from pygls import uris
 
 from smemlint.sources.discovery import SUFFIXES
 
+_WEB = frozenset(("http", "https", "ftp", "ws", "wss", "data", "javascript", "mailto", "about"))
+
+
+def is_served(uri: str) -> bool:
+    """Returns whether a document is analysed: any scheme of an editor is, the web is not."""
+    return uri.partition(":")[0].strip().lower() not in _WEB
+
 
 def path_of(uri: str, language: str) -> str:
     """The path of a document: from the working directory where its file lies below it.

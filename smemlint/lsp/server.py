@@ -26,7 +26,7 @@ from smemlint.lsp.fix_all import COMMAND, all_fixes
 from smemlint.lsp.hover import hints, hover
 from smemlint.lsp.incremental import Memory
 from smemlint.lsp.main_thread_worker import Worker
-from smemlint.lsp.paths import path_of
+from smemlint.lsp.paths import is_served, path_of
 from smemlint.lsp.positions import Places
 from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import are_ours, settings_from
@@ -73,7 +73,9 @@ class Server(LanguageServer):
     # ---- documents
 
     def open(self, uri: str, language: str) -> None:
-        """Begins to watch a document."""
+        """Begins to watch a document; those of the web are left alone."""
+        if not is_served(uri):
+            return
         path = self._paths[uri] = path_of(uri, language)
         self.documents[uri] = Document(
             uri,

@@ -17,7 +17,7 @@ pytest_lsp = pytest.importorskip("pytest_lsp", reason="pytest-lsp is not install
 from lsprotocol import types  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
-from smemlint.lsp.paths import path_of  # noqa: E402
+from smemlint.lsp.paths import is_served, path_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = """\
@@ -396,6 +396,14 @@ async def test_documents_without_a_file(client: LanguageClient, uri, language):
     client.text_document_did_open(types.DidOpenTextDocumentParams(item))
     (found,) = await diagnostics(client, uri)
     assert found.message.startswith("32-way bank conflict reading `tile`")
+
+
+@pytest.mark.parametrize("scheme", ["http", "HTTPS", "javascript", "data"])
+def test_documents_of_the_web_are_left_alone(scheme):
+    assert not is_served(f"{scheme}://host/k.cu")
+    assert (
+        is_served("file:///k.cu") and is_served("untitled:a") and is_served("vscode-vfs://h/k.cu")
+    )
 
 
 def test_a_buffer_without_a_name_has_one_in_notes():
