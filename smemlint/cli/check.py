@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.cli import CLEAN, FAILED, FOUND
 from smemlint.cli.flags import add_flags
 from smemlint.config.options import FOR_PEOPLE
+from smemlint.sources.sandbox import Sandbox
 from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
@@ -63,10 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         result = check_run(sources, inputs.configuration, settings, name=name)
     texts = {s.path: s for s in sources}
+    sandbox = Sandbox.joined((s.sandbox for s in sources), *settings.include_dirs)
 
     def text_of(path: str) -> str:
         source = texts.get(path)
-        return source.text if source is not None else _read(path)
+        return source.text if source is not None else sandbox.text(path) or ""
 
     if settings.baseline or arguments.write_baseline or arguments.add_ignore is not None:
         from smemlint.cli import baseline_modes
@@ -156,10 +158,3 @@ def _statistics(result: Result) -> str:
         counts[key] = counts.get(key, 0) + 1
     rows = sorted(counts.items(), key=lambda item: -item[1])
     return "\n".join(f"{n:6}  {code}  {name}" for (code, name), n in rows)
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

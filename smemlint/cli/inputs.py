@@ -68,15 +68,19 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
                 return Inputs(settings, configuration, [], is_done=True)
             sources = []
     else:
-        sources = find_sources(arguments.paths, configuration)
+        sources = find_sources(arguments.paths, configuration, _warn)
         _require_readable(arguments.paths, sources)
     if arguments.show_files:
         for source in sources:
             print_lines(source.path, stream=sys.stdout)
         return Inputs(settings, configuration, sources, is_done=True)
     if not sources:
-        print_lines("smemlint: warning: no files to check")
+        _warn("no files to check")
     return Inputs(settings, configuration, sources, is_stdin=reads_stdin)
+
+
+def _warn(message: str) -> None:
+    print_lines(f"smemlint: warning: {message}")
 
 
 def _reads_stdin(arguments: argparse.Namespace) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TextIO
 
 from smemlint.errors import SmemlintError
+from smemlint.sources.replace import replace_file
 from smemlint.visible import without_commands
 
 
@@ -27,7 +27,7 @@ def write(
     """
     if output_file:
         try:
-            Path(output_file).write_bytes(_encoded(text, "utf-8"))
+            replace_file(output_file, _encoded(text, "utf-8"))
         except OSError as error:
             raise SmemlintError(
                 f"cannot be written: {error.strerror}", where=output_file

@@ -6,11 +6,11 @@ Numbers on the command line are in elements unless `--units bytes` says otherwis
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import SmemlintError
 from smemlint.layout.swizzle import Swizzle
+from smemlint.sources.replace import replace_file
 
 if TYPE_CHECKING:
     import argparse
@@ -131,7 +131,7 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.svg:
         heading = f"{swizzle} on a {tile.rows}x{tile.columns} tile of {arguments.dtype}"
         try:
-            Path(arguments.svg).write_text(svg(panels, heading, _NOTES), encoding="utf-8")
+            replace_file(arguments.svg, svg(panels, heading, _NOTES).encode())
         except OSError as error:
             raise SmemlintError(
                 f"cannot be written: {error.strerror}", where=arguments.svg

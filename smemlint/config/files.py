@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import ConfigError
+from smemlint.sources.sandbox import Sandbox, resolve_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 FILE_NAMES = ("smemlint.toml", ".smemlint.toml", "pyproject.toml")
 """In this order in one folder."""
+MAX_BYTES = 1 << 20
+"""Of a configuration file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,15 @@ class ConfigFile:
         table: its keys and values.
         text: the whole file.
         prefix: the table of the file that the settings are, e.g. ("tool", "smemlint").
+        is_given: the user named it, or wrote it in an editor's settings: its paths may lead
+            anywhere. Those of a file that was found stay in its repository.
     """
 
     path: Path
     table: Mapping[str, Any]
     text: str
     prefix: tuple[str, ...] = ()
+    is_given: bool = True
 
     def where(self, *keys: str) -> str:
         """`path:line` of a key, given from the outermost; the path alone where it is not found."""
@@ -38,14 +44,18 @@ class ConfigFile:
         return f"{self.path}:{line}" if line else str(self.path)
 
 
-def read_config(path: Path) -> ConfigFile | None:
+def read_config(path: Path, *, is_given: bool = False) -> ConfigFile | None:
     """A file's settings; None when a pyproject.toml has none.
+
+    Args:
+        path: of the file.
+        is_given: the command line names it; its own paths may lead anywhere.
 
     Raises:
         ConfigError: it cannot be read, or is not TOML.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _data(str(path), is_given=is_given).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"cannot be read: {reason}", where=str(path)) from error
@@ -54,15 +64,22 @@ def read_config(path: Path) -> ConfigFile | None:
         return None
     data = parse_toml(text, str(path))
     if not is_shared:
-        return ConfigFile(path, data, text)
+        return ConfigFile(path, data, text, is_given=is_given)
     tool = data.get("tool")
     table = tool.get("smemlint") if isinstance(tool, dict) else None
     if table is None:
         return None
-    found = ConfigFile(path, table, text, ("tool", "smemlint"))
+    found = ConfigFile(path, table, text, ("tool", "smemlint"), is_given)
     if not isinstance(table, dict):
         raise ConfigError("`tool.smemlint` is not a table", where=found.where())
     return found
+
+
+def _data(path: str, *, is_given: bool) -> bytes:
+    if is_given:  # by whoever may read it, e.g. through a FIFO
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read(MAX_BYTES)
+    return Sandbox.around(path, path).read(resolve_given(path), MAX_BYTES)
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from smemlint.config.files import ConfigFile, config_in, is_repository, parse_toml, read_config
 from smemlint.config.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 from smemlint.errors import ConfigError, suggestion
+from smemlint.sources.sandbox import AccessDenied, Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,8 +210,22 @@ def from_file(settings: Settings, file: ConfigFile) -> Settings:
             held = getattr(settings, option.attribute)
             joined: Any = _joined(root, held) if isinstance(held, str) else None
             joined = tuple(_joined(root, h) for h in held) if joined is None else joined
+            if not file.is_given:
+                _require_inside([joined] if isinstance(joined, str) else joined, key, file)
             settings = replace(settings, **{option.attribute: joined})
     return replace(settings, origin=str(file.path), root=root)
+
+
+def _require_inside(paths: Sequence[str], key: str, file: ConfigFile) -> None:
+    """What a file of the repository names is in the repository: whoever wrote it may be anybody."""
+    sandbox = Sandbox.around(str(file.path))
+    for path in filter(None, paths):
+        try:
+            sandbox.resolve(path)
+        except AccessDenied as error:
+            hint = f"give it on the command line: --{key}"
+            said = f"`{key}` is not used: its path is {error.strerror}"
+            raise ConfigError(said, where=file.where(key), hint=hint) from error
 
 
 def _nearest_key(key: str) -> str:
@@ -220,7 +235,7 @@ def _nearest_key(key: str) -> str:
 
 
 def _named_file(path: Path) -> ConfigFile:
-    found = read_config(path)
+    found = read_config(path, is_given=True)
     if found is None:
         raise ConfigError("has no table [tool.smemlint]", where=str(path))
     return found

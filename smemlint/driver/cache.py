@@ -6,8 +6,9 @@ times and sizes of all files that it read, which is all that an unchanged tree n
 unit asked of the run. A unit holds while the files that it read are the same, and no changed file
 bears on what it searched for.
 
-Files are written whole and then renamed, and carry a digest: what is half written or damaged is as
-good as absent. They hold JSON of plain data only (see `codec`), so they cannot make anything run.
+Files are written whole and then renamed, and carry a keyed hash: what is half written, damaged or
+made by somebody else is as good as absent (see `cache_folder`). They hold JSON of plain data only
+(see `serialization`), so they cannot make anything run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint import __version__
+from smemlint.driver.cache_folder import CacheFolder
+from smemlint.sources.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,13 +30,14 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Configuration, Settings
     from smemlint.driver.run import Outcome
     from smemlint.driver.tasks import Share
-    from smemlint.facts import Access
+    from smemlint.facts import Access, Span
     from smemlint.finding import Finding
     from smemlint.sources.source import Source
 
 _FORMAT = 1
-_MOST_RUNS = 32
-"""Runs that are kept in one folder."""
+_MOST_PLACES = 1 << 31
+_NO_ENTRY = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
+"""What reading an entry may raise that is none of this version."""
 _RECENT_NS = 2_000_000_000
 """A file this young may change again within the clock's step: its time says nothing."""
 _OF_THE_RUN = frozenset(
@@ -94,77 +98,77 @@ class Cache:
         self._name = name
         self._sources = sources
         self._configuration = configuration
-        self._folder = Path(settings.cache_dir)
+        self._folder = CacheFolder(settings.cache_dir)
         self._key = ""
         self._began = time.time_ns()
-        self._stamps = {source.path: _stamp(source.path) for source in sources}
+        self._by_path = {source.path: source for source in sources}
+        include_dirs = {d for s in sources for d in configuration.for_file(s.path).include_dirs}
+        own = (source.sandbox for source in sources)
+        self._sandbox = Sandbox.joined(own, *sorted(include_dirs))
+        self._stamps = {path: self._sandbox.stamp(path) for path in self._by_path}
 
     # ---- reading
 
     def unchanged(self) -> Outcome | None:
         """The outcome of the last run, when every file has the time and size that it had then."""
-        if not self._folder.is_dir():
-            return None
         head = self._load(".json")
-        if head is None or head["sources"] != [s.path for s in self._sources]:
+        try:
+            return self._outcome(head) if head is not None else None
+        except _NO_ENTRY:
+            return None
+
+    def _outcome(self, head: Mapping[str, Any]) -> Outcome | None:
+        """What an entry says, if all files are as it knows them."""
+        if head["sources"] != list(self._by_path):
             return None
         for path, kept in head["files"].items():
-            now = self._stamps[path] if path in self._stamps else _stamp(path)
-            if now != (kept and tuple(kept)):
+            if self._stamp(path) != (kept and tuple(kept)):
                 return None
         from smemlint.driver.run import Outcome
-        from smemlint.driver.serialization import CodecError, decode
         from smemlint.driver.tasks import Share
 
-        try:
-            whole = Share(decode(head["findings"]), _sites_from(head["sites"]))
-            return Outcome(whole, decode(head["problems"]), tuple(head["marked"]))
-        except (CodecError, KeyError, TypeError, ValueError, IndexError):
-            return None
+        whole = Share(_findings_from(head["findings"]), _sites_from(head["sites"]))
+        marked = tuple(path for path in head["marked"] if path in self._by_path)
+        return Outcome(whole, _findings_from(head["problems"]), marked)
 
     def still_true(self, roots: Sequence[str], project: Project) -> dict[str, Share]:
         """The shares of the last run that nothing since bears on, by their roots."""
-        kept = self._load(".units.json") if self._folder.is_dir() else None
+        kept = self._load(".units.json")
         if kept is None:
             return {}
         try:
-            changed = self._changed(kept, project)
+            changed = self._changed(kept)
             known = {
                 root: share
                 for root, data in kept["shares"].items()
                 if root in roots and (share := _share_from(data, changed, project)) is not None
             }
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        except _NO_ENTRY:
             return {}
         from smemlint.driver.invalidation import fixed_apart
 
         return fixed_apart(known, roots, project)
 
-    def _changed(self, kept: Mapping[str, Any], project: Project) -> set[str]:
+    def _changed(self, kept: Mapping[str, Any]) -> set[str]:
         """Files of then or now that are not the same."""
         now, before = {s.path for s in self._sources}, set(kept["sources"])
         changed = now ^ before
         for path, (stamp, digest) in kept["files"].items():
             if path in changed:
                 continue
-            current = self._stamps[path] if path in self._stamps else _stamp(path)
-            if stamp is not None and current == tuple(stamp):
+            if stamp is not None and self._stamp(path) == tuple(stamp):
                 continue
-            if _digest(project.read(path)) != digest:
+            if _digest(self._text(path)) != digest:
                 changed.add(path)
         return changed
 
     def _load(self, ending: str) -> dict[str, Any] | None:
-        import hashlib
         import json
 
+        body = self._folder.load(self._identity() + ending)
         try:
-            data = (self._folder / (self._identity() + ending)).read_bytes()
-            digest, _, body = data.partition(b"\n")
-            if hashlib.blake2b(body, digest_size=16).hexdigest().encode() != digest:
-                return None
-            loaded = json.loads(body)
-        except (OSError, ValueError, RecursionError):
+            loaded = json.loads(body) if body is not None else None
+        except (ValueError, RecursionError):
             return None
         return loaded if isinstance(loaded, dict) else None
 
@@ -175,14 +179,10 @@ class Cache:
         from smemlint.driver.serialization import CodecError, encode
 
         paths = [s.path for s in self._sources]
-        texts = {s.path: s.text for s in self._sources}
         journals = [share.journal for share in shares.values()]
         read = dict.fromkeys((*paths, *(path for journal in journals for path in journal.reads)))
         stamps = {path: self._certain_stamp(path) for path in read}
-        files = {
-            path: (stamps[path], _digest(texts[path] if path in texts else _text(path)))
-            for path in read
-        }
+        files = {path: (stamps[path], _digest(self._text(path))) for path in read}
         try:
             kept = {
                 root: _share_data(share)
@@ -201,43 +201,33 @@ class Cache:
                 "marked": outcome.marked,
             }
             self._save(".json", head)
-            self._prune()
         except (OSError, CodecError):
             return
 
     def _certain_stamp(self, path: str) -> Stamp | tuple[int, int]:
         """A file's stamp; one that nothing equals where the file is too young to be told by it."""
-        stamp = self._stamps[path] if path in self._stamps else _stamp(path)
+        stamp = self._stamp(path)
         if stamp is not None and stamp[0] > self._began - _RECENT_NS:
             return (-1, stamp[1])
         return stamp
 
     def _save(self, ending: str, data: object) -> None:
-        import hashlib
         import json
-        import tempfile
 
         body = json.dumps(data, separators=(",", ":")).encode()
-        digest = hashlib.blake2b(body, digest_size=16).hexdigest().encode()
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for name, text in _ABOUT.items():
-            if not (self._folder / name).exists():
-                (self._folder / name).write_text(text, encoding="utf-8")
-        number, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
-        try:
-            with open(number, "wb") as file:  # noqa: PTH123 - it is open already
-                file.write(digest + b"\n" + body)
-            Path(name).replace(self._folder / (self._identity() + ending))
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+        self._folder.save(self._identity() + ending, body)
 
-    def _prune(self) -> None:
-        """Removes what has not been written for longest."""
-        kept = [p for p in self._folder.iterdir() if p.suffix in (".json", ".tmp")]
-        kept.sort(key=lambda p: p.stat().st_mtime, reverse=True)
-        for old in kept[2 * _MOST_RUNS :]:
-            old.unlink(missing_ok=True)
+    @property
+    def refused(self) -> str:
+        """Why nothing is kept; empty when it is."""
+        return self._folder.refused
+
+    def _stamp(self, path: str) -> Stamp:
+        return self._stamps[path] if path in self._stamps else self._sandbox.stamp(path)
+
+    def _text(self, path: str) -> str | None:
+        source = self._by_path.get(path)
+        return source.text if source is not None else self._sandbox.text(path)
 
     def _identity(self) -> str:
         """What tells this kind of run from others: paths, settings, and the program itself."""
@@ -258,12 +248,6 @@ class Cache:
         return self._key
 
 
-_ABOUT = {
-    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# made by smemlint\n",
-    ".gitignore": "*\n",
-}
-
-
 def _essence(settings: Settings) -> str:
     return repr(
         [(f.name, getattr(settings, f.name)) for f in fields(settings) if f.name not in _OF_THE_RUN]
@@ -280,24 +264,9 @@ def _program() -> list[tuple[str, int, int]]:
             folders[:] = [f for f in folders if f != "__pycache__"]
             for name in files:
                 if name.endswith(".py"):
-                    stamp = _stamp(f"{folder}/{name}") or (0, 0)
-                    found.append((f"{folder}/{name}", *stamp))
+                    status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - hundreds of them
+                    found.append((f"{folder}/{name}", status.st_mtime_ns, status.st_size))
     return sorted(found)
-
-
-def _stamp(path: str) -> Stamp:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - thousands of them
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_size
-
-
-def _text(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
 
 
 def _digest(text: str | None) -> str:
@@ -330,7 +299,6 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
     """The share, unless a changed file bears on it."""
     from smemlint.analysis.program.dependencies import Journal
     from smemlint.driver.invalidation import holds
-    from smemlint.driver.serialization import CodecError, decode
     from smemlint.driver.tasks import Share
 
     journal = Journal(
@@ -343,10 +311,36 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
     )
     if not holds(journal, changed, project):
         return None
+    findings = _findings_from(data["findings"])
+    return Share(findings, _sites_from(data["sites"]), journal=journal)
+
+
+def _findings_from(data: object) -> tuple[Finding, ...]:
+    """Findings, whatever the data holds.
+
+    Raises:
+        ValueError: it holds something else.
+    """
+    from smemlint.driver.serialization import CodecError, decode
+    from smemlint.finding import Finding
+
     try:
-        return Share(decode(data["findings"]), _sites_from(data["sites"]), journal=journal)
-    except CodecError:
-        return None
+        findings = decode(data)
+    except CodecError as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(findings, tuple) or not all(isinstance(f, Finding) for f in findings):
+        raise ValueError("no findings")
+    for finding in findings:
+        _require_span(finding.span)
+    return findings
+
+
+def _require_span(span: Span) -> None:
+    """Raises ValueError for a place that no file has."""
+    numbers = (span.line, span.column, span.end_line, span.end_column)
+    are_numbers = all(type(n) is int and 0 < n < _MOST_PLACES for n in numbers)
+    if type(span.path) is not str or not are_numbers or numbers[:2] > numbers[2:]:
+        raise ValueError(f"{span} is no place")
 
 
 def _reported(findings: Sequence[Finding]) -> list[Finding]:
@@ -376,4 +370,7 @@ def _sites_from(data: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     from smemlint.facts import AccessKind, Span
 
     kinds = {str(kind): kind for kind in AccessKind}
-    return tuple([(Span(*row[:5]), kinds[row[5]], bool(row[6])) for row in data])
+    sites = tuple([(Span(*row[:5]), kinds[row[5]], bool(row[6])) for row in data])
+    for span, _, _ in sites:
+        _require_span(span)
+    return sites

@@ -11,6 +11,7 @@ from smemlint.driver.tasks import Share, together
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.finding import BANK_CONFLICT
 from smemlint.lint.check import Result, concluded, is_for_others, judged, may_use_shared, problems
+from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,7 +87,12 @@ def cache_of(
         return None
     from smemlint.driver.cache import Cache
 
-    return Cache(name, sources, configuration, settings)
+    cache = Cache(name, sources, configuration, settings)
+    if cache.refused:
+        said = f"{settings.cache_dir}: no results are kept: {cache.refused}"
+        print_lines(f"smemlint: warning: {said}")
+        return None
+    return cache
 
 
 def analyze_run(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
@@ -11,6 +10,8 @@ from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.fix.edits import CannotEdit
 from smemlint.sources.pragmas import CommentStyle
+from smemlint.sources.replace import replace_file
+from smemlint.sources.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -41,11 +42,11 @@ def add_ignores(findings: Sequence[Finding], reason: str) -> tuple[int, list[Fin
             left += found
             continue
         try:
-            data = Path(path).read_bytes()
+            data = Sandbox.around(path).read(path)
             text = data.decode("utf-8", "surrogateescape")
             after, done, without = with_ignores(text, found, reason, CommentStyle.of(path))
             if done:
-                Path(path).write_bytes(after.encode("utf-8", "surrogateescape"))
+                replace_file(path, after.encode("utf-8", "surrogateescape"))
         except OSError as error:
             raise SmemlintError(f"cannot be changed: {error.strerror}", where=path) from error
         added += done

@@ -5,11 +5,11 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SourceError
 from smemlint.fix.edits import CannotEdit, applied, compatible
+from smemlint.sources.replace import replace_file
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def written(session: Session) -> None:
     """
     for path, data in session.after.items():
         try:
-            Path(path).write_bytes(data)
+            replace_file(path, data)
         except OSError as error:
             said = f"cannot be written: {error.strerror or error}"
             raise SourceError(said, where=path, hint="other files may have been fixed") from error
@@ -142,7 +142,7 @@ def _next(
             except CannotEdit:
                 left = [f for f in fixes if all(e.span.path != source.path for e in f.edits)]
                 return _next(session, left, check) if left else session
-            source = Source(source.path, after[source.path])
+            source = source.edited(after[source.path])
         sources.append(source)
     applied_now = {fix.edits for fix in fixes}
     healed = sum(f.fix is not None and f.fix.edits in applied_now for f in session.result.findings)
@@ -155,11 +155,11 @@ def _bytes_of(source: Source) -> bytes:
     if source.given is not None:
         return source.given.encode()
     try:
-        data = Path(source.path).read_bytes()
+        data = source.sandbox.read(source.path)
     except OSError as error:
         said = f"cannot be read: {error.strerror or error}"
         raise SourceError(said, where=source.path) from error
-    if Source(source.path, data).text != source.text:
+    if source.edited(data).text != source.text:
         hint = "run again"
         raise SourceError("changed while it was being checked", where=source.path, hint=hint)
     return data

@@ -115,7 +115,7 @@ def compare(
         run: that they were found in.
         is_typed: no access counts on the old layout, whatever its address.
     """
-    edited = [Source(s.path, text) if s.path == declaration.path else s for s in run.sources]
+    edited = [s.edited(text) if s.path == declaration.path else s for s in run.sources]
     part = Part(declaration.path, frozenset(k.instance.kernel for k in kernels))
     work = run.work(edited) if run.work is not None else None
     facts, crashed = analyze(edited, run.settings, part, work)

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from smemlint.errors import ConfigError, SmemlintError
 from smemlint.finding import Finding, Suppression
 from smemlint.lint.fingerprints import VERSION, fingerprints
+from smemlint.sources.replace import replace_file
+from smemlint.sources.sandbox import read_regular, resolve_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 DEFAULT = "smemlint-baseline.json"
 """Where `--write-baseline` writes when nothing names a file."""
+MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Baseline:
 
         hint = "write one with --write-baseline"
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(read_regular(resolve_given(path), MAX_BYTES))
         except OSError as error:
             said = f"cannot be read: {error.strerror}"
             raise ConfigError(said, where=path, hint=hint) from error
@@ -147,7 +150,7 @@ def write(
     after = {(p, f) for p, entries in known.items() for f in entries}
     text = json.dumps({"version": VERSION, "findings": known}, indent=2, sort_keys=True) + "\n"
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        replace_file(path, text.encode())
     except OSError as error:
         raise SmemlintError(f"cannot be written: {error.strerror}", where=path) from error
     return Written(len(after), len(after - before), len(before - after))

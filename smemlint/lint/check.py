@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.dialects import holds_marks, is_python, python_facts
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of, verdicts
+from smemlint.sources.sandbox import Sandbox
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -203,7 +204,9 @@ def concluded(
 
     texts = {s.path: s for s in sources}
     included = {f.span.path for f in findings}.difference(texts)
-    texts.update({path: Source(path) for path in included})
+    folders = {folder for path in included for folder in settings_of(path).include_dirs}
+    sandbox = Sandbox.joined((s.sandbox for s in sources), *sorted(folders))
+    texts.update({path: Source(path, sandbox.text(path) or "") for path in included})
     wanted = [f for f in findings if reports(f.code, f.name, f.span.path)]
     kept = suppress(
         merged(wanted),

@@ -6,12 +6,14 @@ Paths are strings here: a tree of thousands of files is walked in a third of the
 from __future__ import annotations
 
 import os
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.config.files import is_repository
 from smemlint.errors import SourceError
+from smemlint.sources.sandbox import AccessDenied, Sandbox, resolve_given
 from smemlint.sources.source import PYTHON_SUFFIXES, Source
 
 if TYPE_CHECKING:
@@ -23,36 +25,60 @@ _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc"
 SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES))
 """What is read in a directory: kernels, and the host code that launches them."""
 _VERSION_CONTROL = (".git", ".hg", ".svn")
+_MOST_GITIGNORE = 1 << 18
+"""Bytes of one .gitignore file; larger ones are not read, which is said."""
+_MOST_PATTERNS = 4_000
+_LONGEST_PATTERN = 1_000
+_MOST_STARS = 4
 
 
-def find_sources(paths: Sequence[str], configuration: Configuration | None = None) -> list[Source]:
+def find_sources(
+    paths: Sequence[str],
+    configuration: Configuration | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> list[Source]:
     """The sources of a run, in a stable order, each once however often and however it is named.
 
     Args:
         paths: files and directories; directories are walked without following links.
         configuration: says per file what is excluded; without it, what is by default.
+        warn: takes what keeps the files from being exactly those that git knows.
 
     Raises:
-        SourceError: a named path does not exist, or nobody may look at it.
+        SourceError: a named path does not exist, or nobody may look at it, or it is a folder that
+            a link of the repository puts elsewhere.
     """
     excluded = _Excluded(configuration)
     found: dict[str, Source] = {}
 
-    def add(file: str) -> None:
+    def add(file: str, below: str) -> None:
         place = file if len(paths) == 1 else os.path.abspath(file)
-        found.setdefault(place, Source(file))
+        found.setdefault(place, Source(file, below=below))
 
     for given in paths:
         path = Path(given)
+        below = _trusted(given)
         if os.path.isdir(given):
-            for file in _walk(path, excluded):
-                add(file)
+            if not below:
+                said = "a link that leads out of the repository"
+                raise SourceError(said, where=given, hint="name the folder that it leads to")
+            for file in _walk(path, excluded, warn):
+                add(file, below)
         elif not _exists(path):
             hint = "check the spelling, or name a directory to search"
             raise SourceError("no such file or directory", where=given, hint=hint)
         elif not excluded.forces(given):
-            add(_slashes(given))
+            add(_slashes(given), below)
     return list(found.values())
+
+
+def _trusted(given: str) -> str:
+    """A path of the command line; empty where a link of the repository leads elsewhere."""
+    try:
+        resolve_given(given)
+    except AccessDenied:
+        return ""
+    return given
 
 
 def _exists(path: Path) -> bool:
@@ -129,21 +155,23 @@ class _Excluded:
         return self.settings(f"{folder}/").respect_gitignore
 
 
-def _walk(root: Path, excluded: _Excluded) -> Iterator[str]:
+def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Iterator[str]:
     if excluded.forces(str(root)):
         return
     respects = excluded.respects_gitignore(root)
-    listed = _listed_by_git(root) if respects else None
-    candidates = listed if listed is not None else _walked(root, excluded, respects)
+    listed = _listed_by_git(root, warn) if respects else None
+    candidates = listed if listed is not None else _walked(root, excluded, respects, warn)
     for file in candidates:
         is_source = os.path.splitext(file)[1] in SUFFIXES or file.endswith("/")
         if is_source and not excluded.covers(file.rstrip("/"), str(root)):
             yield file.rstrip("/") or "."
 
 
-def _walked(root: Path, excluded: _Excluded, respects_gitignore: bool) -> Iterator[str]:
+def _walked(
+    root: Path, excluded: _Excluded, respects_gitignore: bool, warn: Callable[[str], None]
+) -> Iterator[str]:
     """Files below a folder, and with a slash at the end the folders that cannot be looked into."""
-    ignored = _Gitignores() if respects_gitignore else None
+    ignored = _Gitignores(str(root), warn) if respects_gitignore else None
     closed: list[str] = []
     for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(e.filename)):
         shown = "" if folder == "." else _slashes(folder).removeprefix("./") + "/"
@@ -168,15 +196,25 @@ def _walked(root: Path, excluded: _Excluded, respects_gitignore: bool) -> Iterat
 class _Gitignores:
     """The .gitignore files of a tree that is no repository; the deepest one that says decides."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str, warn: Callable[[str], None]) -> None:
+        self._sandbox = Sandbox.around(os.path.join(root, ".gitignore"), root)
+        self._warn = warn
         self._specs: list[tuple[str, Callable[[str], bool | None]]] = []
 
     def read(self, folder: str) -> None:
+        """Reads the patterns of a folder; without them, more files are looked at."""
         from pathspec import GitIgnoreSpec
 
+        path = f"{folder}.gitignore"
         try:
-            text = Path(folder, ".gitignore").read_text(encoding="utf-8", errors="replace")
-            spec = GitIgnoreSpec.from_lines(text.splitlines())
+            data = self._sandbox.read(path, _MOST_GITIGNORE)
+            lines = data.decode("utf-8", "replace").splitlines()
+            if len(lines) > _MOST_PATTERNS or any(_is_costly(line) for line in lines):
+                raise AccessDenied("its patterns take too long to match", path)
+            spec = GitIgnoreSpec.from_lines(lines)
+        except AccessDenied as error:
+            self._warn(f"{path}: is not read: {error.strerror}")
+            return
         except (OSError, ValueError):
             return
         self._specs.append((folder, lambda path: spec.check_file(path).include))
@@ -190,20 +228,22 @@ class _Gitignores:
         return False
 
 
-def _listed_by_git(root: Path) -> list[str] | None:
+def _is_costly(pattern: str) -> bool:
+    """Whether a glob becomes a regular expression that backtracks over many stars."""
+    return len(pattern) > _LONGEST_PATTERN or len(re.findall(r"\*+", pattern)) > _MOST_STARS
+
+
+def _listed_by_git(root: Path, warn: Callable[[str], None]) -> list[str] | None:
     """Files that git tracks or does not ignore below a directory; None outside a repository."""
     if not any(map(is_repository, (root.absolute(), *root.absolute().parents))):
         return None
-    import subprocess
+    from smemlint.sources.git import CannotList, listed_files
 
-    command = ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z"]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        names = listed_files(os.path.abspath(root))
+    except CannotList as reason:
+        warn(f"{root}: {reason}: what .gitignore names is passed over even where it is tracked")
         return None
-    if done.returncode:
-        return None
-    names = sorted(set(done.stdout.decode("utf-8", "surrogateescape").split("\0")) - {""})
     prefix = "" if str(root) == "." else _slashes(str(root)).rstrip("/") + "/"
     found = (prefix + n for n in names if os.path.splitext(n)[1] in SUFFIXES)
     return [f for f in found if _is_file(f)]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from smemlint.sources.sandbox import MAX_BYTES, AccessDenied, Sandbox
 
 if TYPE_CHECKING:
     from smemlint.sources.notebook import Notebook
 
 PYTHON_SUFFIXES = (".py", ".ipynb")
 """Names of files that are read as Python; of a notebook, the cells."""
-MAX_BYTES = 8 << 20
-"""Larger files are not analysed, which is said."""
-
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _REPLACEMENTS = dict.fromkeys(range(0xDC80, 0xDD00), 0xFFFD)
@@ -32,6 +30,8 @@ class Source:
         problem: why it cannot be analysed; empty when it can.
         encoding: that a Python file declares; empty for UTF-8.
         read_along: other files that were read for it, and whether as the text of its kernels.
+        below: the path of the command line that it was found at or below; it may read what lies
+            there, too.
     """
 
     path: str
@@ -39,6 +39,16 @@ class Source:
     problem: str = ""
     encoding: str = ""
     read_along: dict[str, bool] = field(default_factory=dict)
+    below: str = ""
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What the file may read."""
+        return Sandbox.around(self.path, self.below)
+
+    def edited(self, given: str | bytes) -> Source:
+        """Returns the same file with another text."""
+        return Source(self.path, given, below=self.below)
 
     @cached_property
     def text(self) -> str:
@@ -71,6 +81,9 @@ class Source:
         """The text of the file itself."""
         try:
             data = self._data()
+        except AccessDenied as error:
+            self.problem = error.strerror
+            return ""
         except OSError as error:
             self.problem = f"cannot be read: {error.strerror or error}"
             return ""
@@ -108,8 +121,7 @@ class Source:
     def _data(self) -> bytes:
         if isinstance(self.given, bytes):
             return self.given
-        with Path(self.path).open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+        return self.sandbox.read(self.path)
 
 
 def _is_in_code(character: str, text: str) -> bool:

@@ -49,7 +49,7 @@ def healed_accesses(
 
 def _edited(source: Source, edits: Sequence[Edit]) -> Source:
     own = [e for e in edits if e.span.path == source.path]
-    return Source(source.path, applied(source.text, own)) if own else source
+    return source.edited(applied(source.text, own)) if own else source
 
 
 def _match(before: KernelFacts, after: KernelFacts) -> bool:

@@ -142,13 +142,16 @@ def test_per_file_ignores_and_max_ways_of_a_rule():
 
 
 def test_paths_in_a_file_are_relative_to_its_folder(tmp_path, monkeypatch):
-    write(tmp_path, sub__smemlint_toml='include-dir = ["inc", "/abs"]\nbaseline = "b.json"\n')
+    (tmp_path / ".git").mkdir()
+    write(
+        tmp_path, sub__smemlint_toml=f'include-dir = ["inc", "{tmp_path}/x"]\nbaseline = "b.json"\n'
+    )
     monkeypatch.chdir(tmp_path)
     settings = Configuration().for_file("sub/k.cu")
-    assert settings.include_dir == ("sub/inc", "/abs")
+    assert settings.include_dir == ("sub/inc", f"{tmp_path}/x")
     assert settings.baseline == "sub/b.json"
     monkeypatch.chdir(tmp_path / "sub")
-    assert Configuration().for_file("k.cu").include_dir == ("inc", "/abs")
+    assert Configuration().for_file("k.cu").include_dir == ("inc", f"{tmp_path}/x")
 
 
 def test_two_files_for_config_are_too_many(tmp_path):

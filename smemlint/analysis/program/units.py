@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Journal
 from smemlint.analysis.program.memo import Part, Work
+from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor import makefile
 from smemlint.frontend.cuda.unit import LoadOptions
+from smemlint.sources.sandbox import AccessDenied, Sandbox
 from smemlint.sources.source import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from smemlint.config.settings import Settings
-    from smemlint.facts import NotAnalysed, Span
     from smemlint.frontend.program import Unit
     from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.sources.source import Source
@@ -49,6 +51,7 @@ class RunUnits:
         self.sources = {posixpath.normpath(s.path): s for s in sources}
         self._units: dict[str, Unit] = {}
         self._texts: dict[str, str | None] = {}
+        self._refusals: dict[str, AccessDenied] = {}
         self._includes: dict[str, tuple[str, ...]] = {}
         self._seen: set[tuple[Span, object, object]] = set()
         self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
@@ -58,13 +61,39 @@ class RunUnits:
         self._journals: dict[str, Journal] = {}
 
     def read(self, path: str) -> str | None:
-        """The text of a file of the run, or of one that it includes."""
+        """The text of a file of the run, or of one that it includes; see `refusal`."""
         path = posixpath.normpath(path)
         self.journal.reads[path] = None
         if path not in self._texts:
             source = self.sources.get(path)
-            self._texts[path] = source.text if source is not None else _read(path)
+            self._texts[path] = source.text if source is not None else self._read(path)
         return self._texts[path]
+
+    def refusal(self, path: str, *, is_written: bool = True) -> str:
+        """Why a file that was asked for is not read; empty where it was, or is not there.
+
+        Args:
+            path: of the file.
+            is_written: the source names this path; else it is one of several that were tried, and
+                those that are only spelled outside do not count.
+        """
+        denied = self._refusals.get(posixpath.normpath(path))
+        return "" if denied is None or denied.is_spelled > is_written else denied.strerror
+
+    def _read(self, path: str) -> str | None:
+        try:
+            return self._sandbox.read(path).decode("utf-8", "replace")
+        except AccessDenied as error:
+            self._refusals[path] = error
+        except OSError:
+            pass
+        return None
+
+    @cached_property
+    def _sandbox(self) -> Sandbox:
+        """What the files of the run may read, and the include folders of the settings."""
+        own = (source.sandbox for source in self.sources.values())
+        return Sandbox.joined(own, *self.settings.include_dirs)
 
     def unit(self, path: str) -> Unit:
         """The translation unit with this root; includes that lie elsewhere in the run are found."""
@@ -108,6 +137,7 @@ class RunUnits:
             undefines=s.undefines,
             include_dirs=(*s.include_dirs, *folders),
             read=self.read,
+            refusal=self.refusal,
         )
         return self.work.load(path, self.read(path) or "", options)
 
@@ -118,6 +148,13 @@ class RunUnits:
         folder = posixpath.dirname(path)
         texts = (self.read(posixpath.join(folder, name)) for name in makefile.NAMES)
         return makefile.macros_of(next((t for t in texts if t is not None), ""))
+
+    def refused_makefiles(self, path: str) -> Iterator[NotAnalysed]:
+        """Makefiles beside a root that are not read, and why."""
+        for name in makefile.NAMES:
+            reason = self.refusal(posixpath.join(posixpath.dirname(path), name))
+            if reason:
+                yield NotAnalysed(Span(path, 1, 1, 1, 1), "", f"{name} is not read: {reason}")
 
     def built_with(self, unit: Unit) -> tuple[str, ...]:
         """What a unit takes from its Makefile, in words."""
@@ -137,7 +174,7 @@ class RunUnits:
         ending = "/" + posixpath.normpath(name)
         found = [p for p in self.sources if p.endswith(ending)]
         if not found:
-            return _home_above(name, path)
+            return _home_above(name, path, self._sandbox)
         nearest = max(found, key=lambda p: len(posixpath.commonprefix((p, path))))
         return nearest[: -len(ending)]
 
@@ -187,24 +224,19 @@ def mention_of(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
 
 
-def _home_above(name: str, path: str) -> str | None:
+def _home_above(name: str, path: str, sandbox: Sandbox) -> str | None:
     """A folder beside one of the includer's folders that holds the include; at most three up."""
     folder = Path(path).parent
     for _ in range(_MOST_FOLDERS_UP):
         folder = folder.parent
+        if not sandbox.spells(str(folder)):
+            return None
         try:
             for beside in sorted(folder.iterdir()):
-                if (beside / name).is_file():
+                if sandbox.stamp(str(beside / name)) is not None:
                     return posixpath.normpath(beside.as_posix())
         except OSError:
             return None
         if (folder / ".git").exists() or folder == folder.parent:
             return None
     return None
-
-
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None

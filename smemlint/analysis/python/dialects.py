@@ -14,7 +14,7 @@ from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.sources.source import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
@@ -81,4 +81,13 @@ def python_facts(
             except Exception as error:
                 what = f"internal error in `{producer.module}`: {type(error).__name__}: {error}"
                 crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
+        found.append(Facts(not_analysed=tuple(_refused(source))))
     return found
+
+
+def _refused(source: Source) -> Iterator[NotAnalysed]:
+    """Files that a source takes names from and that are not read, though they are there."""
+    for path in source.read_along:
+        reason = source.sandbox.refusal(path)
+        if reason:
+            yield NotAnalysed(Span(source.path, 1, 1, 1, 1), "", f"`{path}` is not read: {reason}")

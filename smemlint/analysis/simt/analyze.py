@@ -61,6 +61,7 @@ class Project(Roots):
         sources = tuple(self.sources.values())
         fresh = Project(sources, self.settings, self._crashed, self._part, self.work)
         fresh._texts, fresh._includes = self._texts, self._includes
+        fresh._refusals = self._refusals
         if "_chosen" in self.__dict__:
             fresh.__dict__["_chosen"] = self._chosen
         return fresh
@@ -133,6 +134,7 @@ class Project(Roots):
     ) -> None:
         """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
+        notes += self.refused_makefiles(unit.path)
         notes += [
             NotAnalysed(n.span, "", n.reason) for n in unit.unread if self._is_here(n.span, unit)
         ]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
+from smemlint.sources.sandbox import Sandbox
 from smemlint.sources.source import Source, lines_of
 
 if TYPE_CHECKING:
@@ -34,11 +35,18 @@ class PythonText:
         path: of the file.
         text: of the file.
         tree: its syntax tree.
+        below: see `Source`.
     """
 
     path: str
     text: str
     tree: ast.Module
+    below: str = ""
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What the file may read."""
+        return Sandbox.around(self.path, self.below)
 
     @staticmethod
     def of(source: Source) -> PythonText:
@@ -61,7 +69,7 @@ class PythonText:
         except ValueError as error:
             where = Span(source.path, 1, 1, 1, 1)
             raise NotPython(f"cannot be parsed as Python 3: {error}", where) from None
-        return PythonText(source.path, source.text, tree)
+        return PythonText(source.path, source.text, tree, source.below)
 
     @cached_property
     def _lines(self) -> Sequence[str]:

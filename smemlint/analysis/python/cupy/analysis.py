@@ -126,7 +126,8 @@ class _File:
         number = list(self._files.raws.values()).index(raw)
         name = f"{self._text.path}#{span.line}.{number}.cu"
         calls = list(dict.fromkeys(raw.calls))
-        return Embedded(raw.text, span, name, _defines(raw.options), calls, raw.options)
+        defines, below = _defines(raw.options), self._text.below
+        return Embedded(raw.text, span, name, defines, calls, raw.options, below)
 
 
 def _holds_shared(text: str | None) -> bool:

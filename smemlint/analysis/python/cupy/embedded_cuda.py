@@ -52,6 +52,7 @@ class Embedded:
         defines: macros of the compiler's options.
         calls: launches of its kernels.
         options: the compiler's, defines included.
+        below: see `Source`.
     """
 
     text: Text
@@ -60,6 +61,7 @@ class Embedded:
     defines: Mapping[str, str]
     calls: Sequence[KernelCall]
     options: tuple[str, ...] = ()
+    below: str = ""
 
     def facts(self, settings: Settings) -> Facts:
         """The facts of the text's kernels, at their places in the Python file."""
@@ -70,7 +72,8 @@ class Embedded:
         from smemlint.analysis.simt.analyze import Project
 
         defined = replace(settings, define={**settings.define, **self.defines})
-        return Project([Source(self.name, given=str(self.text) + self._host())], defined)
+        given = str(self.text) + self._host()
+        return Project([Source(self.name, given, below=self.below)], defined)
 
     def _host(self) -> str:
         """Host code that launches the kernels as the Python file does, one a line."""

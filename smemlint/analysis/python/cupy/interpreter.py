@@ -7,7 +7,6 @@ import posixpath
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.model import (
@@ -132,6 +131,14 @@ def _partly(node: ast.JoinedStr, values: Iterator[Value]) -> Partly:
     return Partly(pieces=tuple(pieces))
 
 
+def _source(path: str, home: PythonText) -> Source:
+    """A file that another one names; empty where that cannot be read."""
+    try:
+        return Source(path, home.sandbox.read(path), below=home.below)
+    except OSError:
+        return Source(path, "")
+
+
 @dataclass(eq=False)
 class _Module:
     """A file whose statements were followed."""
@@ -184,19 +191,14 @@ class Files:
         return name if isinstance(value, Function | Unknown) else value
 
     def read(self, home: PythonText, path: str) -> Text | None:
-        """See `cupy_library.Program`; the file must lie below the parent of `home`'s folder."""
+        """See `cupy_library.Program`."""
         folder = posixpath.dirname(home.path)
         full = posixpath.normpath(path if path.startswith("/") else posixpath.join(folder, path))
-        if not path.startswith("/") and not Path(full).is_file():
+        if not path.startswith("/") and home.sandbox.stamp(full) is None:
             full = posixpath.normpath(path)
-        above = Path(folder or ".").resolve().parent
-        try:
-            if above not in Path(full).resolve().parents or Path(full).stat().st_size > MOST_TEXT:
-                return None
-            self.read_along[full] = None
-            return Text.in_file(Path(full).read_text(encoding="utf-8", errors="replace"), full)
-        except OSError:
-            return None
+        self.read_along[full] = None
+        text = home.sandbox.text(full, MOST_TEXT)
+        return Text.in_file(text, full) if text is not None else None
 
     def _module_of(self, home: PythonText, name: Symbol, keyword: str) -> _Module | None:
         """The file that an imported name comes from, if it plainly defines it."""
@@ -205,7 +207,7 @@ class Files:
                 continue
             self.read_along[path] = None
             if path not in self._sources:
-                self._sources[path] = Source(path, None if Path(path).is_file() else "")
+                self._sources[path] = _source(path, home)
             defines = rf"^{keyword}{re.escape(name.name)}\b\s*[(:=]"
             if re.search(defines, self._sources[path].text, re.M) is not None:
                 return self._followed(path)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.values import Function, Value
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
+from smemlint.sources.sandbox import Sandbox
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def imports_maker(source: Source) -> bool:
         for name in names:
             for path in files_of(source.path, f"{name}.x"):
                 source.read_along.setdefault(path, False)
-                if _makes_swizzles(path):
+                if _makes_swizzles(path, source.sandbox):
                     return True
     return False
 
@@ -52,17 +52,15 @@ def _names(module: str, listed: str) -> list[str]:
     return [f"{module}{dot}{name}" for name in re.findall(r"\w+", listed)]
 
 
-def _makes_swizzles(path: str) -> bool:
-    try:
-        return _holds_maker(path, Path(path).stat().st_mtime_ns)
-    except OSError:
-        return False
+def _makes_swizzles(path: str, sandbox: Sandbox) -> bool:
+    stamp = sandbox.stamp(path)
+    return stamp is not None and _holds_maker(path, stamp, sandbox)
 
 
 @lru_cache(maxsize=4096)
-def _holds_maker(path: str, changed: int) -> bool:
-    del changed  # a file that was edited is read again
-    return MAKER.encode() in Path(path).read_bytes()
+def _holds_maker(path: str, stamp: tuple[int, int], sandbox: Sandbox) -> bool:
+    del stamp  # a file that was edited is read again
+    return MAKER in (sandbox.text(path) or "")
 
 
 class Siblings:
@@ -111,9 +109,10 @@ class Siblings:
             if len(self.read) >= _MOST_FILES:
                 return {}
             self.read[path] = False
-            if not Path(path).is_file():
+            try:
+                source = Source(path, self._home.sandbox.read(path), below=self._home.below)
+            except OSError:
                 return {}
-            source = Source(path)
             if MAKER not in source.text:
                 return {}
             try:

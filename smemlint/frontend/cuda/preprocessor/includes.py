@@ -212,11 +212,15 @@ class Includes:
         self._read = read
         self._texts: dict[str, str | None] = {}
 
-    def find(self, name: str, includer: str) -> tuple[str, str] | None:
-        """Path and text of an included file."""
+    def candidates(self, name: str, includer: str) -> Iterator[str]:
+        """Where an include may lie, the place that it names first."""
         name = name.replace("\\", "/")
         for folder in (posixpath.dirname(includer.replace("\\", "/")), *self._folders):
-            path = posixpath.normpath(posixpath.join(folder, name))
+            yield posixpath.normpath(posixpath.join(folder, name))
+
+    def find(self, name: str, includer: str) -> tuple[str, str] | None:
+        """Path and text of an included file."""
+        for path in self.candidates(name, includer):
             if path not in self._texts:
                 self._texts[path] = self._read(path)
             text = self._texts[path]

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.preprocessor.conditions import (
@@ -41,6 +41,17 @@ def _read_nothing(path: str) -> str | None:
     return None
 
 
+class Refusal(Protocol):
+    """Says why a file that was asked for is not read; see `RunUnits.refusal`."""
+
+    def __call__(self, path: str, *, is_written: bool) -> str:
+        """Returns the reason, or an empty text."""
+
+
+def _refuse_nothing(path: str, *, is_written: bool) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """What the command line and the configuration say about reading CUDA sources.
@@ -51,6 +62,7 @@ class LoadOptions:
         undefines: names that are known not to be macros, as of `-U`.
         include_dirs: folders searched for quoted includes.
         read: text of a file; None when there is none.
+        refusal: why a file is not read that may be there.
     """
 
     arch: str = "sm_90"
@@ -58,6 +70,7 @@ class LoadOptions:
     undefines: frozenset[str] = frozenset()
     include_dirs: tuple[str, ...] = ()
     read: Callable[[str], str | None] = _read_nothing
+    refusal: Refusal = _refuse_nothing
 
 
 _PREDEFINED = {
@@ -204,6 +217,7 @@ class _Run:
         self._once: set[str] = set()
         self._headers_are_missing = False  # one that could define macros was not read
         self._includes = Includes(root, options.include_dirs, options.read)
+        self._refusal = options.refusal
         self._include_count = 0
         self._is_full = False
         for name, value in {**predefined(options.arch), **options.defines}.items():
@@ -345,6 +359,8 @@ class _Run:
         if found is None and is_of_system(name):
             return
         if found is None:
+            if is_followed:
+                self._report_refused(arguments[0], name, prepared.source.path)
             if is_quoted:
                 self.not_found.append(name)
             self._headers_are_missing = True
@@ -407,6 +423,14 @@ class _Run:
                 span = prepared.source.span(token.start, token.end)
                 self.unread.append(Dropped(span, reason))
         return chosen, conditions
+
+    def _report_refused(self, token: Token, name: str, includer: str) -> None:
+        """Notes that an include may be there and is not read."""
+        paths = self._includes.candidates(name, includer)
+        reasons = (self._refusal(path, is_written=n == 0) for n, path in enumerate(paths))
+        reason = next(filter(None, reasons), "")
+        if reason:
+            self.complain(token, f"`{name}` is not read: {reason}")
 
     def _condition(self, prepared: PreparedFile, k: int) -> Condition:
         directive = prepared.directives[k]
