@@ -5,7 +5,8 @@ number: `--only i`. Inputs are fed in this process of the analysis, ten thousand
 that is stuck in one input for a minute of processor time is killed and the input counted as a hang.
 Errors that `check` catches and reports as its own count as tracebacks. Failing inputs are written
 to `--out`. Prints the counts, with the slowest inputs and the memory of the largest process.
-`--time-limit` is that of `check`, lower than its default so that a run comes to its end: inputs
+`--hostile` feeds what grammars make (kernels, string bombs, trees of links, FIFOs and devices) in place
+of mutated files. `--time-limit` is that of `check`, lower than its default so that a run comes to its end: inputs
 that it stopped are counted as such.
 """
 
@@ -28,6 +29,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents
 SLOW = 10.0
 """Processor seconds that no input may take."""
 _STUCK = 60.0
+_PATIENCE = 5  # so many times as long by the clock: a FIFO takes no processor time
 _A_PROCESS = 10_000
 _MOST_BYTES = 6 << 30
 
@@ -40,45 +42,46 @@ def main() -> None:
     arguments.add_argument("--start", type=int, default=0, help="number of the first input")
     arguments.add_argument("--time-limit", type=float, default=1.0, help="as of `check`")
     arguments.add_argument("--out", type=Path, default=Path("fuzz-failures"))
+    arguments.add_argument("--hostile", action="store_true", help="inputs made by grammars")
     arguments.add_argument("--only", type=int, help="show this input and feed it, nothing else")
     arguments.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.only is not None:
-        _reproduce(given.seed, given.only, given.time_limit)
+        _reproduce(given)
     elif given.worker:
-        _work(given.seed, given.start, given.inputs, given.time_limit)
+        _work(given)
     else:
         _drive(given)
 
 
-def _reproduce(seed: int, number: int, limit: float) -> None:
+def _reproduce(given: argparse.Namespace) -> None:
     from targets import feed, input_number
 
-    made = input_number(seed, number, is_real=True)
+    made = input_number(given.seed, given.only, is_real=True, is_hostile=given.hostile)
     print(f"# {made.kind} {made.suffix}", file=sys.stderr)
     sys.stdout.buffer.write(made.data + b"\n")
     sys.stdout.flush()
     began = time.process_time()
     try:
-        print(f"# {feed(made, limit)}", file=sys.stderr)
+        print(f"# {feed(made, given.time_limit)}", file=sys.stderr)
     finally:
         print(f"# {time.process_time() - began:.3f} s", file=sys.stderr)
 
 
-def _work(seed: int, start: int, count: int, limit: float) -> None:
+def _work(given: argparse.Namespace) -> None:
     """Feeds inputs and writes a line of JSON for each, before and after."""
     from targets import feed, input_number
 
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what is printed by mistake does not mix with the protocol
-    for number in range(start, start + count):
-        made = input_number(seed, number, is_real=True)
+    for number in range(given.start, given.start + given.inputs):
+        made = input_number(given.seed, number, is_real=True, is_hostile=given.hostile)
         out.write(f"{number}\n")
         began = time.process_time()
         outcome, failure = "", ""
         try:
-            outcome = feed(made, limit)
+            outcome = feed(made, given.time_limit)
         except Exception:
             failure = traceback.format_exc()
         spent = time.process_time() - began
@@ -152,10 +155,11 @@ def _one_process(given: argparse.Namespace, start: int, count: int, counts: _Cou
     command = [sys.executable, __file__, "--worker", "--seed", str(given.seed)]
     command += ["--start", str(start), "--inputs", str(count)]
     command += ["--time-limit", str(given.time_limit)]
+    command += ["--hostile"] * given.hostile
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
-    current, pending, since = start - 1, b"", 0.0
+    current, pending, since, heard = start - 1, b"", 0.0, time.monotonic()
     while True:
         data = process.stdout.read()
         if data:
@@ -165,13 +169,16 @@ def _one_process(given: argparse.Namespace, start: int, count: int, counts: _Cou
                     counts.add(json.loads(line))
                 else:
                     current = int(line)
-            since = processor_seconds(process.pid) or since
+            since, heard = processor_seconds(process.pid) or since, time.monotonic()
         elif data == b"":
             break
-        elif (processor_seconds(process.pid) or since) - since > _STUCK and current >= start:
+        elif current >= start and (
+            (processor_seconds(process.pid) or since) - since > _STUCK
+            or time.monotonic() - heard > _PATIENCE * _STUCK
+        ):
             process.kill()
             process.wait()
-            counts.fail(current, f"stuck for {_STUCK:g} s of processor time")
+            counts.fail(current, f"stuck for {_STUCK:g} s of processor time, or waiting for ever")
             return current + 1
         time.sleep(0.1)
     if process.wait() != 0:

@@ -9,6 +9,7 @@ from random import Random
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
+from grammar import bomb, kernel, tree
 from mutations import mutated
 from python_mutations import mutated_program
 from seeds import BASELINES, CONFIGURATIONS, PRAGMAS, Seeds, seeds
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 KINDS = ("cuda", "python", "pragma", "config", "baseline")
 _WEIGHTS = (45, 25, 12, 12, 6)
+HOSTILE = ("kernel", "bomb", "tree")
+_HOSTILE_WEIGHTS = (80, 16, 4)
 _KERNEL = """\
 __global__ void k(float *out, int n) {
   __shared__ float tile[32][%d];
@@ -51,19 +54,23 @@ class Input:
     data: bytes
 
 
-def input_number(seed: int, number: int, *, is_real: bool = False) -> Input:
+def input_number(
+    seed: int, number: int, *, is_real: bool = False, is_hostile: bool = False
+) -> Input:
     """The input with a number: the same in every run over the same seeds.
 
     Args:
         seed: of the run.
         number: of the input.
         is_real: real files are among the seeds, where they lie beside the repository.
+        is_hostile: made by grammars, of `HOSTILE` kinds; else mutated, of `KINDS`.
     """
     random = Random(f"{seed}:{number}")
-    kind = random.choices(KINDS, _WEIGHTS)[0]
-    suffix, text = _MADE[kind](random, seeds(is_real))
+    choices = (HOSTILE, _HOSTILE_WEIGHTS) if is_hostile else (KINDS, _WEIGHTS)
+    kind = random.choices(*choices)[0]
+    suffix, text = _MADE[kind](random, seeds(is_real and not is_hostile))
     data = text.encode("utf-8", "surrogatepass")
-    if random.random() < 0.03 and data:  # bytes that are no text
+    if random.random() < 0.03 and data and kind != "tree":  # bytes that are no text
         at = random.randrange(len(data))
         data = data[:at] + random.randbytes(random.choice((1, 2, 7))) + data[at + 1 :]
     return Input(kind, suffix, data)
@@ -148,6 +155,27 @@ def _feed_baseline(given: Input, limit: float) -> str:
     return "read"
 
 
+def _feed_tree(given: Input, limit: float) -> str:
+    """A folder of the input's number, through the walk and `check` as on the command line."""
+    from tempfile import TemporaryDirectory
+
+    from smemlint.sources.discovery import find_sources
+
+    with TemporaryDirectory(dir=_scratch("").parent) as name:
+        tree(Random(given.data.decode()), Path(name))
+        try:
+            configuration = Configuration({"time-limit": limit, "no-cache": True})
+            settings = configuration.for_folder(Path(name))
+            result = check_run(find_sources([name], configuration), configuration, settings)
+        except SmemlintError as error:
+            assert str(error)
+            return "refused"
+    caught = [f.message for f in result.findings if "internal error" in f.message]
+    if result.crashed or caught:
+        raise InternalError("; ".join(caught) or "crashed")
+    return _outcome(result)
+
+
 def _outcome(result: Result) -> str:
     if any("evaluation stopped after" in f.message for f in result.findings):
         return "stopped by the time limit"
@@ -203,6 +231,9 @@ _MADE: dict[str, Callable[[Random, Seeds], tuple[str, str]]] = {
     "pragma": _pragma,
     "config": _config,
     "baseline": _baseline,
+    "kernel": lambda random, known: (".cu", kernel(random)),
+    "bomb": lambda random, known: (".py", bomb(random)),
+    "tree": lambda random, known: (".tree", str(random.random())),
 }
 _FED: dict[str, Callable[[Input, float], str]] = {
     "cuda": _feed_program,
@@ -210,4 +241,7 @@ _FED: dict[str, Callable[[Input, float], str]] = {
     "pragma": _feed_program,
     "config": _feed_config,
     "baseline": _feed_baseline,
+    "kernel": _feed_program,
+    "bomb": _feed_program,
+    "tree": _feed_tree,
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fuzz_server import session
-from targets import KINDS, Input, feed, input_number
+from targets import HOSTILE, KINDS, Input, feed, input_number
 
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
 
@@ -17,6 +17,12 @@ def test_inputs_are_the_same_in_every_run_and_of_every_kind():
     assert made == [input_number(7, i) for i in range(200)]
     assert {m.kind for m in made} == set(KINDS)
     assert len({m.data for m in made}) > 150
+
+
+def test_inputs_of_grammars_are_the_same_in_every_run_and_of_every_kind():
+    made = [input_number(7, i, is_hostile=True) for i in range(200)]
+    assert made == [input_number(7, i, is_hostile=True) for i in range(200)]
+    assert {m.kind for m in made} == set(HOSTILE) and len({m.data for m in made}) > 190
 
 
 def test_some_inputs_break_nothing():
