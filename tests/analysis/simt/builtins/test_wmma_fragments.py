@@ -1,0 +1,46 @@
+"""Fragments of every element type come out as the accesses that the machine code makes."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+KERNEL = """#include <mma.h>
+using namespace nvcuda;
+__global__ void k({type} *out) {{
+  __shared__ __align__(128) {type} tile[32 * 80];
+  tile[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  wmma::fragment<wmma::{fragment}> f;
+  {call};
+}}
+void run({type} *out) {{ k<<<1, 32>>>(out); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "fragment", "call", "expected"),
+    [
+        ("signed char", "matrix_a, 16, 16, 16, signed char, wmma::row_major",
+         "wmma::load_matrix_sync(f, tile, 80)", ("ldmatrix", 16, 1, 2, 2)),
+        ("unsigned char", "matrix_a, 16, 16, 16, unsigned char, wmma::col_major",
+         "wmma::load_matrix_sync(f, tile, 80)", ("load", 1, 8, 16, 8)),
+        ("float", "matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::row_major",
+         "wmma::load_matrix_sync(f, tile, 64)", ("load", 4, 4, 32, 4)),
+        ("double", "accumulator, 8, 8, 4, double",
+         "wmma::load_matrix_sync(f, tile, 80, wmma::mem_row_major)", ("load", 16, 1, 8, 4)),
+        ("__nv_bfloat16", "matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major",
+         "wmma::load_matrix_sync(f, tile, 64)", ("load", 4, 4, 32, 4)),
+        ("int", "accumulator, 8, 32, 16, int",
+         "wmma::store_matrix_sync(tile, f, 80, wmma::mem_col_major)", ("store", 8, 4, 16, 8)),
+    ],
+)  # fmt: skip
+def test_fragments_of_every_type(
+    type_: str, fragment: str, call: str, expected: tuple[str, int, int, int, int]
+) -> None:
+    found = accesses_of(KERNEL.format(type=type_, fragment=fragment, call=call))
+    (access,) = (a for a in found if "matrix_sync" in a.expression)
+    assert access.wavefronts is not None
+    assert access.ideal is not None
+    total = access.wavefronts.mean * access.instructions, access.ideal.mean * access.instructions
+    assert (access.kind, access.width_bytes, access.instructions, *total) == expected
