@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from smemlint import __version__
 from smemlint.cli import COMMANDS, FAILED
 from smemlint.errors import SmemlintError, suggestion
+from smemlint.limits.errors import LimitReached
 from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
     except KeyboardInterrupt:
         print_lines("smemlint: interrupted")
+    except LimitReached as stopped:
+        print_lines(f"smemlint: error: {stopped}")
     except Exception as error:
         if getattr(arguments, "debug", False):
             raise

@@ -51,20 +51,20 @@ def fixed_apart(
         roots: all units of the run; those that are not known will be evaluated.
         project: of the files as they are.
     """
+    from smemlint.driver.tasks import fixed_files
+
     left = dict(known)
     fresh = [root for root in roots if root not in left]
     while left and fresh:
         files = {path for root in fresh for path in project.unit(root).files}
-        fresh = [root for root, share in left.items() if not files.isdisjoint(_fixed(share))]
+        fresh = [
+            root
+            for root, share in left.items()
+            if not files.isdisjoint(fixed_files(share.findings))
+        ]
         for root in fresh:
             del left[root]
     return left
-
-
-def _fixed(share: Share) -> set[str]:
-    """Files of the arrays that findings of a share are about."""
-    accesses = (f.access for f in share.findings)
-    return {a.array.span.path for a in accesses if a is not None and a.array is not None}
 
 
 class Rounds:

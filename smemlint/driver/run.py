@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from smemlint.analysis.python.dialects import is_python, may_hold_kernels
 from smemlint.driver.failures import Lost, attempt
-from smemlint.driver.tasks import Share, together
+from smemlint.driver.tasks import Share, fixed_files, together
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.finding import BANK_CONFLICT
+from smemlint.limits.guard import NOTHING, Allowance
 from smemlint.lint.check import Result, concluded, is_for_others, judged, may_use_shared, problems
 from smemlint.visible import print_lines
 
@@ -123,11 +124,18 @@ def _outcome(
     shares, idle = _shares(sources, configuration, settings, kept, keep_facts)
     said += idle
     whole = together(_without_bare(shares, sources))
-    fixed_whole = _with_fixes(whole, sources, configuration, settings, is_fixing)
-    outcome = Outcome(fixed_whole, said, marked)
-    fixed = dict(zip(map(id, whole.findings), outcome.whole.findings, strict=True))
+    fixes = _Fixes.of(whole, sources, configuration, settings, is_fixing, _spent(shares))
+    said += tuple(judged(Facts(not_analysed=fixes.notes), configuration.for_file))
+    crashed = whole.crashed or fixes.crashed
+    outcome = Outcome(replace(whole, findings=fixes.findings, crashed=crashed), said, marked)
+    fixed = dict(zip(map(id, whole.findings), fixes.findings, strict=True))
+    lost = {id(whole.findings[index]) for index in fixes.lost}
     shares = {
-        root: replace(share, findings=tuple(fixed.get(id(f), f) for f in share.findings))
+        root: replace(
+            share,
+            findings=tuple(fixed.get(id(f), f) for f in share.findings),
+            is_lost=share.is_lost or any(id(f) in lost for f in share.findings),
+        )
         for root, share in shares.items()
     }
     if kept is not None and shares:
@@ -175,41 +183,73 @@ def _without_bare(shares: Mapping[str, Share], sources: Sequence[Source]) -> lis
     ]
 
 
-def _with_fixes(
-    whole: Share,
-    sources: Sequence[Source],
-    configuration: Configuration,
-    settings: Settings,
-    is_fixing: bool,
-) -> Share:
-    """The findings with what repairs them, looked for file by file."""
-    instances = {id(access) for k in whole.facts.kernels for access in k.accesses}
-    files: dict[str, list[int]] = {}
-    for index, finding in enumerate(whole.findings):
-        access = finding.access
-        if finding.code != BANK_CONFLICT or access is None or access.array is None:
-            continue
-        if id(access) in instances:  # else the cache brought it, fix and all
-            files.setdefault(access.array.span.path, []).append(index)
-    if not files:
-        return whole
-    from smemlint.driver.tasks import Fixer
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fixes:
+    """What looking for fixes gave.
 
-    findings = list(whole.findings)
-    tasks = list(files.values())
-    limit = max(configuration.for_file(path).time_limit for path in files)
-    is_crash = False
-    fixer = Fixer(whole, sources, configuration, is_fixing=is_fixing)
-    for indices, answer in watched(tasks, fixer, settings.jobs, limit):
-        if isinstance(answer, Lost):
-            is_crash |= answer.is_crash
-            for index in indices:
-                findings[index] = replace(findings[index], help=f"no fix: {answer.reason}")
-            continue
-        for index, fixed in zip(indices, answer, strict=True):
-            access = findings[index].access
-            findings[index] = replace(fixed, access=access)
-    return replace(whole, findings=tuple(findings), crashed=whole.crashed or is_crash)
+    Attributes:
+        findings: all of the run, with what repairs them.
+        notes: files whose search was ended by what is not the same in every run.
+        lost: the indices of their findings.
+        crashed: an internal error ended one.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: tuple[NotAnalysed, ...] = ()
+    lost: frozenset[int] = frozenset()
+    crashed: bool = False
+
+    @staticmethod
+    def of(
+        whole: Share,
+        sources: Sequence[Source],
+        configuration: Configuration,
+        settings: Settings,
+        is_fixing: bool,
+        spent: Mapping[str, Allowance],
+    ) -> _Fixes:
+        """Looks for the fixes of the findings, file by file."""
+        instances = {id(access) for k in whole.facts.kernels for access in k.accesses}
+        files: dict[str, list[int]] = {}
+        for index, finding in enumerate(whole.findings):
+            access = finding.access
+            if finding.code != BANK_CONFLICT or access is None or access.array is None:
+                continue
+            if id(access) in instances:  # else the cache brought it, fix and all
+                files.setdefault(access.array.span.path, []).append(index)
+        if not files:
+            return _Fixes(whole.findings)
+        from smemlint.driver.tasks import Fixer
+
+        findings = list(whole.findings)
+        notes: list[NotAnalysed] = []
+        lost: set[int] = set()
+        limit = max(configuration.for_file(path).time_limit for path in files)
+        is_crash = False
+        fixer = Fixer(whole, sources, configuration, is_fixing=is_fixing, spent=spent)
+        for indices, answer in watched(list(files.values()), fixer, settings.jobs, limit):
+            if isinstance(answer, Lost):
+                is_crash |= answer.is_crash
+                lost.update(indices)
+                where = Span(findings[indices[0]].span.path, 1, 1, 1, 1)
+                notes.append(NotAnalysed(where, "", f"fixes are not known: {answer.reason}"))
+                for index in indices:
+                    findings[index] = replace(findings[index], help=f"no fix: {answer.reason}")
+                continue
+            for index, fixed in zip(indices, answer, strict=True):
+                access = findings[index].access
+                findings[index] = replace(fixed, access=access)
+        notes.sort(key=lambda n: n.span)
+        return _Fixes(tuple(findings), tuple(notes), frozenset(lost), is_crash)
+
+
+def _spent(shares: Mapping[str, Share]) -> dict[str, Allowance]:
+    """What evaluating the kernels of each file took; of one in several units, the most."""
+    spent: dict[str, Allowance] = {}
+    for share in shares.values():
+        for path in fixed_files(share.findings):
+            spent[path] = share.spent.most(spent.get(path, NOTHING))
+    return spent
 
 
 def watched(

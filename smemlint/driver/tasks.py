@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Journal
 from smemlint.analysis.python.dialects import is_python, python_facts
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
+from smemlint.limits.errors import LimitReached, OutOfSteps, reason_of
+from smemlint.limits.guard import NOTHING, Allowance, limited
 from smemlint.lint.check import judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from smemlint.analysis.program.memo import Work
     from smemlint.analysis.simt.analyze import Project
@@ -37,7 +39,8 @@ class Share:
         crashed: an internal error took something out of it.
         journal: what it rests on.
         facts: everything; empty where nobody will ask.
-        is_lost: there was no answer; another run may give one.
+        is_lost: there was no answer, or not all of it; another run may give one.
+        spent: what it took.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -46,6 +49,7 @@ class Share:
     journal: Journal = field(default_factory=Journal)
     facts: Facts = field(default_factory=Facts)
     is_lost: bool = False
+    spent: Allowance = NOTHING
 
 
 class Evaluator:
@@ -77,8 +81,6 @@ class Evaluator:
 
     def __call__(self, root: str) -> Share:
         """The share of one root; bounded in time, and errors are part of the outcome."""
-        from smemlint.analysis.simt.time_limit import OutOfTime, time_limit
-
         settings = self._configuration.for_file(root)
         if root in self._python:
             work: Callable[[str], tuple[Facts, Journal]] = self._of_python
@@ -87,14 +89,17 @@ class Evaluator:
         self._crashes.clear()
         facts, journal = Facts(), Journal()
         findings: list[Finding] = []
+        allowance = Allowance.of(settings.time_limit)
         try:
-            with time_limit(settings.time_limit):
+            with limited(allowance) as meter:
                 facts, journal = work(root)
                 findings = judged(facts, self._configuration.for_file, self._crashes.append)
-        except OutOfTime as spent:
+            is_lost, spent = meter.clock.has_struck, meter.spent
+        except (LimitReached, MemoryError) as stopped:
+            is_lost, spent = not isinstance(stopped, OutOfSteps), allowance
             if id(settings) in self._projects:
                 self._projects[id(settings)].has_run_out = True
-            note = NotAnalysed(Span(root, 1, 1, 1, 1), "", str(spent))
+            note = NotAnalysed(Span(root, 1, 1, 1, 1), "", reason_of(stopped))
             facts = Facts(not_analysed=(*facts.not_analysed, note))
             journal = Journal(dict.fromkeys(s.path for s in self._sources))
             findings = judged(facts, self._configuration.for_file, self._crashes.append)
@@ -106,7 +111,8 @@ class Evaluator:
             findings += judged(notes, self._configuration.for_file)
             facts = replace(facts, not_analysed=(*facts.not_analysed, *notes.not_analysed))
         kept = facts if self._is_asked_for(facts, findings, root) else Facts()
-        return Share(tuple(findings), sites_of(facts.kernels), bool(self._crashes), journal, kept)
+        sites, has_crashed = sites_of(facts.kernels), bool(self._crashes)
+        return Share(tuple(findings), sites, has_crashed, journal, kept, is_lost, spent)
 
     def _of_python(self, path: str) -> tuple[Facts, Journal]:
         """The facts of a Python file, and what other files they rest on."""
@@ -150,7 +156,9 @@ class Fixer:
         *,
         is_fixing: bool = False,
         work: Callable[[Sequence[Source]], Work] | None = None,
+        spent: Mapping[str, Allowance] | None = None,
     ) -> None:
+        self._spent = spent or {}
         self._whole = whole
         self._work = work
         self._is_fixing = is_fixing
@@ -158,20 +166,29 @@ class Fixer:
         self._configuration = configuration
 
     def __call__(self, indices: Sequence[int]) -> list[Finding]:
-        """The findings, with what repairs them as far as that was found in time."""
-        from smemlint.analysis.simt.time_limit import OutOfTime, time_limit
+        """The findings, with what repairs them as far as the file's limits allow.
+
+        Raises:
+            OutOfTime: what was found by then depends on the machine, and none of it is given.
+            MemoryError: likewise.
+        """
         from smemlint.fix.propose import STEPS_OF_A_FILE, THOROUGH, with_fixes
         from smemlint.fix.verify_by_analysis import Run
 
         most = THOROUGH if self._is_fixing else STEPS_OF_A_FILE
         findings = [self._whole.findings[index] for index in indices]
         settings = self._configuration.for_file(findings[0].span.path)
+        spent = [self._spent.get(path, NOTHING) for path in fixed_files(findings)]
+        left = Allowance.of(settings.time_limit).after(*spent)
         run = Run(self._sources, settings, self._configuration.for_file, self._work)
-        try:
-            with time_limit(settings.time_limit):
-                return with_fixes(findings, self._whole.facts, run, steps_of_a_file=most)
-        except OutOfTime:
-            return findings
+        with limited(left):
+            return with_fixes(findings, self._whole.facts, run, steps_of_a_file=most)
+
+
+def fixed_files(findings: Sequence[Finding]) -> set[str]:
+    """Files of the arrays that findings are about: where fixes are made."""
+    accesses = (f.access for f in findings)
+    return {a.array.span.path for a in accesses if a is not None and a.array is not None}
 
 
 def together(shares: Sequence[Share]) -> Share:
@@ -194,6 +211,8 @@ def together(shares: Sequence[Share]) -> Share:
         tuple(dict.fromkeys(sites)),
         any(share.crashed for share in shares),
         facts=_facts_together(shares),
+        is_lost=any(share.is_lost for share in shares),
+        spent=NOTHING.most(*(share.spent for share in shares)),
     )
 
 

@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from smemlint.driver.failures import Lost, attempt
+from smemlint.limits.memory import memory_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
-
-MAX_BYTES = 4 << 30
-"""Memory that a process may take besides what it starts with."""
 
 
 def processors() -> int:
@@ -57,8 +55,9 @@ def spread(
         tasks: what `work` is called with; they are sent to the processes.
         work: given to each process once; where processes cannot be forked it must be picklable.
         jobs: processes at a time.
-        seconds: processor time after which a task's process is ended; on the clock it is given
-            ten times as much, since the machine may have other work, too.
+        seconds: processor time after which a task's process is ended; one that takes none at all
+            waits for something, and is given ten times as much on the clock. However little of a
+            busy machine a process gets, its task is not lost.
     """
     waiting = deque(range(len(tasks)))
     crew = [_Worker(work) for _ in range(min(jobs, len(tasks)))]
@@ -93,8 +92,8 @@ class _Worker:
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self._work = work
         self.index: int | None = None
-        self.since = 0.0
-        self._spent_before = 0.0
+        self._since = 0.0  # when it was last seen to work
+        self._spent_before = self._spent = 0.0
         self._start()
 
     def _start(self) -> None:
@@ -110,8 +109,8 @@ class _Worker:
         self.index = None
         if waiting:
             self.index = waiting.popleft()
-            self.since = time.monotonic()
-            self._spent_before = processor_seconds(self._process.pid) or 0.0
+            self._since = time.monotonic()
+            self._spent_before = self._spent = processor_seconds(self._process.pid) or 0.0
             try:
                 self.connection.send(tasks[self.index])
             except OSError:
@@ -129,11 +128,12 @@ class _Worker:
 
     def is_overdue(self, seconds: float) -> bool:
         """Whether the task has had its time."""
-        passed = time.monotonic() - self.since
-        if passed < seconds:
-            return False
+        now = time.monotonic()
         spent = processor_seconds(self._process.pid)
-        return passed >= 10 * seconds or spent is None or spent - self._spent_before >= seconds
+        if spent is not None and spent > self._spent:
+            self._since, self._spent = now, spent
+            return spent - self._spent_before >= seconds
+        return now - self._since >= 10 * seconds
 
     def restart(self) -> None:
         """Ends the process and starts another."""
@@ -149,7 +149,6 @@ class _Worker:
 
 def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     """Answers tasks until the other end closes."""
-    _bound_memory()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     while True:
         try:
@@ -157,7 +156,8 @@ def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
         except (EOFError, OSError, KeyboardInterrupt):
             return
         try:
-            answer = attempt(work, task)
+            with memory_limit():
+                answer = attempt(work, task)
         except KeyboardInterrupt:
             return
         connection.send(answer)
@@ -169,16 +169,3 @@ def _leave_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
-
-
-def _bound_memory() -> None:
-    try:
-        import resource
-
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + MAX_BYTES
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        if hard == resource.RLIM_INFINITY or limit < hard:
-            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    except (ImportError, OSError, ValueError):
-        return  # no such limit on this system: the watchdog is left

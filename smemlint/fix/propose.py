@@ -13,6 +13,7 @@ from smemlint.fix.edits import applied
 from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
 from smemlint.fix.padding import Usage, best_padding, best_swizzle
 from smemlint.fix.verify_by_analysis import Run, compare, concerned
+from smemlint.limits.errors import OutOfSteps
 from smemlint.sources.source import is_python_path
 
 if TYPE_CHECKING:
@@ -97,6 +98,10 @@ class _Repair:
         self._padded: Padded | None = None
         try:
             self._padded = self._evaluated(facts, run, most_steps)
+        except OutOfSteps as spent:
+            self._failure = f"no fix: {spent}"
+        except MemoryError:
+            raise
         except Exception as error:  # a finding is worth more than its fix
             self._failure = f"no fix: internal error: {type(error).__name__}: {error}"
 

@@ -98,7 +98,8 @@ def analyses(
     Raises:
         SmemlintError: the configuration cannot be used.
     """
-    from smemlint.driver.tasks import Fixer
+    from smemlint.driver.failures import Lost, attempt
+    from smemlint.driver.tasks import Fixer, fixed_files
 
     texts = {s.path: s for s in sources}
 
@@ -112,8 +113,10 @@ def analyses(
     if is_left_out or path.endswith(".ipynb"):  # its JSON; clients open the cells one by one
         yield Analysis(path, (), (), Facts(), text_of)
         return
-    with memory.undisturbed(settings.time_limit):
+    with memory.undisturbed():
         whole, said = _evaluated(path, sources, configuration, memory)
+    if whole.is_lost:
+        memory.forget_units()
 
     def analysis(findings: Sequence[Finding], *, has_fixes: bool = False) -> Analysis:
         own = [f for f in (*findings, *said) if f.span.path == path]
@@ -137,8 +140,13 @@ def analyses(
         def work(edited: Sequence[Source]) -> Work:
             return memory.work(path, edited, settings)
 
-        with memory.undisturbed(settings.time_limit):
-            fixed = Fixer(whole, sources, configuration, work=work)(indices)
+        spent = dict.fromkeys(fixed_files(whole.findings), whole.spent)
+        with memory.undisturbed():
+            fixer = Fixer(whole, sources, configuration, work=work, spent=spent)
+            fixed = attempt(fixer, indices)
+        if isinstance(fixed, Lost):
+            memory.forget_units()
+            fixed = [replace(findings[i], help=f"no fix: {fixed.reason}") for i in indices]
         for index, finding in zip(indices, fixed, strict=True):
             findings[index] = replace(finding, access=findings[index].access)
         yield analysis(findings, has_fixes=True)

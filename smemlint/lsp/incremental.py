@@ -6,7 +6,6 @@ and a host function is run for its launches on the same terms.
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -92,20 +91,13 @@ class Memory:
         self.units.clear()
 
     @contextmanager
-    def undisturbed(self, limit: float) -> Iterator[None]:
-        """Work on units: one that is broken off may leave them half read, so they are forgotten.
-
-        Args:
-            limit: seconds after which work breaks itself off; see `time_limit`.
-        """
-        began = time.monotonic()
+    def undisturbed(self) -> Iterator[None]:
+        """Work on units: one that is broken off may leave them half read, so they are forgotten."""
         try:
             yield
         except BaseException:
             self.forget_units()
             raise
-        if time.monotonic() - began >= limit:
-            self.forget_units()
 
     def work(self, path: str, sources: Sequence[Source], settings: Settings) -> Work:
         """The work of one analysis.

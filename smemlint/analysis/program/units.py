@@ -14,6 +14,7 @@ from smemlint.analysis.program.memo import Part, Work
 from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor import makefile
 from smemlint.frontend.cuda.unit import LoadOptions
+from smemlint.limits.steps import current, spend
 from smemlint.sources.sandbox import AccessDenied, Sandbox
 from smemlint.sources.source import is_python_path
 
@@ -59,6 +60,8 @@ class RunUnits:
         self.has_run_out = False
         self.journal = Journal()
         self._journals: dict[str, Journal] = {}
+        self._steps: dict[str, int] = {}
+        self._charged: set[str] = set()
 
     def read(self, path: str) -> str | None:
         """The text of a file of the run, or of one that it includes; see `refusal`."""
@@ -96,20 +99,28 @@ class RunUnits:
         return Sandbox.joined(own, *self.settings.include_dirs)
 
     def unit(self, path: str) -> Unit:
-        """The translation unit with this root; includes that lie elsewhere in the run are found."""
+        """The translation unit with this root; includes that lie elsewhere in the run are found.
+
+        Each task spends the steps of reading it, also where an earlier one has read it.
+        """
         if path not in self._units:
             outer, self.journal = self.journal, Journal()
+            before = current().spent
             try:
                 unit: Unit = self._load(path, ())
                 homes = (self.home(name, path) for name in unit.not_found)
                 folders = tuple(dict.fromkeys(f for f in homes if f))
                 unit = self._load(path, folders) if folders else unit
                 self._journals[path] = self.journal
+                self._steps[path] = current().spent - before
                 self._units[path] = unit
             finally:
                 self.journal = outer
         else:
             self._units[path] = self._units.pop(path)  # the latest stands last
+            if path not in self._charged:
+                spend(self._steps[path])
+        self._charged.add(path)
         self.journal.add(self._journals[path])
         return self._units[path]
 
@@ -118,12 +129,18 @@ class RunUnits:
         return sum(len(self._texts.get(file) or "") for file in unit.files)
 
     def _forget_units(self) -> None:
-        """Of the units that earlier tasks read, keeps the latest: others would fill memory."""
+        """Of the units that earlier tasks read, keeps the latest: others would fill memory.
+
+        What is kept does not tell which tasks this process had: a task takes as many steps in any.
+        """
+        self._charged.clear()
         kept = 0
         for path in reversed(tuple(self._units)):
             kept += self.characters(self._units[path])
             if kept > _KEPT_CHARACTERS:
                 del self._units[path], self._journals[path]
+            else:
+                self._units[path].memory.clear()
 
     def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
         if is_python_path(path):
@@ -179,9 +196,9 @@ class RunUnits:
         return nearest[: -len(ending)]
 
     def unit_of(self, path: str) -> Unit:
-        """A unit that holds a file."""
+        """A unit that holds a file, of those that this task read."""
         for root, unit in self._units.items():
-            if path in unit.files:
+            if root in self._charged and path in unit.files:
                 self.journal.add(self._journals[root])
                 return unit
         return self.unit(path)

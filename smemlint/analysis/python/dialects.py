@@ -76,8 +76,9 @@ def python_facts(
                 module = import_module(f"smemlint.analysis.python.{producer.module}")
                 found.append(module.facts_of(source, settings))
             except RecursionError:
-                note = NotAnalysed(Span(source.path, 1, 1, 1, 1), "", "nested too deeply")
-                found.append(Facts((), (note,)))
+                found.append(_not_analysed(source, "nested too deeply"))
+            except MemoryError:
+                found.append(_not_analysed(source, "evaluation stopped: out of memory"))
             except Exception as error:
                 what = f"internal error in `{producer.module}`: {type(error).__name__}: {error}"
                 crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
@@ -91,3 +92,7 @@ def _refused(source: Source) -> Iterator[NotAnalysed]:
         reason = source.sandbox.refusal(path)
         if reason:
             yield NotAnalysed(Span(source.path, 1, 1, 1, 1), "", f"`{path}` is not read: {reason}")
+
+
+def _not_analysed(source: Source, reason: str) -> Facts:
+    return Facts(not_analysed=(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", reason),))

@@ -8,9 +8,12 @@ import numpy as np
 
 from smemlint.facts import Stat, WarpPattern
 from smemlint.hardware import wavefronts
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_LANES_A_STEP = 32
 
 
 def patterns_of(
@@ -28,6 +31,7 @@ def patterns_of(
     Raises:
         ValueError: nobody measured such an access on the target.
     """
+    spend(addresses.size // _LANES_A_STEP)
     warps = addresses.shape[1]
     issued = addresses.reshape(-1, addresses.shape[-1])
     alike: dict[bytes, list[int]] = {}  # np.unique(axis=0) makes a TypeError of a time limit's end

@@ -13,10 +13,10 @@ from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.analysis.simt.launches.instance_budget import Effort
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.state import BudgetExceeded
-from smemlint.analysis.simt.time_limit import OutOfTime, broke_off
 from smemlint.analysis.simt.unreached import unreached
 from smemlint.analysis.simt.written_layouts import MENTION, written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
+from smemlint.limits.errors import LimitReached, broke_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -184,7 +184,7 @@ class Project(Roots):
         name = function.name if function is not None else ""
         try:
             yield
-        except OutOfTime as spent:
+        except LimitReached as spent:
             self.has_run_out = True
             self._stopped.append(NotAnalysed(span, name, str(spent)))
         except MemoryError:

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.domain.ctypes import CType, PointerType, RecordType
 from smemlint.analysis.simt.domain.memory import Object, Space, Store
 from smemlint.analysis.simt.domain.scev import form_of
 from smemlint.analysis.simt.domain.values import Int, Pointer, Unknown, Value, offset_of
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -363,6 +364,7 @@ class Machine:
     def step(self) -> None:
         """Counts one statement against the budget."""
         self.steps += 1
+        spend()
         if self.steps > self.max_steps:
             raise BudgetExceeded(f"more than {self.max_steps} statements were run")
         if self.steps - self.last_found > PATIENCE:

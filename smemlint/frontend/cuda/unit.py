@@ -12,6 +12,7 @@ from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, Preproce
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
 from smemlint.frontend.cuda.scanner.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
 from smemlint.frontend.cuda.scanner.template_ids import TemplateId, assigned_once, template_ids
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadOptions", "load_unit"]
 
+_TOKENS_A_STEP = 8
 _KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
 _DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
 _DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
@@ -256,6 +258,7 @@ class CudaUnit:
         self.path = path
         self.memory: dict[object, object] = {}
         self._source = source
+        spend(len(source.tokens) // _TOKENS_A_STEP)
         found = scan(source.tokens, source.files)
         types, templates = frozenset(found.types), frozenset(found.templates)
         self.names = KnownNames(types, templates, _values(found.declarations) - types - templates)

@@ -11,7 +11,8 @@ import pytest
 from conftest import facts_of
 
 from smemlint.analysis.simt.state import BudgetExceeded
-from smemlint.analysis.simt.time_limit import OutOfTime, broke_off, time_limit
+from smemlint.limits.errors import OutOfTime, broke_off
+from smemlint.limits.time_limit import TimeLimit
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="this system has no timers of processor time"
@@ -30,13 +31,13 @@ def busy(seconds: float) -> None:
 
 def test_the_work_ends_and_the_limit_is_told():
     began = time.process_time()
-    with pytest.raises(OutOfTime, match=r"evaluation stopped after 0\.05 s"), time_limit(0.05):
+    with pytest.raises(OutOfTime, match=r"evaluation stopped after 0\.05 s"), TimeLimit(0.05):
         busy(30)
     assert time.process_time() - began < 5
 
 
 def test_no_error_handler_on_the_way_holds_it_up():
-    with pytest.raises(OutOfTime), time_limit(0.05):
+    with pytest.raises(OutOfTime), TimeLimit(0.05):
         try:
             busy(30)
         except Exception:
@@ -48,7 +49,7 @@ def test_a_limit_that_strikes_where_nothing_can_be_raised_strikes_again(monkeypa
     monkeypatch.setattr(sys, "unraisablehook", heard.append)
     held, seen = Held(), []
     kept = weakref.ref(held, lambda _: (seen.append("began"), busy(30), seen.append("ended")))
-    with pytest.raises(OutOfTime), time_limit(0.05):
+    with pytest.raises(OutOfTime), TimeLimit(0.05):
         del held
         assert kept() is None
         seen.append("went on")
@@ -61,7 +62,7 @@ def test_other_errors_there_are_still_heard_of(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: heard.append(lost.exc_type))
     held = Held()
     kept = weakref.ref(held, lambda _: 1 // 0)
-    with time_limit(30):
+    with TimeLimit(30):
         del held
     assert kept() is None
     assert heard == [ZeroDivisionError]

@@ -30,6 +30,7 @@ from smemlint.analysis.python.interpreter.values import (
     is_known,
     joined,
 )
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -391,5 +392,6 @@ class ValueFollower(ABC):
 
     def _step(self) -> None:
         self.steps += 1
+        spend()
         if self.steps > MAX_STEPS:
             raise OverBudget

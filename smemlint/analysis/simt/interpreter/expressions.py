@@ -33,6 +33,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.joins import Joins
 from smemlint.analysis.simt.state import Variable
 from smemlint.analysis.simt.types.resolve import CTYPES
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from pycparser import c_ast
@@ -51,6 +52,7 @@ class Expressions(Joins):
 
     def evaluate(self, node: c_ast.Node) -> Value:
         """The value of an expression; side effects happen for the active threads."""
+        spend()
         method = self._evaluators.get(node.__class__)
         if method is None:
             name = node.__class__.__name__

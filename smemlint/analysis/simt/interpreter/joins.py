@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.domain.values import FloatValue, Unknown, same
 from smemlint.analysis.simt.interpreter.conditional import Choices
 from smemlint.analysis.simt.state import BudgetExceeded, Exits
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.memory import Journal, Object
     from smemlint.analysis.simt.domain.values import Value
 
+_CELLS_A_STEP = 8
 _MOST_NOTED = 1_000_000
 """Cells that jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
 
@@ -45,7 +47,9 @@ class Joins(Choices):
         self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node
     ) -> Iterator[tuple[tuple[int, int], tuple[Object, int, Value | None]]]:
         """Cell by cell; one that an alternative left alone is as it is now."""
-        for key in {**left, **right}:
+        keys = {**left, **right}
+        spend(len(keys) // _CELLS_A_STEP)
+        for key in keys:
             obj, offset, _ = left.get(key) or right[key]
             now = obj.cells.get(offset)
             a = left[key][2] if key in left else now

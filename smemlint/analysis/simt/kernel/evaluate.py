@@ -29,6 +29,7 @@ from smemlint.analysis.simt.kernel.summarize import Sites
 from smemlint.analysis.simt.state import BudgetExceeded, Frame, Geometry, Scope, Variable
 from smemlint.analysis.simt.types.records import scope_of
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 MAX_EVENTS = 200_000
 MAX_WORLDS = 64
 """Residues of unknowns that one kernel is evaluated under, all together."""
+_STEPS_TO_BEGIN = 50
 _MAX_STEPS_TO_SPLIT = 60_000
 """Statements that all those evaluations may run together."""
 _MAX_EVENTS_TO_SPLIT = 20_000
@@ -159,6 +161,7 @@ class _Run:
         arguments: Mapping[str, Value],
         splits: Mapping[str, tuple[int, int]],
     ) -> None:
+        spend(_STEPS_TO_BEGIN)
         self.trace = Trace(MAX_EVENTS)
         self.machine = Interpreter(unit, geometry, self.trace, splits=splits)
         self.machine.declared = task.declared

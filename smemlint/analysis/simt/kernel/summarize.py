@@ -19,6 +19,7 @@ from smemlint.facts import (
     SharedArray,
     Span,
 )
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -132,6 +133,7 @@ class Sites:
             self._add_lanes(site, event, base)
 
     def _add_lanes(self, site: _Site, event: Event, base: NDArray[np.int64]) -> None:
+        spend()
         addresses = np.where(event.mask, base, 0)
         key = (event.width, addresses.tobytes(), event.mask.tobytes())
         group = site.groups.get(key)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ MAX_PER_CALL = 1_000_000
 """Tokens that one macro call in the source may make or read on the way."""
 MAX_PER_UNIT = 4_000_000
 """The same for all calls of a unit together."""
+_TOKENS_A_STEP = 8
 _MAX_ARGUMENT_DEPTH = 40
 _MAX_NESTING = 200  # macros that make calls of macros
 
@@ -118,7 +120,9 @@ class Expander:
             name = tokens[i].text
             self.macros.pop(name, None)  # or every further call would cost as much
             self._complain(tokens[i], f"the expansion of macro {name} is too large")
-        self._left -= min(MAX_PER_CALL, self._left) - self._call_left
+        used = min(MAX_PER_CALL, self._left) - self._call_left
+        self._left -= used
+        spend(used // _TOKENS_A_STEP)
         if self._left <= 0:
             self._complain(tokens[i], "too much macro expansion: the rest is not expanded")
         return end

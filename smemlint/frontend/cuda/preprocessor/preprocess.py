@@ -30,6 +30,7 @@ from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_def
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
 from smemlint.frontend.program import Dropped
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -119,6 +120,7 @@ _MODELLED_FOLDERS = frozenset(("cute", "cutlass"))
 MAX_DEPTH = 64
 MAX_INCLUDES = 4_000
 MAX_INCLUDED_TOKENS = 3_000_000
+_TOKENS_A_STEP = 8
 _MAX_NOTICES = 50
 _MAX_BRANCHES = 24
 _MAX_CONDITIONS = 12
@@ -235,6 +237,7 @@ class _Run:
         """Expands and emits the code read since the macros last changed."""
         if not self._buffer:
             return
+        spend(len(self._buffer) // _TOKENS_A_STEP + 1)
         if depth and len(self.out) > MAX_INCLUDED_TOKENS:
             if len(self.out) <= MAX_INCLUDED_TOKENS + len(self._buffer):
                 self.complain(

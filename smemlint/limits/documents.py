@@ -1,0 +1,65 @@
+"""Sizes of TOML and JSON documents are measured before a parser sees them.
+
+Parsers of both take time and memory that grow with the square of the depth: 100 kB of
+`a.a.a = 1` take tomllib more than 4 GB.
+"""
+
+from __future__ import annotations
+
+import re
+
+from smemlint.limits.errors import TooLarge
+
+MOST_BYTES = 1 << 20
+"""Of a configuration file."""
+MOST_BASELINE_BYTES = 64 << 20
+"""Of a baseline: some 100 bytes a finding."""
+MOST_PARTS = 50
+"""Of a dotted key, and of tables or arrays inside one another."""
+
+_TOML_TOKEN = re.compile(
+    r'\"\"\"(?:[^\\]|\\.)*?\"\"\"|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|\#[^\n]*|[\[{\]}.\n=,]',
+    re.S,
+)
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.S)
+
+
+def check_toml(text: str) -> None:
+    """Measures a TOML document.
+
+    Raises:
+        TooLarge: with the reason.
+    """
+    _check_size(text, MOST_BYTES)
+    depth = dots = 0
+    for match in _TOML_TOKEN.finditer(text):
+        token = match[0]
+        if token in "[{":
+            depth, dots = depth + 1, 0
+        elif token in "]}":
+            depth, dots = max(depth - 1, 0), 0
+        elif token == ".":
+            dots += 1
+        elif token in "\n=,":
+            dots = 0
+        if depth > MOST_PARTS or dots >= MOST_PARTS:
+            raise TooLarge(f"has keys or values more than {MOST_PARTS} levels deep")
+
+
+def check_json(text: str, most_bytes: int = MOST_BASELINE_BYTES) -> None:
+    """Measures a JSON document.
+
+    Raises:
+        TooLarge: with the reason.
+    """
+    _check_size(text, most_bytes)
+    depth = 0
+    for match in _JSON_TOKEN.finditer(text):
+        depth += (match[0] in "[{") - (match[0] in "]}")
+        if depth > MOST_PARTS:
+            raise TooLarge(f"has values more than {MOST_PARTS} levels deep")
+
+
+def _check_size(text: str, most: int) -> None:
+    if len(text) > most:
+        raise TooLarge(f"is larger than {most >> 20} MiB")

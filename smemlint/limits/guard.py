@@ -1,0 +1,78 @@
+"""The limits of the work on one file, together: in one process or many, command or editor."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.limits.memory import memory_limit
+from smemlint.limits.steps import STEPS_PER_SECOND, step_limit
+from smemlint.limits.time_limit import TimeLimit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.limits.steps import StepBudget
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What the work on one file may take, all phases together.
+
+    Attributes:
+        steps: see `smemlint.limits.steps`; they decide what is reported.
+        seconds: of processor time, the last resort.
+    """
+
+    steps: int
+    seconds: float
+
+    @staticmethod
+    def of(time_limit: float) -> Allowance:
+        """The allowance that the option `time-limit` stands for."""
+        return Allowance(int(time_limit * STEPS_PER_SECOND), time_limit)
+
+    def after(self, *spent: Allowance) -> Allowance:
+        """What earlier phases leave; of time always a tenth, since steps decide."""
+        steps = self.steps - sum(s.steps for s in spent)
+        seconds = self.seconds - sum(s.seconds for s in spent)
+        return Allowance(max(steps, 0), max(seconds, self.seconds / 10))
+
+    def most(self, *others: Allowance) -> Allowance:
+        """The most of each."""
+        every = (self, *others)
+        return Allowance(max(a.steps for a in every), max(a.seconds for a in every))
+
+
+NOTHING = Allowance(0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Measures the work in a `limited` block."""
+
+    steps: StepBudget
+    clock: TimeLimit
+
+    @property
+    def spent(self) -> Allowance:
+        """What the work took so far."""
+        return Allowance(self.steps.spent, self.clock.spent)
+
+
+@contextmanager
+def limited(allowance: Allowance) -> Iterator[Meter]:
+    """Bounds the steps, processor time and memory of the block.
+
+    Raises:
+        LimitReached: steps or time are spent.
+        MemoryError: memory is.
+    """
+    with (
+        memory_limit() as memory,
+        step_limit(allowance.steps) as steps,
+        TimeLimit(allowance.seconds) as clock,
+    ):
+        steps.checks = (clock.check, memory.check)
+        yield Meter(steps, clock)
