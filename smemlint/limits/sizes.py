@@ -22,7 +22,7 @@ MOST_BITS = 4_096
 """Of a number; Python writes no more than 4,300 decimal digits."""
 _MOST_LEAVES = 1 << 16
 """Of all sequences inside one another: what is compared or copied as one value."""
-_CHARACTERS_A_STEP = 1 << 10
+_CHARACTERS_A_STEP = 1 << 8
 
 
 def require_text(lengths: Iterable[int]) -> None:
@@ -36,7 +36,12 @@ def require_text(lengths: Iterable[int]) -> None:
         total += length
         if total > MOST_CHARACTERS:
             raise TooLarge
-    spend(total // _CHARACTERS_A_STEP)
+    spend_on_text(total)
+
+
+def spend_on_text(characters: int) -> None:
+    """Counts the steps of going through a text, or of building it."""
+    spend(characters // _CHARACTERS_A_STEP)
 
 
 def require_items(count: int) -> None:
@@ -47,6 +52,19 @@ def require_items(count: int) -> None:
     """
     if count > MOST_ITEMS:
         raise TooLarge
+
+
+def require_sum(one: Any, other: Any) -> None:
+    """Measures the concatenation of two texts or two sequences.
+
+    Raises:
+        TooLarge: it is too long.
+    """
+    if isinstance(one, str | bytes):
+        require_text((len(one), len(other)))
+    else:
+        require_items(len(one) + len(other))
+        require_tree((one, other))
 
 
 def require_tree(values: Iterable[Any]) -> None:

@@ -26,6 +26,7 @@ from smemlint.analysis.python.interpreter.statements import OverBudget
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Symbol, Unknown, Value
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.limits.sizes import decimal, require_text
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class CupyFollower(PathFollower):
                 ]
                 if all(isinstance(v, str | int) for v in values):
                     return self._literal(
-                        node, None, [str(v) if isinstance(v, int) else v for v in values]
+                        node, None, [decimal(v) if isinstance(v, int) else v for v in values]
                     )
                 return _partly(node, iter(values))
             case ast.Call(func=ast.Name(id="open"), args=[path, *_]):
@@ -125,7 +126,8 @@ def _partly(node: ast.JoinedStr, values: Iterator[Value]) -> Partly:
             and part.conversion == -1
         )
         if is_as_it_is and isinstance(value, str | int):
-            pieces[-1] += str(value)
+            require_text((len(pieces[-1]), len(value) if isinstance(value, str) else 0))
+            pieces[-1] += value if isinstance(value, str) else decimal(value)
         else:
             pieces.append("")
     return Partly(pieces=tuple(pieces))

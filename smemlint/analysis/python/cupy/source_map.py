@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.limits.sizes import require_text, spend_on_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -114,6 +116,7 @@ class Text(str):
 
     def part(self, start: int, end: int) -> Text:
         """The characters from `start` to `end`, exclusive."""
+        spend_on_text(len(self) + len(self.runs))
         text, runs, first = str(self), [], 0
         for run in self.runs:
             low, high = max(start, first), min(end, first + run.length)
@@ -128,6 +131,7 @@ class Text(str):
     def replaced(self, pattern: re.Pattern[str], values: dict[str, str]) -> Text:
         """Each match replaced by the value of its first group; unknown ones stay."""
         pieces, at = [], 0
+        require_text((len(self),))
         for match in pattern.finditer(str(self)):
             name = next((g for g in match.groups() if g is not None), match[0])
             if name not in values:
@@ -147,6 +151,7 @@ def behind(place: Place, text: str) -> Place:
 
 def joined(pieces: Sequence[str]) -> Text:
     """The pieces one after the other; the characters of plain strings have no place."""
+    require_text(map(len, pieces))
     runs: list[Run] = []
     for piece in pieces:
         runs += (piece if isinstance(piece, Text) else Text.at(piece, None)).runs

@@ -7,6 +7,7 @@ import textwrap
 
 from smemlint.analysis.python.cupy.source_map import Text, joined
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Value
+from smemlint.limits.sizes import decimal, require_items
 
 
 def method(owner: str, name: str, arguments: list[Value], named: dict[str, Value]) -> Value:
@@ -39,6 +40,7 @@ def method(owner: str, name: str, arguments: list[Value], named: dict[str, Value
 
 def lines(text: Text, *, keeps_ends: bool) -> list[Text]:
     """The lines of a text; only a line feed ends one."""
+    require_items(text.count("\n"))
     found, at = [], 0
     while at < len(text):
         end = str(text).find("\n", at)
@@ -71,7 +73,7 @@ def formatted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Va
         if not isinstance(value, str | int):
             return UNKNOWN
         place = text.place(match.start())
-        pieces.append(value if isinstance(value, Text) else Text.at(str(value), place))
+        pieces.append(value if isinstance(value, Text) else Text.at(_spelled(value), place))
     return joined([*pieces, text.part(at, len(text))])
 
 
@@ -95,10 +97,14 @@ def percent(text: Text, value: Value) -> Value:
             held = given.pop(0) if given else UNKNOWN
         if not isinstance(held, str | int):
             return UNKNOWN
-        pieces.append(held if isinstance(held, Text) else Text.at(str(held), None))
+        pieces.append(held if isinstance(held, Text) else Text.at(_spelled(held), None))
     if "%" in str(text)[at:]:
         return UNKNOWN
     return joined([*pieces, text.part(at, len(text))])
+
+
+def _spelled(value: str | int) -> str:
+    return value if isinstance(value, str) else decimal(value)
 
 
 _DOLLAR = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -107,7 +113,7 @@ _DOLLAR = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 def substituted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Value:
     """`Template.substitute`."""
     table = dict(arguments[0]) if arguments and isinstance(arguments[0], dict) else {}
-    values = {k: v if isinstance(v, str) else str(v) for k, v in (table | named).items()
+    values = {k: _spelled(v) for k, v in (table | named).items()
               if isinstance(v, str | int)}  # fmt: skip
     made = text.replaced(_DOLLAR, values)
     return UNKNOWN if _DOLLAR.search(str(made)) else made

@@ -7,6 +7,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Value, is_known
+from smemlint.limits import sizes
+from smemlint.limits.errors import TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
 _MAX_NUMBER = 1 << 64
 _MAX_END = 1 << 40
 """Of a range: its length stays one that `len` can tell."""
-LARGEST_SEQUENCE = 4096
-"""Items of a sequence that is worked out."""
+LARGEST_SEQUENCE = sizes.MOST_ITEMS
 
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -41,28 +42,43 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 def operated(operation: ast.AST, one: Value, other: Value) -> Value:
     """The result of an operator on two constants."""
-    if not _is_small(operation, one, other):
-        return UNKNOWN
     try:
+        _require_small(operation, one, other)
         return _OPERATORS[type(operation)](one, other)
-    except (ArithmeticError, KeyError, TypeError, ValueError):
+    except (ArithmeticError, KeyError, TypeError, ValueError, TooLarge):
         return UNKNOWN
 
 
-def _is_small(operation: ast.AST, one: Value, other: Value) -> bool:
-    """Whether the result of an operator on constants stays small."""
+def concatenated(one: Value, other: Value) -> Value:
+    """The sum of two sequences of which not all items need to be known."""
+    try:
+        sizes.require_sum(one, other)
+    except TooLarge:
+        return UNKNOWN
+    return one + other
+
+
+def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
+    """Measures the result of an operator on constants.
+
+    Raises:
+        TooLarge: it is, or a number is, larger than what is followed.
+    """
     numbers = [v for v in (one, other) if isinstance(v, int)]
     if any(abs(n) > _MAX_NUMBER for n in numbers):
-        return False
-    if isinstance(operation, ast.Mod) and isinstance(one, str):
-        return False  # a width in the format makes it as long as it likes
-    if isinstance(operation, ast.Pow | ast.LShift):
-        return not numbers or (len(numbers) == 2 and abs(one) <= 1024 and 0 <= other <= 64)
-    if isinstance(operation, ast.Mult) and len(numbers) == 1:
-        sequence = other if isinstance(one, int) else one
-        is_sequence = isinstance(sequence, tuple | list | str)
-        return not is_sequence or len(sequence) * abs(numbers[0]) <= LARGEST_SEQUENCE
-    return True
+        raise TooLarge
+    sequences = [v for v in (one, other) if isinstance(v, tuple | list | str | bytes)]
+    match operation:
+        case ast.Mod() if isinstance(one, str | bytes):
+            raise TooLarge  # a width in the format makes it as long as it likes
+        case ast.Pow() | ast.LShift() if numbers:
+            if len(numbers) < 2 or abs(one) > 1024 or not 0 <= other <= 64:
+                raise TooLarge
+        case ast.Mult() if len(numbers) == 1 and sequences:
+            sizes.require_items(len(sequences[0]) * abs(numbers[0]))
+            sizes.require_tree(sequences * abs(numbers[0]))
+        case ast.Add() if len(sequences) == 2:
+            sizes.require_sum(*sequences)
 
 
 def builtin(name: str, arguments: list[Value]) -> Value:
@@ -82,6 +98,8 @@ def builtin(name: str, arguments: list[Value]) -> Value:
         return UNKNOWN
     if name == "str" and not isinstance(arguments[0] if arguments else "", str | int):
         return UNKNOWN
+    if name == "sum" and any(not isinstance(a, list | tuple | range) for a in arguments):
+        return UNKNOWN  # a list to begin with makes one of all items
     known: dict[str, Callable[..., Any]] = {
         "range": range, "min": min, "max": max, "abs": abs, "int": int, "float": float,
         "bool": bool, "str": str, "sum": sum, "reversed": lambda x: list(reversed(x)),
@@ -93,8 +111,9 @@ def builtin(name: str, arguments: list[Value]) -> Value:
     ):
         return UNKNOWN
     try:
+        sizes.require_tree(arguments)
         return known[name](*arguments)
-    except (ArithmeticError, TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError, TooLarge):
         return UNKNOWN
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from smemlint.analysis.python.interpreter.constant_folding import (
     LARGEST_SEQUENCE,
     builtin,
+    concatenated,
     forget,
     operated,
 )
@@ -30,6 +31,8 @@ from smemlint.analysis.python.interpreter.values import (
     is_known,
     joined,
 )
+from smemlint.limits.errors import TooLarge
+from smemlint.limits.sizes import require_tree
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -113,8 +116,14 @@ class ValueFollower(ABC):
         return bool(value) if is_known(value) else None
 
     def value(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> Value:
-        """The value of an expression."""
+        """The value of an expression; what is larger than what is followed is not known."""
         self._step()
+        try:
+            return self._value_of(node, scopes)
+        except TooLarge:
+            return UNKNOWN
+
+    def _value_of(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> Value:
         match node:
             case ast.Constant():
                 return node.value
@@ -135,6 +144,7 @@ class ValueFollower(ABC):
                 items = list(self._items(node.elts, scopes))
                 if REST in items:
                     return UNKNOWN
+                require_tree(items)
                 return tuple(items) if isinstance(node, ast.Tuple) else items
             case ast.Dict():
                 return self._dict(node, scopes)
@@ -188,6 +198,7 @@ class ValueFollower(ABC):
             if not isinstance(name, str | int):
                 return UNKNOWN
             found[name] = self.value(item, scopes)
+        require_tree(found.values())
         return found
 
     def _binary(
@@ -203,7 +214,7 @@ class ValueFollower(ABC):
         if not (is_known(one) and is_known(other)):
             if isinstance(one, tuple | list) and isinstance(other, tuple | list):
                 is_sum = isinstance(operation, ast.Add) and type(one) is type(other)
-                return one + other if is_sum else UNKNOWN  # type: ignore[operator]
+                return concatenated(one, other) if is_sum else UNKNOWN
             return self._library.combined(operation, one, other)
         return operated(operation, one, other)
 
@@ -363,6 +374,7 @@ class ValueFollower(ABC):
             return builtin(callee.name, arguments)
         if isinstance(callee, Method) and isinstance(callee.owner, list):
             if callee.name == "append" and len(arguments) == 1 and not self._open_paths:
+                require_tree((callee.owner, *arguments))
                 callee.owner.append(arguments[0])
             else:
                 forget(callee.owner)

@@ -19,6 +19,8 @@ from smemlint.analysis.python.interpreter.expressions import (
 )
 from smemlint.analysis.python.interpreter.objects import Class, Instance, any_of, filled, kind_of
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Symbol, Value
+from smemlint.limits.errors import TooLarge
+from smemlint.limits.sizes import require_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -327,7 +329,8 @@ class Follower(ValueFollower):
                 key = self.value(target.slice, scopes)
                 if isinstance(held, list | dict):
                     if isinstance(key, int | str) and not self._open_paths:
-                        with suppress(IndexError, KeyError, TypeError):
+                        with suppress(IndexError, KeyError, TypeError, TooLarge):
+                            require_tree((held, value))
                             held[key] = value  # type: ignore[index]
                     else:
                         forget(held)
