@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import ConfigError
+from smemlint.limits.documents import check_toml
+from smemlint.limits.errors import TooLarge
 from smemlint.sources.sandbox import Sandbox, resolve_given
 
 if TYPE_CHECKING:
@@ -91,7 +93,10 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
     import tomllib
 
     try:
+        check_toml(text)
         return tomllib.loads(text)
+    except TooLarge as error:
+        raise ConfigError(str(error), where=where) from error
     except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
         said, _, place = str(error).partition(" (at line ")
         line, _, column = place.rstrip(")").partition(", column ")

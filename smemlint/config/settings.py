@@ -163,19 +163,29 @@ class Configuration:
         return self._folders[folder]
 
     def _for_absolute(self, folder: Path) -> Settings:
-        if folder in self._folders:
-            return self._folders[folder]
-        found = config_in(folder) if self._searches else None
-        if found is not None:
-            settings = self._settled(found)
-        elif self._searches and folder.parent != folder and not is_repository(folder):
-            settings = self._for_absolute(folder.parent)
-        else:
-            if self._base is None:
-                self._base = self._settled(self._file)
-            settings = self._base
-        self._folders[folder] = settings
+        """The settings of the nearest configuration file at or above a folder."""
+        passed: list[Path] = []
+        settings: Settings | None = None
+        for here in (folder, *folder.parents):
+            settings = self._folders.get(here)
+            if settings is not None:
+                break
+            passed.append(here)
+            found = config_in(here) if self._searches else None
+            if found is not None:
+                settings = self._settled(found)
+                break
+            if not self._searches or is_repository(here):
+                break
+        settings = settings or self._outermost()
+        self._folders |= dict.fromkeys(passed, settings)
         return settings
+
+    def _outermost(self) -> Settings:
+        """The settings where no configuration file is found."""
+        if self._base is None:
+            self._base = self._settled(self._file)
+        return self._base
 
     def _settled(self, file: ConfigFile | None) -> Settings:
         settings = Settings() if file is None else from_file(Settings(), file)

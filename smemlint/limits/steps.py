@@ -14,7 +14,7 @@ from smemlint.limits.errors import OutOfSteps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-STEPS_PER_SECOND = 20_000
+STEPS_PER_SECOND = 40_000
 """Of the time limit: few enough to be spent before the time is, on a loaded machine, too."""
 _UNLIMITED = 1 << 62
 _BETWEEN_CHECKS = 4_096

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.errors import ConfigError, SmemlintError
 from smemlint.finding import Finding, Suppression
+from smemlint.limits.documents import check_json
+from smemlint.limits.errors import TooLarge
 from smemlint.lint.fingerprints import VERSION, fingerprints
 from smemlint.sources.replace import replace_file
 from smemlint.sources.sandbox import read_regular, resolve_given
@@ -47,7 +49,11 @@ class Baseline:
 
         hint = "write one with --write-baseline"
         try:
-            data = json.loads(read_regular(resolve_given(path), MAX_BYTES))
+            text = read_regular(resolve_given(path), MAX_BYTES).decode("utf-8")
+            check_json(text)
+            data = json.loads(text)
+        except TooLarge as error:
+            raise ConfigError(str(error), where=path, hint=hint) from error
         except OSError as error:
             said = f"cannot be read: {error.strerror}"
             raise ConfigError(said, where=path, hint=hint) from error

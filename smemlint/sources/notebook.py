@@ -187,7 +187,8 @@ def _read(text: str) -> Any:
         literal.at = at
         return literal, end
 
-    decoder: Any = json.JSONDecoder()  # its scanner is made of its attributes
+    # Numbers mean nothing here, and Python reads none of more than 4,300 digits.
+    decoder: Any = json.JSONDecoder(parse_int=str, parse_float=str)
     decoder.parse_string = placed
     decoder.scan_once = py_make_scanner(decoder)
     return decoder.decode(text)

@@ -101,6 +101,9 @@ class Intrinsics(CuteCalls):
         is_overloaded = bool(self.unit.functions_named(last)) and last not in _RESERVED
         if is_overloaded and self.frame.name.split(":", 1)[0] != last:
             return None  # an overload for vectors calls the built-in one for scalars
+        if len(_exprs(node)) < _FEWEST.get(last, 0):
+            self.values(node)
+            return self.not_followed(node, f"`{last}` is called with too few arguments")
         result = handler(self, arguments, node)
         if isinstance(result, OpenCondition):  # an argument's: it is no truth value any more
             return Unknown(result.reason, result.is_data)
@@ -201,7 +204,7 @@ def _extreme(largest: bool) -> Handler:
 
 def _multiply_24(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     values = m.values(node)
-    return m.binary("*", values[0], values[1], node) if len(values) == 2 else Unknown("__mul24")
+    return m.binary("*", values[0], values[1], node)
 
 
 def _absolute(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
@@ -214,7 +217,7 @@ def _absolute(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -
 def _bit_count(of: Function[[int], int]) -> Handler:
     def handle(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
         values = m.values(node)
-        value = values[0] if values else Unknown("nothing")
+        value = values[0]
         if isinstance(value, Int) and value.constant is not None:
             return number(of(value.constant & 0xFFFFFFFF))
         if isinstance(value, Int) and value.is_concrete and not isinstance(value.base, int):
@@ -231,14 +234,11 @@ def _reversed_bits(value: int) -> int:
 
 def _through(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     """`__ldg(p)`, `std::move(x)` and other functions that give what they are given."""
-    values = m.values(node)
-    value = values[0] if values else Unknown("nothing is given")
-    return value
+    return m.values(node)[0]
 
 
 def _load(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
-    values = m.values(node)
-    place = m.target_of(values[0], node) if values else Unknown("nothing is given")
+    place = m.target_of(m.values(node)[0], node)
     return m.read(place, node) if isinstance(place, Place) else place
 
 
@@ -251,8 +251,7 @@ def _float(kind: FloatType) -> Handler:
 
 
 def _shared_address(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
-    values = m.values(node)
-    value = values[0] if values else Unknown("nothing is given")
+    value = m.values(node)[0]
     return m.address(value, U64) if isinstance(value, Pointer) else value
 
 
@@ -308,7 +307,7 @@ def _shuffled(value: Int, operand: Int, name: str) -> Int:
 def _atomic(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     exprs = _exprs(node)
     name = m.unit.template_arguments(node.name.name)[0].rsplit("::", 1)[-1]
-    pointer = m.evaluate(exprs[0]) if exprs else Unknown("nothing is given")
+    pointer = m.evaluate(exprs[0])
     operands = [m.evaluate(a) for a in exprs[1:]]
     place = m.target_of(pointer, node)
     if not isinstance(place, Place):
@@ -316,7 +315,7 @@ def _atomic(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> 
     if place.object.space is Space.SHARED:
         base = name.removesuffix("_block").removesuffix("_system")
         operation = f"{_ATOMICS[base]}.{_suffix(place)}"
-        operand = operands[0] if operands else number(0)
+        operand = operands[0]
         if base == "atomicSub" and isinstance(operand, Int):
             operand = m.algebra.add(Int(0, operand.type), operand, -1)
         is_used = m.discarded is not node
@@ -370,8 +369,8 @@ def _lane_id(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) ->
 def _copy_async(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     """`__pipeline_memcpy_async(dst, src, size)`: counted, without a verdict."""
     values = m.values(node)
-    place = m.target_of(values[0], node) if values else Unknown("nothing is given")
-    size = values[2].constant if len(values) > 2 and isinstance(values[2], Int) else None
+    place = m.target_of(values[0], node)
+    size = values[2].constant if isinstance(values[2], Int) else None
     if isinstance(place, Place) and place.object.space is Space.SHARED and size:
         m.emit(AccessKind.ASYNC_COPY, place.object, place.offset, size, node)
     return number(0)
@@ -380,7 +379,7 @@ def _copy_async(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall)
 def _memcpy_async(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
     """`memcpy_async([group,] dst, src, size[, pipeline])`: counted, without a verdict."""
     values = m.values(node)
-    if not values or isinstance(values[0], Pointer):
+    if isinstance(values[0], Pointer):
         target, rest = values[:1], values[2:]
     else:
         target, rest = values[1:2], values[3:]
@@ -455,6 +454,18 @@ _TABLE: dict[str, Handler] = {
     "store_matrix_sync": _store_fragment,
     **python_operators.TABLE,
 }  # fmt: skip
+_FEWEST: dict[str, int] = {
+    **dict.fromkeys(
+        (n for n, h in _TABLE.items() if h in (_through, _load, _absolute, _shared_address)), 1
+    ),
+    **dict.fromkeys(("__popc", "__clz", "__ffs", "__brev"), 1),
+    **dict.fromkeys((n for n, h in _TABLE.items() if h in (_atomic, _multiply_24)), 2),
+    **dict.fromkeys(("min", "umin", "__vimin", "llmin", "max", "umax", "__vimax", "llmax"), 2),
+    **dict.fromkeys(("__pipeline_memcpy_async", "memcpy_async", *_SHUFFLES), 3),
+    **dict.fromkeys(("load_matrix_sync", "store_matrix_sync"), 3),
+    **dict.fromkeys(python_operators.TABLE, 2),
+}  # fmt: skip
+"""Arguments that a handler counts on; a call with fewer does not compile."""
 _RESERVED = frozenset(n for n in _TABLE if n.startswith(("__", "atomic")) or n == "asm")
 """Names that stay built in even where the unit defines something of that name."""
 

@@ -67,7 +67,7 @@ def from_end(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) ->
 
 
 def _operands(m: Intrinsics, node: c_ast.FuncCall) -> tuple[Value, Value]:
-    a, b = m.values(node)
+    a, b, *_ = m.values(node)
     return a, b
 
 

@@ -26,8 +26,6 @@ _INTEGERS = {1: "i8", 4: "i32"}
 def move(m: Intrinsics, node: c_ast.FuncCall, *, is_store: bool) -> Value:
     """Records the shared accesses of a fragment's load or store."""
     exprs = list(node.args.exprs) if node.args is not None else []
-    if len(exprs) < 3:
-        return number(0)
     target, source = (exprs[1], exprs[0]) if is_store else (exprs[0], exprs[1])
     held, pointer, pitch = m.place(target), m.evaluate(source), m.evaluate(exprs[2])
     if not isinstance(pointer, Pointer) or pointer.object.space is not Space.SHARED:

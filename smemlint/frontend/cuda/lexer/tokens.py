@@ -7,6 +7,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+from smemlint.frontend.cuda.lexer.keywords import OWN_WORDS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -125,6 +127,8 @@ def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
         spelling = match.group()
         if kind == "word":
             kind = "identifier"
+            if spelling in OWN_WORDS:
+                spelling += "_"
         elif kind == "raw":
             kind = "string"
             if end == len(text) and not spelling.endswith(f'){match["delimiter"]}"'):
