@@ -38,12 +38,13 @@ class MemoryCheck:
 
 
 @contextmanager
-def memory_limit(size: int = MAX_BYTES) -> Iterator[MemoryCheck]:
-    """Lets the block take so many bytes more.
+def memory_limit(size: int | None = None) -> Iterator[MemoryCheck]:
+    """Lets the block take so many bytes more, `MAX_BYTES` by default.
 
     The limit is the process's own and ends with the block: programs that are started later, as a
     GPU driver that reserves terabytes of addresses, do not inherit it.
     """
+    size = MAX_BYTES if size is None else size
     before = _bounded(size)
     try:
         yield MemoryCheck(size, is_enforced=before is not None)

@@ -18,6 +18,8 @@ MOST_CHARACTERS = 1 << 20
 """Of a text; longer ones are not followed."""
 MOST_ITEMS = 4_096
 """Of a sequence that is worked out."""
+MOST_PIECES = 1 << 14
+"""Of a text that is put together: each is gone through for every part that is cut out."""
 MOST_BITS = 4_096
 """Of a number; Python writes no more than 4,300 decimal digits."""
 _MOST_LEAVES = 1 << 16
@@ -51,6 +53,16 @@ def require_items(count: int) -> None:
         TooLarge: they are more than `MOST_ITEMS`.
     """
     if count > MOST_ITEMS:
+        raise TooLarge
+
+
+def require_pieces(count: int) -> None:
+    """Counts the pieces that a text is put together of.
+
+    Raises:
+        TooLarge: they are more than `MOST_PIECES`.
+    """
+    if count > MOST_PIECES:
         raise TooLarge
 
 

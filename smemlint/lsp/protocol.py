@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
 from pygls.protocol import LanguageServerProtocol
 
 
@@ -23,3 +23,12 @@ class Protocol(LanguageServerProtocol):
             if isinstance(data.get("id"), (int, str)) and "method" in data:
                 self._send_response(data["id"], error=JsonRpcInvalidParams().to_response_error())
             raise
+
+    def handle_message(self, message: Any) -> None:
+        """Answers or notes a message; after `shutdown`, every request is an error."""
+        is_request = hasattr(message, "method") and hasattr(message, "id")
+        if self._shutdown and is_request:
+            error = JsonRpcInvalidRequest("the server was shut down")
+            self._send_response(message.id, error=error.to_response_error())
+            return
+        super().handle_message(message)

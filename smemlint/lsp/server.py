@@ -6,7 +6,7 @@ import logging
 import sys
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
 from pygls import uris
@@ -19,6 +19,7 @@ from smemlint.config.settings import Configuration
 from smemlint.errors import ConfigError, SmemlintError
 from smemlint.lsp.actions import FIX_ALL, Offer
 from smemlint.lsp.analysis import Analysis, Folders, analyses
+from smemlint.lsp.bounded_input import BoundedInput
 from smemlint.lsp.client_capabilities import Client
 from smemlint.lsp.convert import diagnostics, failure
 from smemlint.lsp.documents import Document
@@ -36,6 +37,7 @@ from smemlint.visible import visible, without_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
 _log = logging.getLogger(__name__)
 _SETTINGS = "settings"
@@ -366,7 +368,7 @@ def serve(*, debug: bool = False) -> int:
 
     def talk() -> None:
         try:
-            server.start_io(None, output)
+            server.start_io(cast("BinaryIO", BoundedInput(sys.stdin.buffer)), output)
         finally:
             worker.close()
 

@@ -58,7 +58,7 @@ class Source:
         That of a notebook is the module that its code cells make.
         """
         if isinstance(self.given, str):
-            return self.given
+            return self.given if self._is_of_size(self.given) else ""
         if self.path.endswith(".ipynb"):
             return self.notebook.module if self.notebook is not None else ""
         return self._decoded()
@@ -87,8 +87,7 @@ class Source:
         except OSError as error:
             self.problem = f"cannot be read: {error.strerror or error}"
             return ""
-        if len(data) > MAX_BYTES:
-            self.problem = f"larger than {MAX_BYTES >> 20} MiB"
+        if not self._is_of_size(data):
             return ""
         if data.startswith(_UTF_16):
             self.problem = "encoded in UTF-16: save it as UTF-8"
@@ -117,6 +116,16 @@ class Source:
             if is_python_path(self.path) or _is_in_code("\ufffd", text):
                 self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
             return text
+
+    def _is_of_size(self, held: str | bytes) -> bool:
+        """Whether a text or its bytes are within the size limit; sets `problem` if not."""
+        is_small = len(held) * 4 <= MAX_BYTES
+        if not is_small and isinstance(held, str):
+            held = held.encode("utf-8", "surrogatepass")
+        if len(held) <= MAX_BYTES:
+            return True
+        self.problem = f"larger than {MAX_BYTES >> 20} MiB"
+        return False
 
     def _data(self) -> bytes:
         if isinstance(self.given, bytes):

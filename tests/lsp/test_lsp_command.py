@@ -115,3 +115,23 @@ def test_a_client_may_ask_for_diagnostics_if_it_can_be_told_to_ask_again(is_told
     done = served(start + message("shutdown", None, 2) + message("exit"))
     (begun,) = (a["result"] for a in answers(done.stdout) if a.get("id") == 1)
     assert ("diagnosticProvider" in begun["capabilities"]) is is_told
+
+
+@pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
+def test_a_request_after_shutdown_is_answered():
+    start = message("initialize", {"capabilities": {}}, 1) + message("shutdown", None, 2)
+    hover = message("textDocument/hover", {"textDocument": {"uri": "file:///none.cu"}}, 3)
+    done = served(start + hover + message("exit"))
+    by_id = {a["id"]: a for a in answers(done.stdout) if "id" in a}
+    assert by_id[3]["error"]["code"] == -32600  # InvalidRequest, as the protocol asks for
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
+@pytest.mark.parametrize("length", ["3000000000", "9" * 2_000])
+def test_a_message_of_any_announced_length_ends_the_input(length):
+    start = message("initialize", {"capabilities": {}}, 1)
+    announced = f"Content-Length: {length}\r\n\r\n{{".encode()
+    done = served(start + announced + b" " * 1_000 + message("shutdown", None, 2))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr.decode()

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.limits.sizes import require_text, spend_on_text
+from smemlint.limits.sizes import require_pieces, require_text, spend_on_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,6 +155,7 @@ def joined(pieces: Sequence[str]) -> Text:
     runs: list[Run] = []
     for piece in pieces:
         runs += (piece if isinstance(piece, Text) else Text.at(piece, None)).runs
+        require_pieces(len(runs))
     return Text.of("".join(map(str, pieces)), runs)
 
 

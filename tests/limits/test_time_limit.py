@@ -12,6 +12,8 @@ from conftest import facts_of
 
 from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.limits.errors import OutOfTime, broke_off
+from smemlint.limits.guard import Allowance, limited
+from smemlint.limits.steps import spend
 from smemlint.limits.time_limit import TimeLimit
 
 pytestmark = pytest.mark.skipif(
@@ -67,6 +69,40 @@ def test_other_errors_there_are_still_heard_of(monkeypatch):
     assert kept() is None
     assert heard == [ZeroDivisionError]
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_a_tick_while_the_block_is_left_is_ignored(monkeypatch):
+    """The work was done in time; an error here would leave the timer armed and end the run."""
+    real, before = signal.setitimer, signal.getsignal(signal.SIGPROF)
+
+    def slow(which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
+        if seconds == 0:
+            busy(0.3)
+        return real(which, seconds, interval)
+
+    monkeypatch.setattr(signal, "setitimer", slow)
+    with TimeLimit(0.2) as limit:
+        busy(0.1)
+    assert not limit.has_struck
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGPROF) == before
+
+
+def test_a_limit_that_strikes_while_one_is_handled_ends_the_block_only():
+    with pytest.raises(OutOfTime), TimeLimit(0.05):
+        try:
+            busy(30)
+        except OutOfTime:
+            busy(30)
+    busy(0.1)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_without_a_timer_the_clock_is_looked_at_between_steps(monkeypatch):
+    monkeypatch.setattr("smemlint.limits.time_limit.HAS_TIMER", False)
+    with pytest.raises(OutOfTime), limited(Allowance(1 << 40, 0.05)):
+        while True:
+            spend()
 
 
 def test_an_error_of_what_was_left_half_done_is_told_from_others():
