@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 _FEW = 3
 """So many tasks are evaluated in this process; more are worth processes of their own."""
-_PATIENCE = 2
+_PATIENCE = 4
 """Of the time that a task allows itself: what takes longer does not notice and is ended."""
 
 

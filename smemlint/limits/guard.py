@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from smemlint.limits.steps import StepBudget
 
+_CLOCK_FACTOR = 2
+"""Of the time limit: a busy machine takes longer for the same steps, and must report the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
@@ -30,8 +33,8 @@ class Allowance:
 
     @staticmethod
     def of(time_limit: float) -> Allowance:
-        """The allowance that the option `time-limit` stands for."""
-        return Allowance(int(time_limit * STEPS_PER_SECOND), time_limit)
+        """The allowance that the option `time-limit` stands for: steps, and a clock behind them."""
+        return Allowance(int(time_limit * STEPS_PER_SECOND), _CLOCK_FACTOR * time_limit)
 
     def after(self, *spent: Allowance) -> Allowance:
         """What earlier phases leave; of time always a tenth, since steps decide."""

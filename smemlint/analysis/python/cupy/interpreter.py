@@ -46,11 +46,11 @@ class CupyFollower(PathFollower):
         self._text = text
         self._program = program
 
-    def value(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> Value:
+    def _value_of(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> Value:
         """The value of an expression; strings with the places of their characters."""
         match node:
             case ast.Name() | ast.Attribute():
-                held = super().value(node, scopes)
+                held = super()._value_of(node, scopes)
                 is_named = isinstance(held, Symbol) and not held.path.startswith("builtins.")
                 return self._program.constant(self._text, held) if is_named else held
             case ast.Constant(value=str(held)):
@@ -73,7 +73,7 @@ class CupyFollower(PathFollower):
                 left = self.value(node.left, scopes)
                 if isinstance(left, Text):
                     return percent(left, self.value(node.right, scopes))
-        return super().value(node, scopes)
+        return super()._value_of(node, scopes)
 
     def _literal(self, node: ast.expr, held: str | None, values: Sequence[str]) -> Value:
         if held is not None and len(held) > MOST_TEXT:

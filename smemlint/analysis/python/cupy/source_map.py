@@ -131,7 +131,7 @@ class Text(str):
     def replaced(self, pattern: re.Pattern[str], values: dict[str, str]) -> Text:
         """Each match replaced by the value of its first group; unknown ones stay."""
         pieces, at = [], 0
-        require_text((len(self),))
+        require_pieces(2 * sum(1 for _ in pattern.finditer(str(self))))
         for match in pattern.finditer(str(self)):
             name = next((g for g in match.groups() if g is not None), match[0])
             if name not in values:

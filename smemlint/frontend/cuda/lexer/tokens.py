@@ -127,12 +127,12 @@ def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
         spelling = match.group()
         if kind == "word":
             kind = "identifier"
-            if spelling in OWN_WORDS:
-                spelling += "_"
         elif kind == "raw":
             kind = "string"
             if end == len(text) and not spelling.endswith(f'){match["delimiter"]}"'):
                 unterminated = start
+        if spelling in OWN_WORDS:
+            spelling += "_"
         add(Token(cast("Kind", kind), share(spelling, spelling), start, end, file, first))
         first = False
         if len(tokens) >= limit:
