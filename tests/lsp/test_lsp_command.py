@@ -120,7 +120,8 @@ def test_a_client_may_ask_for_diagnostics_if_it_can_be_told_to_ask_again(is_told
 @pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
 def test_a_request_after_shutdown_is_answered():
     start = message("initialize", {"capabilities": {}}, 1) + message("shutdown", None, 2)
-    hover = message("textDocument/hover", {"textDocument": {"uri": "file:///none.cu"}}, 3)
+    where = {"textDocument": {"uri": "file:///none.cu"}, "position": {"line": 0, "character": 0}}
+    hover = message("textDocument/hover", where, 3)
     done = served(start + hover + message("exit"))
     by_id = {a["id"]: a for a in answers(done.stdout) if "id" in a}
     assert by_id[3]["error"]["code"] == -32600  # InvalidRequest, as the protocol asks for
