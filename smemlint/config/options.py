@@ -270,7 +270,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     ),
     "time": (
         Option("jobs", 0, read_jobs, "processes; 0 is one a processor", "N", "j", key=False),
-        Option("time-limit", 30.0, read_seconds, "work on one file and what it includes, in seconds",
+        Option("time-limit", 30.0, read_seconds, "work on one file with its includes, in seconds",
                "SECONDS"),
         Option("cache-dir", ".smemlint_cache", read_text, "where results are kept between runs",
                "DIR", commands=("check",), is_path=True),
