@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from smemlint.analysis.program.memo import Work
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
-from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.launches import Launch, launches_of
 from smemlint.frontend.cuda.unit import load_unit
@@ -266,7 +266,7 @@ def _is_plain(values: Iterable[object]) -> bool:
 
 
 def _is_plain_value(value: object) -> bool:
-    if isinstance(value, Int):
+    if isinstance(value, AffineInt):
         return value.constant is not None
     if isinstance(value, PointerType):
         return _is_plain_value(value.target)
@@ -277,10 +277,10 @@ def _are_same(before: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
     if before.keys() != now.keys():
         return False
     return all(
-        isinstance(old, Int) and isinstance(new, Int) and _number(old) == _number(new)
+        isinstance(old, AffineInt) and isinstance(new, AffineInt) and _number(old) == _number(new)
         for old, new in ((before[k], now[k]) for k in before)
     )
 
 
-def _number(value: Int) -> tuple[object, ...]:
+def _number(value: AffineInt) -> tuple[object, ...]:
     return (value.constant, value.type) if value.constant is not None else (object(),)

@@ -16,10 +16,11 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
 )
+from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.state import Frame, Geometry
+from smemlint.analysis.simt.state import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,14 +71,14 @@ class Call:
 
 
 def call_of(project: Project, unit: Unit, task: Task) -> Call:
-    """The call of one instance.
+    """Returns the call of one instance.
 
     Raises:
         NotCallable: something is not known that a call needs.
     """
     assert task.instance.block is not None
     told = _told(project, task.function)
-    passed = {k: v.constant for k, v in task.arguments().items() if isinstance(v, Int)}
+    passed = {k: v.constant for k, v in task.arguments().items() if isinstance(v, AffineInt)}
     arguments = tuple(_arguments(unit, task, {**passed, **told}))
     return Call(_spelled(task), task.instance.block, task.shared, arguments)
 
@@ -95,7 +96,7 @@ def _told(project: Project, function: Function) -> dict[str, float]:
 
 
 def _number(text: str) -> float | None:
-    """A number as C spells it; None for what is none."""
+    """Returns a number as C spells it; None for what is none."""
     plain = text.strip().lower()
     with suppress(ValueError):
         return int(plain.rstrip("ul"), 0)
@@ -105,7 +106,7 @@ def _number(text: str) -> float | None:
 
 
 def _spelled(task: Task) -> str:
-    """The instance as C++ names it."""
+    """Returns the instance as C++ names it."""
     function = task.function
     known = dict(task.instance.template)
     missing = [p.name or "its pack" for p in function.template if p.is_pack or p.name not in known]
@@ -118,15 +119,15 @@ def _spelled(task: Task) -> str:
 
 def _arguments(unit: Unit, task: Task, known: Mapping[str, float | None]) -> list[Argument]:
     tree = task.function.parse().tree
-    machine = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
-    machine.frames.append(Frame(task.function.name, [dict(task.scope), {}]))
+    ev = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
+    ev.state.frames.append(Frame(task.function.name, [dict(task.scope), {}]))
     listed = tree.decl.type.args if tree is not None else None
     found = []
     for param in listed.params if listed is not None else ():
         name = getattr(param, "name", None) or ""
         if isinstance(param, c_ast.Typename) and not name and _is_void(param):
             continue  # `k(void)`
-        kind = machine.resolve(param.type)
+        kind = ev.types.resolve(param.type)
         if isinstance(kind, RecordType):
             raise NotCallable(f"argument `{name}` is a structure")
         dtype, value = _dtype(kind), known.get(name)
@@ -162,7 +163,7 @@ def _dtype(kind: CType) -> str:
 
 
 def _is_floating(kind: CType) -> bool:
-    """Whether data of the type is made of floating-point numbers alone."""
+    """Returns whether data of the type is made of floating-point numbers alone."""
     if isinstance(kind, RecordType):
         return bool(kind.members) and all(_is_floating(m.type) for m in kind.members)
     return isinstance(kind, FloatType)

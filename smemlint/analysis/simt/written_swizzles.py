@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.state import Frame, Geometry
+from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.facts import LayoutUse, Span
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def written_swizzles(unit: Unit) -> Iterator[LayoutUse]:
     """
     if not _means_cute(unit):
         return
-    machine: Interpreter | None = None
+    ev: Interpreter | None = None
     bound = _template_parameters(unit)
     for found in unit.template_ids("Swizzle"):
         if found.qualifier not in ("", "cute") or len(found.arguments) not in (2, 3):
@@ -35,11 +37,13 @@ def written_swizzles(unit: Unit) -> Iterator[LayoutUse]:
         words = {w for a in found.arguments for w in _WORD.findall(a)}
         if words & bound or words - unit.assigned_once:
             continue
-        if machine is None:
-            machine = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
-            machine.frames.append(Frame("file", [{}]))
-        values = [machine.value_argument(a) for a in found.arguments]
-        numbers = [v.constant for v in values if isinstance(v, Int) and v.constant is not None]
+        if ev is None:
+            ev = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
+            ev.state.frames.append(Frame("file", [{}]))
+        values = [value_argument(ev, a) for a in found.arguments]
+        numbers = [
+            v.constant for v in values if isinstance(v, AffineInt) and v.constant is not None
+        ]
         if len(numbers) != len(values):
             continue
         b, m, s = (*numbers, numbers[0])[:3]

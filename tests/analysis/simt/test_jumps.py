@@ -102,7 +102,7 @@ __global__ void k(int n, float *g) {
 }
 void f(float *g) { k<<<1, 32>>>(3, g); }
 """
-    monkeypatch.setattr("smemlint.analysis.simt.interpreter.joins._MOST_NOTED", 0)
+    monkeypatch.setattr("smemlint.analysis.simt.interpreter.jumps._MOST_NOTED", 0)
     (kernel,) = facts_of(text).kernels
     said = "evaluation stopped: too much is written before jumps under open conditions"
     assert said in [n.reason for n in kernel.not_analysed]

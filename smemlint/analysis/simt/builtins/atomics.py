@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.scev import form_of
-from smemlint.analysis.simt.domain.values import Int, Unknown
+from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,24 +37,24 @@ _COUNTED = ("add.u32.one.red", "add.s32.one.red")
 
 
 def is_one_for_a_warp(value: Value) -> bool:
-    """Whether the compiler can tell that all lanes of a warp hold one value."""
-    if isinstance(value, Int):
-        return not form_of(value).hangs_on_lane
+    """Returns whether the compiler can tell that all lanes of a warp hold one value."""
+    if isinstance(value, AffineInt):
+        return not scev_of(value).is_divergent
     return isinstance(value, Unknown) and value.is_uniform
 
 
 def compiled(operation: str, operand: Value, *, is_used: bool) -> str:
-    """The operation as it is compiled: counting ones has an instruction of its own."""
-    is_one = isinstance(operand, Int) and operand.constant == 1 and not form_of(operand).terms
+    """Returns the operation as it is compiled: counting ones has an instruction of its own."""
+    is_one = isinstance(operand, AffineInt) and operand.constant == 1 and not scev_of(operand).terms
     if operation in ("add.u32", "add.s32") and is_one and not is_used:
         return f"{operation}.one.red"
     return operation
 
 
 def issuing(
-    mask: NDArray[np.bool_], operation: str, address: Int, operand: Value, *, is_used: bool
+    mask: NDArray[np.bool_], operation: str, address: AffineInt, operand: Value, *, is_used: bool
 ) -> NDArray[np.bool_]:
-    """The threads that issue an atomic.
+    """Returns the threads that issue an atomic.
 
     Args:
         mask: the active threads, of shape (32 * warps,).

@@ -8,14 +8,26 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.analysis.simt.builtins import atomics
+from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.domain.ctypes import I64, FloatType
+from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.memory import Space
-from smemlint.analysis.simt.domain.values import FloatValue, Int, Pointer, Unknown, Value, number
-from smemlint.analysis.simt.state import WARP, Place
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    FloatValue,
+    Pointer,
+    Unknown,
+    Value,
+    number,
+)
+from smemlint.analysis.simt.interpreter.accesses import emit_event, write_lvalue
+from smemlint.analysis.simt.interpreter.conversions import shared_pointer
+from smemlint.analysis.simt.interpreter.operands import arguments_of
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.builtins.intrinsics import Intrinsics
+    from smemlint.analysis.simt.builtins.table import BuiltinCall
+    from smemlint.analysis.simt.evaluator import Evaluator
 
 _INSTRUCTION = re.compile(r"(?:@!?%?\w+\s+)?([a-z][\w.:]*)\s*([^;]*)(?:;|$)")
 _OPERAND = re.compile(r"%(\d{1,4})")
@@ -26,41 +38,44 @@ _SHARED_MEMORY = re.compile(
 )
 
 
-def run(m: Intrinsics, node: c_ast.FuncCall) -> Value:
+@builtin("asm")
+def execute_assembly(ev: Evaluator, call: BuiltinCall) -> Value:
     """Records the shared accesses of an `asm(..)` call and makes its outputs unknown."""
-    exprs = list(node.args.exprs) if node.args is not None else []
+    state = ev.state
+    node = call.node
+    exprs = arguments_of(node)
     template = _text(exprs[0]) if exprs else ""
     outputs, inputs = _operands(exprs[1:], "__out"), _operands(exprs[1:], "__in")
     operands = [*outputs, *inputs]
     values: dict[int, Value] = {
-        i + len(outputs): m.evaluate(expr) for i, (_, expr) in enumerate(inputs)
+        i + len(outputs): ev.evaluate(expr) for i, (_, expr) in enumerate(inputs)
     }
     for i, (constraint, expr) in enumerate(outputs):
         if constraint.startswith("+"):
-            values[i] = m.evaluate(expr)
+            values[i] = ev.evaluate(expr)
     for opcode, rest in _instructions(template):
         if opcode.startswith(("bar.", "barrier", "fence", "membar", "mbarrier", "cp.async.wait")):
-            m.trace.fence("barrier")
+            state.trace.fence("barrier")
         if _is_special_register(opcode, rest):
-            _assign(m, outputs, m.geometry.linear, rest)
+            _assign(ev, outputs, state.geometry.linear, rest)
             return number(0)
         found = _SHARED_MEMORY.match(opcode)
         if found is not None:
-            _access(m, node, opcode, found["op"], rest, values, len(operands))
+            _access(ev, node, opcode, found["op"], rest, values, len(operands))
         elif ".shared" in opcode and opcode.startswith(
             ("cp.async.bulk", "wgmma", "tcgen05", "red.async")
         ):
-            m.not_followed(
+            state.note_unfollowed(
                 node, f"`{opcode.split('.shared')[0]}` moves shared memory by descriptor"
             )
     for constraint, expr in outputs:
-        place = m.place(expr)
-        if isinstance(place, Place) and place.object.space is Space.LOCAL:
+        place = ev.lvalue(expr)
+        if isinstance(place, LValue) and place.object.space is Space.LOCAL:
             kind = place.type
             result: Value = Unknown("the result of inline PTX", is_data=True)
             if isinstance(kind, FloatType) or constraint.strip("=+&") in ("f", "d"):
                 result = FloatValue(kind)
-            m.write(place, result, expr)
+            write_lvalue(ev, place, result, expr)
     return number(0)
 
 
@@ -99,17 +114,19 @@ def _is_special_register(opcode: str, rest: str) -> bool:
 
 
 def _assign(
-    m: Intrinsics, outputs: list[tuple[str, c_ast.Node]], linear: object, rest: str
+    ev: Evaluator, outputs: list[tuple[str, c_ast.Node]], linear: object, rest: str
 ) -> None:
-    lanes = m.geometry.linear % WARP if "%laneid" in rest else m.geometry.linear // WARP
+    lanes = (
+        ev.state.geometry.linear % WARP if "%laneid" in rest else ev.state.geometry.linear // WARP
+    )
     for _, expr in outputs[:1]:
-        place = m.place(expr)
-        if isinstance(place, Place):
-            m.write(place, Int(lanes, I64), expr)
+        place = ev.lvalue(expr)
+        if isinstance(place, LValue):
+            write_lvalue(ev, place, AffineInt(lanes, I64), expr)
 
 
 def _access(
-    m: Intrinsics,
+    ev: Evaluator,
     node: c_ast.FuncCall,
     opcode: str,
     op: str,
@@ -118,10 +135,11 @@ def _access(
     count: int,
 ) -> None:
     """Records one PTX memory instruction if it touches shared memory."""
+    state = ev.state
     brackets = _ADDRESS.findall(rest)
     if not brackets or (op in ("ld", "st", "atom", "red") and ".shared" not in opcode):
         return
-    pointer = _address(m, brackets[0], values, count)
+    pointer = _address(ev, brackets[0], values, count)
     matrices = 0
     if op in ("ldmatrix", "stmatrix"):
         found = re.search(r"\.x([124])\b", opcode)
@@ -136,30 +154,30 @@ def _access(
         vector = re.search(r"\.v([248])\b", opcode)
         width = (int(bits[-1]) // 8 if bits else 0) * (int(vector[1]) if vector else 1)
         kind = {"ld": AccessKind.LOAD, "st": AccessKind.STORE}.get(op, AccessKind.ATOMIC)
-    operation, mask = "", m.mask
+    operation, mask = "", state.mask
     if kind is AccessKind.ATOMIC:
         operand, is_used = _operand(rest, values), op != "red"
         operation = atomics.compiled(_operation(opcode), operand, is_used=is_used)
         if isinstance(pointer, Pointer):
-            m.mask = atomics.issuing(mask, operation, pointer.offset, operand, is_used=is_used)
+            state.mask = atomics.issuing(mask, operation, pointer.offset, operand, is_used=is_used)
     if isinstance(pointer, Pointer):
         if pointer.object.space is Space.SHARED:
-            m.emit(
+            emit_event(ev, 
                 kind, pointer.object, pointer.offset, width, node,
                 matrices=matrices, operation=operation, volatile=True,
             )  # fmt: skip
-        m.mask = mask
+        state.mask = mask
     elif width:
-        m.emit(kind, None, pointer, width, node, matrices=matrices, operation=operation)
+        emit_event(ev, kind, None, pointer, width, node, matrices=matrices, operation=operation)
 
 
 def _operand(rest: str, values: dict[int, Value]) -> Value:
-    """What an atomic works with: the first operand behind its address."""
+    """Returns what an atomic works with: the first operand behind its address."""
     text = rest.split("]", 1)[-1].lstrip(" ,").split(",")[0].strip(" ;")
     found = _OPERAND.fullmatch(text)
     if found is not None:
         return values.get(int(found[1]), Unknown("an operand that was not found"))
-    return Int(int(text)) if text.isdigit() else Unknown("an operand that is not followed")
+    return AffineInt(int(text)) if text.isdigit() else Unknown("an operand that is not followed")
 
 
 def _operation(opcode: str) -> str:
@@ -175,12 +193,12 @@ def _size_of(text: str, values: dict[int, Value]) -> int:
     found = _OPERAND.fullmatch(text)
     if found is not None:
         value = values.get(int(found[1]))
-        return (value.constant or 0) if isinstance(value, Int) else 0
+        return (value.constant or 0) if isinstance(value, AffineInt) else 0
     return int(text, 0) if text.isdigit() else 0
 
 
-def _address(m: Intrinsics, text: str, values: dict[int, Value], count: int) -> Pointer | Unknown:
-    """The pointer behind `%3`, `%3 + 16` or `%3+%4`."""
+def _address(ev: Evaluator, text: str, values: dict[int, Value], count: int) -> Pointer | Unknown:
+    """Returns the pointer behind `%3`, `%3 + 16` or `%3+%4`."""
     total: Pointer | Unknown | None = None
     for part in text.split("+"):
         part = part.strip()
@@ -188,13 +206,17 @@ def _address(m: Intrinsics, text: str, values: dict[int, Value], count: int) -> 
         if found is not None:
             value = values.get(int(found[1]), Unknown("an operand that was not found"))
             if total is None:
-                total = m.shared_address(value)
-            elif isinstance(total, Pointer) and isinstance(value, Int):
-                total = Pointer(total.object, m.algebra.add(total.offset, value), total.target)
+                total = shared_pointer(ev, value)
+            elif isinstance(total, Pointer) and isinstance(value, AffineInt):
+                total = Pointer(
+                    total.object, ev.state.domain.add(total.offset, value), total.target
+                )
         elif re.fullmatch(r"-?\w+", part) and part[-1:].isdigit() and isinstance(total, Pointer):
             try:
                 total = Pointer(
-                    total.object, m.algebra.add(total.offset, Int(int(part, 0), I64)), total.target
+                    total.object,
+                    ev.state.domain.add(total.offset, AffineInt(int(part, 0), I64)),
+                    total.target,
                 )
             except ValueError:
                 return Unknown(f"the address `{text}` is not followed")

@@ -9,65 +9,74 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.domain.ctypes import common
-from smemlint.analysis.simt.domain.values import FloatValue, Int, Unknown, Value, settled
+from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value, settled
+from smemlint.analysis.simt.interpreter.operands import argument_values
 
 if TYPE_CHECKING:
     from pycparser import c_ast
 
-    from smemlint.analysis.simt.builtins.intrinsics import Intrinsics
+    from smemlint.analysis.simt.builtins.table import BuiltinCall
     from smemlint.analysis.simt.domain.values import Lanes
+    from smemlint.analysis.simt.evaluator import Evaluator
 
 _MAYBE_NEGATIVE = "an index that is not known does not count from the end"
 
 
-def floor_divide(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+@builtin("__floor_divide", least=2)
+def floor_divide(ev: Evaluator, call: BuiltinCall) -> Value:
     """`a // b`."""
-    a, b = _operands(m, node)
-    if not (isinstance(a, Int) and isinstance(b, Int)):
+    state = ev.state
+    a, b = _operands(ev, call.node)
+    if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
         return _other(a, b)
     if a.is_concrete and b.is_concrete:
-        if np.any(np.equal(b.base, 0) & m.mask):
+        if np.any(np.equal(b.base, 0) & state.mask):
             return Unknown("division by zero")
-        return Int(settled(a.base // _nonzero(b)), common(a.type, b.type))
+        return AffineInt(settled(a.base // _nonzero(b)), common(a.type, b.type))
     shift = _power_of_two(b)
     if shift is not None:  # rounds down whatever the sign
-        return m.algebra.shift_right(a, Int(shift))
-    return m.algebra.divide(a, b)
+        return state.domain.shift_right(a, AffineInt(shift))
+    return state.domain.divide(a, b)
 
 
-def floor_modulo(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
+@builtin("__floor_modulo", least=2)
+def floor_modulo(ev: Evaluator, call: BuiltinCall) -> Value:
     """`a % b`, with the sign of `b`."""
-    a, b = _operands(m, node)
-    if not (isinstance(a, Int) and isinstance(b, Int)):
+    state = ev.state
+    a, b = _operands(ev, call.node)
+    if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
         return _other(a, b)
     if a.is_concrete and b.is_concrete:
-        if np.any(np.equal(b.base, 0) & m.mask):
+        if np.any(np.equal(b.base, 0) & state.mask):
             return Unknown("division by zero")
-        return Int(settled(a.base % _nonzero(b)), common(a.type, b.type))
+        return AffineInt(settled(a.base % _nonzero(b)), common(a.type, b.type))
     if _power_of_two(b) is not None:
-        return m.algebra.bitwise("&", a, m.algebra.add(b, Int(1), -1))
-    return m.algebra.modulo(a, b)
+        return state.domain.bitwise("&", a, state.domain.add(b, AffineInt(1), -1))
+    return state.domain.modulo(a, b)
 
 
-def from_end(m: Intrinsics, arguments: tuple[str, ...], node: c_ast.FuncCall) -> Value:
-    """An index into an array of known extent: negative ones count from the end."""
-    index, extent = _operands(m, node)
-    if not isinstance(index, Int) or not isinstance(extent, Int):
+@builtin("__from_end", least=2)
+def from_end(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Returns an index into an array of known extent: negative ones count from the end."""
+    state = ev.state
+    index, extent = _operands(ev, call.node)
+    if not isinstance(index, AffineInt) or not isinstance(extent, AffineInt):
         return index
     if index.is_concrete and extent.constant is not None:
         if not np.any(np.less(index.base, 0)):
             return index
         wrapped = np.where(np.less(index.base, 0), index.base + extent.constant, index.base)
-        return Int(settled(wrapped), index.type)
-    is_open = not isinstance(m.algebra.compare(">=", index, Int(0)), Int)
-    if is_open and _MAYBE_NEGATIVE not in m.assumptions:
-        m.assumptions.append(_MAYBE_NEGATIVE)
+        return AffineInt(settled(wrapped), index.type)
+    is_open = not isinstance(state.domain.compare(">=", index, AffineInt(0)), AffineInt)
+    if is_open and _MAYBE_NEGATIVE not in state.assumptions:
+        state.assumptions.append(_MAYBE_NEGATIVE)
     return index
 
 
-def _operands(m: Intrinsics, node: c_ast.FuncCall) -> tuple[Value, Value]:
-    a, b, *_ = m.values(node)
+def _operands(ev: Evaluator, node: c_ast.FuncCall) -> tuple[Value, Value]:
+    a, b, *_ = argument_values(ev, node)
     return a, b
 
 
@@ -81,17 +90,10 @@ def _other(a: Value, b: Value) -> Value:
     return Unknown("an operand is not a number")
 
 
-def _nonzero(b: Int) -> Lanes:
+def _nonzero(b: AffineInt) -> Lanes:
     return (b.base or 1) if isinstance(b.base, int) else np.where(b.base == 0, 1, b.base)
 
 
-def _power_of_two(b: Int) -> int | None:
+def _power_of_two(b: AffineInt) -> int | None:
     n = b.constant
     return n.bit_length() - 1 if n is not None and n > 0 and n & (n - 1) == 0 else None
-
-
-TABLE = {
-    "__floor_divide": floor_divide,
-    "__floor_modulo": floor_modulo,
-    "__from_end": from_end,
-}

@@ -6,42 +6,61 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.domain.ctypes import I64, CType, FloatType, IntType, OpaqueType
+from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.scev import atom
-from smemlint.analysis.simt.domain.values import Int, Pointer, Unknown, Value, number
-from smemlint.analysis.simt.state import WARP, Place
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value, number
+from smemlint.analysis.simt.interpreter.accesses import emit_event
+from smemlint.analysis.simt.interpreter.operands import arguments_of
+from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.facts import AccessKind
 from smemlint.layout.wmma import Fragment, Part, parts_of
 
 if TYPE_CHECKING:
     from pycparser import c_ast
 
-    from smemlint.analysis.simt.builtins.intrinsics import Intrinsics
+    from smemlint.analysis.simt.evaluator import Evaluator
+
 
 _FLOATS = {"half": "f16", "__nv_bfloat16": "bf16", "tf32": "tf32", "float": "f32", "double": "f64"}
 _INTEGERS = {1: "i8", 4: "i32"}
 
 
-def move(m: Intrinsics, node: c_ast.FuncCall, *, is_store: bool) -> Value:
+@builtin("load_matrix_sync", least=3)
+def load_fragment(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Records the shared accesses of a fragment's load."""
+    return _move(ev, call.node, is_store=False)
+
+
+@builtin("store_matrix_sync", least=3)
+def store_fragment(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Records the shared accesses of a fragment's store."""
+    return _move(ev, call.node, is_store=True)
+
+
+def _move(ev: Evaluator, node: c_ast.FuncCall, *, is_store: bool) -> Value:
     """Records the shared accesses of a fragment's load or store."""
-    exprs = list(node.args.exprs) if node.args is not None else []
+    exprs = arguments_of(node)
     target, source = (exprs[1], exprs[0]) if is_store else (exprs[0], exprs[1])
-    held, pointer, pitch = m.place(target), m.evaluate(source), m.evaluate(exprs[2])
+    held, pointer, pitch = ev.lvalue(target), ev.evaluate(source), ev.evaluate(exprs[2])
     if not isinstance(pointer, Pointer) or pointer.object.space is not Space.SHARED:
         return number(0)
     order = _last_word(exprs[3]).removeprefix("mem_") if len(exprs) > 3 else ""
-    found = fragment_of(m, held, order)
+    found = fragment_of(ev, held, order)
     parts = parts_of(found[0]) if found is not None else []
     if found is None or not parts:
         what = "store_matrix_sync" if is_store else "load_matrix_sync"
-        m.not_followed(node, f"how `{what}` spreads this fragment over the lanes is not modelled")
+        ev.state.note_unfollowed(
+            node, f"how `{what}` spreads this fragment over the lanes is not modelled"
+        )
         return number(0)
     for part in parts:
-        offset = _offset(m, pointer, pitch, part, found[1])
+        offset = _offset(ev, pointer, pitch, part, found[1])
         kind = AccessKind.STORE if is_store else AccessKind.LOAD
         kind = AccessKind.LDMATRIX if part.matrices else kind
-        m.emit(
+        emit_event(ev, 
             kind, pointer.object, offset, part.width, node,
             matrices=part.matrices, volatile=True,
         )  # fmt: skip
@@ -49,26 +68,26 @@ def move(m: Intrinsics, node: c_ast.FuncCall, *, is_store: bool) -> Value:
 
 
 def fragment_of(
-    m: Intrinsics, held: Place | Unknown, order: str = ""
+    ev: Evaluator, held: LValue | Unknown, order: str = ""
 ) -> tuple[Fragment, int] | None:
     """The fragment that a place holds, and the bytes of an element; None where its type hides it.
 
     Args:
-        m: the evaluator.
+        ev: the evaluator.
         held: the place.
         order: in memory, of an accumulator: its type does not say.
     """
     if isinstance(held, Unknown) or not isinstance(held.type, OpaqueType):
         return None
-    name, arguments = m.unit.template_arguments(held.type.spelling)
+    name, arguments = ev.state.unit.template_arguments(held.type.spelling)
     if name.rsplit("::", 1)[-1] != "fragment" or len(arguments) < 5:
         return None
-    sizes = [m.value_argument(a) for a in arguments[1:4]]
-    shape = tuple(s.constant for s in sizes if isinstance(s, Int) and s.constant is not None)
+    sizes = [value_argument(ev, a) for a in arguments[1:4]]
+    shape = tuple(s.constant for s in sizes if isinstance(s, AffineInt) and s.constant is not None)
     if len(shape) != 3:
         return None
     is_tf32 = arguments[4].replace(" ", "").endswith("precision::tf32")
-    element = FloatType("tf32", 4) if is_tf32 else m.type_argument(arguments[4])
+    element = FloatType("tf32", 4) if is_tf32 else type_argument(ev, arguments[4])
     spelled = _element(element)
     if element is None or not spelled:
         return None
@@ -83,21 +102,23 @@ def _element(element: CType | None) -> str:
     return _INTEGERS.get(element.size, "") if isinstance(element, IntType) else ""
 
 
-def _offset(m: Intrinsics, pointer: Pointer, pitch: Value, part: Part, size: int) -> Int | Unknown:
+def _offset(
+    ev: Evaluator, pointer: Pointer, pitch: Value, part: Part, size: int
+) -> AffineInt | Unknown:
     """Bytes of each lane from the start of the array: pointer + (line * pitch + place) * size."""
-    if not isinstance(pitch, Int):
+    if not isinstance(pitch, AffineInt):
         return pitch if isinstance(pitch, Unknown) else Unknown("the leading dimension is unknown")
-    warps = len(m.geometry.linear) // WARP
-    lines = Int(np.tile(part.lines, warps), I64, form=atom("wmma line", hangs_on_lane=True))
-    places = Int(
-        np.tile(part.places * size, warps), I64, form=atom("wmma place", hangs_on_lane=True)
+    warps = len(ev.state.geometry.linear) // WARP
+    lines = AffineInt(np.tile(part.lines, warps), I64, form=atom("wmma line", is_divergent=True))
+    places = AffineInt(
+        np.tile(part.places * size, warps), I64, form=atom("wmma place", is_divergent=True)
     )
-    wide = Int(pitch.base, I64, pitch.terms, pitch.form)
-    along = m.algebra.multiply(wide, Int(size, I64))
-    rows = along if isinstance(along, Unknown) else m.algebra.multiply(lines, along)
+    wide = AffineInt(pitch.base, I64, pitch.terms, pitch.form)
+    along = ev.state.domain.multiply(wide, AffineInt(size, I64))
+    rows = along if isinstance(along, Unknown) else ev.state.domain.multiply(lines, along)
     if isinstance(rows, Unknown):
         return rows
-    return m.algebra.add(pointer.offset, m.algebra.add(rows, places))
+    return ev.state.domain.add(pointer.offset, ev.state.domain.add(rows, places))
 
 
 def _last_word(node: c_ast.Node) -> str:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.slots import fused_slot, run_and_position
-from smemlint.analysis.simt.domain.scev import form_of
+from smemlint.analysis.simt.domain.scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def _slot_size(event: Event) -> int:
     """Bytes that one instruction can take around the access, as LLVM sees it; 0 for no more."""
     if event.width not in _FUSIBLE.get(event.kind, ()) or event.volatile or not event.issued:
         return 0
-    if event.object is None or not isinstance(event.offset, Int):
+    if event.object is None or not isinstance(event.offset, AffineInt):
         return 0
     promised = _promised_alignment(event.object)
-    size = min(_WIDEST, promised, form_of(event.offset).alignment)
+    size = min(_WIDEST, promised, scev_of(event.offset).alignment)
     return size if size > event.width else 0
 
 
@@ -113,7 +113,7 @@ class _Fusion:
         size = _slot_size(event)
         key: _Key = ()
         position = 0
-        if size and isinstance(event.offset, Int):
+        if size and isinstance(event.offset, AffineInt):
             key, position = run_and_position(event, event.offset)
             if position % event.width:
                 size, key = 0, ()
@@ -198,7 +198,7 @@ def _may_meet(event: Event, other: Event, start: int | None = None, size: int = 
         return False
     if event.object is not other.object:
         return True
-    if not isinstance(event.offset, Int) or not isinstance(other.offset, Int):
+    if not isinstance(event.offset, AffineInt) or not isinstance(other.offset, AffineInt):
         return True
     (_, _, form, mask), at = run_and_position(event, event.offset)
     (_, _, other_form, other_mask), place = run_and_position(other, other.offset)
@@ -206,6 +206,6 @@ def _may_meet(event: Event, other: Event, start: int | None = None, size: int = 
         start, size = place, other.width
     if form == other_form and mask == other_mask:
         return at < start + size and start < at + event.width
-    period = min(form_of(event.offset).alignment, form_of(other.offset).alignment)
+    period = min(scev_of(event.offset).alignment, scev_of(other.offset).alignment)
     apart = (at - start) % period
     return not size <= apart <= period - event.width

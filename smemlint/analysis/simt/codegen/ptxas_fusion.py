@@ -23,9 +23,9 @@ from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
 from smemlint.analysis.simt.codegen.slots import fused_slot, run_and_position
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
-from smemlint.analysis.simt.domain.scev import form_of, power_of_two
+from smemlint.analysis.simt.domain.scev import power_of_two, scev_of
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
@@ -66,21 +66,21 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
         return False
     if event.kind is not AccessKind.STORE:
         return True
-    if not isinstance(event.offset, Int) or not isinstance(last.offset, Int):
+    if not isinstance(event.offset, AffineInt) or not isinstance(last.offset, AffineInt):
         return False
     return _slot_of(event, event.offset, bases) == _slot_of(last, last.offset, bases)
 
 
-def _slot_of(event: Event, offset: Int, bases: Mapping[int, int]) -> tuple[object, int]:
+def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple[object, int]:
     run, position = run_and_position(event, offset)
     base = bases.get(id(event.object), 0)
     return run, (base + position) // _slot_size(event, offset, base)
 
 
-def _slot_size(event: Event, offset: Int, base: int) -> int:
+def _slot_size(event: Event, offset: AffineInt, base: int) -> int:
     """Bytes that one instruction can take around the access, as far as ptxas knows."""
     most = _SLOT.get(event.width, event.width)
-    return max(min(most, form_of(offset).alignment, power_of_two(base)), event.width)
+    return max(min(most, scev_of(offset).alignment, power_of_two(base)), event.width)
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:
@@ -106,7 +106,7 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
     runs: dict[object, dict[int, list[Event]]] = {}
     alone: list[Event] = []
     for event in window:
-        if event.volatile or event.width not in _SLOT or not isinstance(event.offset, Int):
+        if event.volatile or event.width not in _SLOT or not isinstance(event.offset, AffineInt):
             alone.append(event)
             continue
         form, position = run_and_position(event, event.offset)
@@ -118,7 +118,7 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
     some = next(iter(run.values()))[0]
     width = some.width
     base = bases.get(id(some.object), 0)
-    assert isinstance(some.offset, Int)
+    assert isinstance(some.offset, AffineInt)
     size = _slot_size(some, some.offset, base)
     if size <= width:
         yield from (e for events in run.values() for e in events)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.scev import form_of
-from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.trace import Event
 
 
-def run_and_position(event: Event, offset: Int) -> tuple[tuple[object, ...], int]:
+def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...], int]:
     """What accesses of a run share, and where in bytes this one stands in it.
 
     Threads share the place modulo the alignment that the form proves, so any active one will do.
@@ -23,7 +23,7 @@ def run_and_position(event: Event, offset: Int) -> tuple[tuple[object, ...], int
     position = offset.base
     if not isinstance(position, int):
         position = int(position[int(event.mask.argmax())])
-    return (id(event.object), event.width, form_of(offset), event.mask.tobytes()), position
+    return (id(event.object), event.width, scev_of(offset), event.mask.tobytes()), position
 
 
 def fused_slot(present: Mapping[int, Sequence[Event]], count: int, width: int) -> Iterator[Event]:
@@ -82,8 +82,10 @@ def _counted(
 ) -> Iterator[Event]:
     """The instruction at every site it serves; issued once, at the site that it is counted at."""
     offset = counted.offset
-    assert isinstance(offset, Int)
-    whole = Int(offset.base + shift, offset.type, offset.terms, offset.form) if shift else offset
+    assert isinstance(offset, AffineInt)
+    whole = (
+        AffineInt(offset.base + shift, offset.type, offset.terms, offset.form) if shift else offset
+    )
     seen = {id(counted.node)}
     yield replace(counted, width=wide, offset=whole, spare=spare)
     for part in parts:

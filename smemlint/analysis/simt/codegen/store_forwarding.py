@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import Int
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ def _is_answered(load: Event, store: Event | None) -> bool:
     if store is None or load.node is not store.node or load.volatile or load.width != store.width:
         return False
     a, b = load.offset, store.offset
-    if not isinstance(a, Int) or not isinstance(b, Int) or not (store.mask | ~load.mask).all():
+    if (
+        not isinstance(a, AffineInt)
+        or not isinstance(b, AffineInt)
+        or not (store.mask | ~load.mask).all()
+    ):
         return False
     return np.array_equal(a.base, b.base) and (not a.terms or a.identity() == b.identity())

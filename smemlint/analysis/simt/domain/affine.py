@@ -16,9 +16,9 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, U64, IntType, common, promoted
 from smemlint.analysis.simt.domain.intervals import decided, largest, lower, smallest, upper
-from smemlint.analysis.simt.domain.scev import Form, combined, form_of, scaled, sum_of
+from smemlint.analysis.simt.domain.scev import Scev, combined, scaled, scev_of, sum_of
 from smemlint.analysis.simt.domain.values import (
-    Int,
+    AffineInt,
     Symbol,
     Unknown,
     is_zero,
@@ -41,7 +41,7 @@ _LONGEST = 200
 """Characters of a symbol's key and of its name."""
 
 
-class Algebra:
+class AffineDomain:
     """Operations under one assignment of residues.
 
     Args:
@@ -59,8 +59,8 @@ class Algebra:
         *,
         multiple: int = 1,
         nonnegative: bool = False,
-    ) -> Int:
-        """The unknown of that key, split where a split is set.
+    ) -> AffineInt:
+        """Returns the unknown of that key, split where a split is set.
 
         Keys are equal only for equal unknowns. `x ^= x >> 1` doubles key and name each time: the
         hash stands for a long key, and the beginning for a long name.
@@ -69,12 +69,12 @@ class Algebra:
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}.."
         nonnegative = nonnegative or not type.signed
         if key not in self.splits:
-            return Int(0, type, ((Symbol(key, name, multiple, nonnegative), 1),))
+            return AffineInt(0, type, ((Symbol(key, name, multiple, nonnegative), 1),))
         modulus, residue = self.splits[key]
         quotient = Symbol(f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative)
-        return Int(residue, type, ((quotient, modulus),))
+        return AffineInt(residue, type, ((quotient, modulus),))
 
-    def operate(self, op: str, a: Int, b: Int) -> Int | Unknown:
+    def operate(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a op b` for the binary operators of C that take integers."""
         match op:
             case "+":
@@ -99,32 +99,32 @@ class Algebra:
 
     # ---- the affine operations
 
-    def add(self, a: Int, b: Int, sign: int = 1) -> Int:
+    def add(self, a: AffineInt, b: AffineInt, sign: int = 1) -> AffineInt:
         """`a + sign * b`."""
         type = common(a.type, b.type)
         if is_plain(a) and is_plain(b):
             return _narrowed(a.base + sign * b.base, type)  # type: ignore[arg-type]
-        form = sum_of(form_of(a), form_of(b), sign)
+        form = sum_of(scev_of(a), scev_of(b), sign)
         return _with_form(_wrapped(_sum(a, b, sign, type)), form)
 
-    def multiply(self, a: Int, b: Int) -> Int | Unknown:
+    def multiply(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a * b`; exact where one side has no unknown."""
         type = common(a.type, b.type)
         if is_plain(a) and is_plain(b):
             return _narrowed(a.base * b.base, type)  # type: ignore[arg-type]
         if a.terms and b.terms:
             return self._fresh("*", a, b, type)
-        if b.terms or (form_of(b).terms and not a.terms):
+        if b.terms or (scev_of(b).terms and not a.terms):
             a, b = b, a
         factor = b.base
-        is_linear = isinstance(factor, int) and not form_of(b).terms
-        form = scaled(form_of(a), int(factor)) if is_linear else combined("*", a, b)
+        is_linear = isinstance(factor, int) and not scev_of(b).terms
+        form = scaled(scev_of(a), int(factor)) if is_linear else combined("*", a, b)
         product = _normal(_mul(a.base, factor), type, [(s, _mul(c, factor)) for s, c in a.terms])
         return _with_form(_wrapped(product), form)
 
     # ---- division and bits
 
-    def divide(self, a: Int, b: Int) -> Int | Unknown:
+    def divide(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a / b` as C rounds, towards zero."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
@@ -138,43 +138,43 @@ class Algebra:
                 return _normal(a.base // m, type, _divided(a, m))
         return self._fresh("/", a, b, type, modulus=m)
 
-    def modulo(self, a: Int, b: Int) -> Int | Unknown:
+    def modulo(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a % b` with the sign of `a`, as in C."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             quotient = _concrete_divide(a.base, b.base, type)
             if isinstance(quotient, Unknown):
                 return quotient
-            return Int(settled(a.base - _mul(quotient.base, b.base)), type)
+            return AffineInt(settled(a.base - _mul(quotient.base, b.base)), type)
         m = b.constant
         if m is not None and m > 0 and _divides(m, a):
             if is_zero(_mod(a.base, m)):
-                return Int(0, type)
+                return AffineInt(0, type)
             if not type.signed or lower(a) >= 0:
-                return Int(settled(_mod(a.base, m)), type)
+                return AffineInt(settled(_mod(a.base, m)), type)
         return self._fresh("%", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
 
-    def shift_left(self, a: Int, b: Int) -> Int | Unknown:
+    def shift_left(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a << b`."""
         type = promoted(a.type)
         if b.constant is not None and 0 <= b.constant < type.bits:
-            power = Int(1 << b.constant, type)
-            return self.multiply(Int(a.base, type, a.terms, a.form), power)
+            power = AffineInt(1 << b.constant, type)
+            return self.multiply(AffineInt(a.base, type, a.terms, a.form), power)
         if a.is_concrete and b.is_concrete:
             amount = (
                 np.clip(b.base, 0, 62) if not isinstance(b.base, int) else min(max(b.base, 0), 62)
             )
-            return _wrapped(Int(settled(np.left_shift(a.base, amount)), type))
+            return _wrapped(AffineInt(settled(np.left_shift(a.base, amount)), type))
         return self._fresh("<<", a, b, type)
 
-    def shift_right(self, a: Int, b: Int) -> Int | Unknown:
+    def shift_right(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a >> b`, arithmetic where signed."""
         type = promoted(a.type)
         if a.is_concrete and b.is_concrete:
             amount = (
                 np.clip(b.base, 0, 62) if not isinstance(b.base, int) else min(max(b.base, 0), 62)
             )
-            return Int(settled(np.right_shift(a.base, amount)), type)
+            return AffineInt(settled(np.right_shift(a.base, amount)), type)
         if b.constant is not None and 0 <= b.constant < 62:
             m = 1 << b.constant
             if _divides(m, a):
@@ -182,11 +182,11 @@ class Algebra:
             return self._fresh(">>", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
         return self._fresh(">>", a, b, type, nonnegative=lower(a) >= 0)
 
-    def bitwise(self, op: str, a: Int, b: Int) -> Int | Unknown:
+    def bitwise(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a & b`, `a | b` or `a ^ b`."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
-            return Int(settled(_BITS[op](a.base, b.base)), type)
+            return AffineInt(settled(_BITS[op](a.base, b.base)), type)
         if a.is_concrete:
             a, b = b, a
         if not b.is_concrete:
@@ -194,18 +194,18 @@ class Algebra:
         low = smallest(b.base)
         if op == "&" and largest(b.base) < 0:
             # Aligning down: a & ~(2^k - 1) is a - (a & (2^k - 1)).
-            rest = self.bitwise("&", a, Int(_invert(b.base), b.type))
+            rest = self.bitwise("&", a, AffineInt(_invert(b.base), b.type))
             return rest if isinstance(rest, Unknown) else self.add(a, rest, -1)
         if low < 0:
             return self._fresh(op, a, b, type)
         period = 1 << int(largest(b.base)).bit_length()
         if _divides(period, a):
             if op == "&":
-                return Int(settled(_BITS["&"](_mod(a.base, period), b.base)), type)
-            return Int(settled(_BITS[op](a.base, b.base)), type, a.terms)
+                return AffineInt(settled(_BITS["&"](_mod(a.base, period), b.base)), type)
+            return AffineInt(settled(_BITS[op](a.base, b.base)), type, a.terms)
         return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
 
-    def either(self, a: Int, b: Int, key: str, name: str) -> Int | None:
+    def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:
         """One of both for all threads; None where they do not differ by the same for all."""
         difference = self.add(a, b, -1)
         if not difference.is_uniform:
@@ -220,62 +220,64 @@ class Algebra:
         times = self.symbol(key, name, a.type, nonnegative=is_above)
         if is_above and difference.constant is not None:
             terms = tuple((replace(s, most=1), c) for s, c in times.terms)
-            times = Int(times.base, times.type, terms)
-        more = self.multiply(times, Int(unit, a.type))
-        return self.add(b, more) if isinstance(more, Int) else None
+            times = AffineInt(times.base, times.type, terms)
+        more = self.multiply(times, AffineInt(unit, a.type))
+        return self.add(b, more) if isinstance(more, AffineInt) else None
 
     # ---- comparison
 
-    def compare(self, op: str, a: Int, b: Int) -> Int | Unknown:
+    def compare(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """A comparison as 0 or 1; `Unknown` (uniform where both sides are) when it is open."""
         if a.is_concrete and b.is_concrete:
-            return Int(_truth(_COMPARE[op](a.base, b.base)), BOOL)
+            return AffineInt(_truth(_COMPARE[op](a.base, b.base)), BOOL)
         difference = _sum(a, b, -1, I32)
         if not difference.terms:
-            return Int(_truth(_COMPARE[op](difference.base, 0)), BOOL)
+            return AffineInt(_truth(_COMPARE[op](difference.base, 0)), BOOL)
         low, high = lower(difference), upper(difference)
         known = decided(op, low, high)
         if known is not None:
-            return Int(int(known), BOOL)
+            return AffineInt(int(known), BOOL)
         uniform = a.is_uniform and b.is_uniform
         is_sparse = op == "==" and not uniform and varies_in_a_warp(difference.base)
         return Unknown("the condition is not known", is_data=is_sparse, is_uniform=uniform)
 
-    def extreme(self, largest: bool, a: Int, b: Int) -> Int | Unknown:
+    def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`max(a, b)` or `min(a, b)`."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             pick = np.maximum if largest else np.minimum
-            return Int(settled(_plain(pick(a.base, b.base))), type)
+            return AffineInt(settled(_plain(pick(a.base, b.base))), type)
         greater = self.compare(">=", a, b)
-        if isinstance(greater, Int) and greater.constant is not None:
+        if isinstance(greater, AffineInt) and greater.constant is not None:
             return a if bool(greater.constant) == largest else b
         bound = lower(a) >= 0 and lower(b) >= 0
         return self._fresh("max" if largest else "min", a, b, type, nonnegative=bound)
 
-    def convert(self, a: Int, type: IntType) -> Int | Unknown:
-        """The value as another integer type."""
+    def convert(self, a: AffineInt, type: IntType) -> AffineInt | Unknown:
+        """Returns the value as another integer type."""
         if type.is_bool:
-            return self.compare("!=", a, Int(0))
+            return self.compare("!=", a, AffineInt(0))
         if not a.terms or type.bits >= 32:
-            wrapped = _wrapped(Int(a.base, type, a.terms), narrowing=type.bits < 32)
+            wrapped = _wrapped(AffineInt(a.base, type, a.terms), narrowing=type.bits < 32)
             return _with_form(wrapped, a.form)
         if not type.signed:
-            return self.bitwise("&", Int(a.base, I32, a.terms), Int((1 << type.bits) - 1))
-        return Int(a.base, type, a.terms, a.form)
+            return self.bitwise(
+                "&", AffineInt(a.base, I32, a.terms), AffineInt((1 << type.bits) - 1)
+            )
+        return AffineInt(a.base, type, a.terms, a.form)
 
     # ---- what is not affine
 
     def _fresh(
         self,
         op: str,
-        a: Int,
-        b: Int,
+        a: AffineInt,
+        b: AffineInt,
         type: IntType,
         *,
         modulus: int | None = None,
         nonnegative: bool = False,
-    ) -> Int | Unknown:
+    ) -> AffineInt | Unknown:
         """A fresh symbol for a uniform result, else `Unknown` with the split that would help."""
         if a.is_uniform and b.is_uniform:
             key = f"({op} {a.identity()} {b.identity()})"
@@ -288,23 +290,23 @@ class Algebra:
         reason = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
         return Unknown(reason, split=_split(a, modulus) if modulus else None)
 
-    def _as_one(self, a: Int) -> Int | None:
+    def _as_one(self, a: AffineInt) -> AffineInt | None:
         """The value with its unknowns in one: residues of a sum are fewer than of its parts."""
         steps = [c * s.multiple for s, c in a.terms if isinstance(c, int)]
         if len(steps) < len(a.terms):
             return None
         unit = gcd(*steps)
-        total = Int(0, a.type, a.terms)
+        total = AffineInt(0, a.type, a.terms)
         name = " + ".join(s.name for s, _ in a.terms)
         key = f"sum {total.identity()}"
         part = self.symbol(key, name, a.type, nonnegative=lower(total) >= 0)
-        more = self.multiply(Int(part.base, I64, part.terms), Int(unit, I64))
+        more = self.multiply(AffineInt(part.base, I64, part.terms), AffineInt(unit, I64))
         if isinstance(more, Unknown):
             return None
-        return Int(a.base + more.base, a.type, more.terms)
+        return AffineInt(a.base + more.base, a.type, more.terms)
 
 
-class Results(Algebra):
+class Results(AffineDomain):
     """Remembers what the unknowns that it makes are the results of.
 
     Attributes:
@@ -313,11 +315,13 @@ class Results(Algebra):
 
     def __init__(self) -> None:
         super().__init__()
-        self.made_of: dict[str, tuple[str, Int, Int]] = {}
+        self.made_of: dict[str, tuple[str, AffineInt, AffineInt]] = {}
 
-    def _fresh(self, op: str, a: Int, b: Int, type: IntType, **known: Any) -> Int | Unknown:
+    def _fresh(
+        self, op: str, a: AffineInt, b: AffineInt, type: IntType, **known: Any
+    ) -> AffineInt | Unknown:
         made = super()._fresh(op, a, b, type, **known)
-        if isinstance(made, Int) and len(made.terms) == 1:
+        if isinstance(made, AffineInt) and len(made.terms) == 1:
             self.made_of[made.terms[0][0].key] = op, a, b
         return made
 
@@ -340,20 +344,20 @@ _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
 COMPARISONS = frozenset(_COMPARE)
 
 
-def is_plain(a: Int) -> bool:
-    """Whether it is one number that the compiler knows too: most are."""
+def is_plain(a: AffineInt) -> bool:
+    """Returns whether it is one number that the compiler knows too: most are."""
     return not a.terms and a.form is None and isinstance(a.base, int)
 
 
-def _narrowed(number: int, type: IntType) -> Int:
-    """A plain number, wrapped where the type is narrower."""
+def _narrowed(number: int, type: IntType) -> AffineInt:
+    """Returns a plain number, wrapped where the type is narrower."""
     if -_SMALL <= number < _SMALL and (type.signed or number >= 0):
-        return Int(number, type)
-    return _wrapped(Int(number, type))
+        return AffineInt(number, type)
+    return _wrapped(AffineInt(number, type))
 
 
-def _with_form(value: Int, form: Form | None) -> Int:
-    return Int(value.base, value.type, value.terms, form)
+def _with_form(value: AffineInt, form: Scev | None) -> AffineInt:
+    return AffineInt(value.base, value.type, value.terms, form)
 
 
 def _plain(value: object) -> Lanes:
@@ -376,12 +380,12 @@ def _invert(a: Lanes) -> Lanes:
     return ~a
 
 
-def _normal(base: Lanes, type: IntType, terms: list[tuple[Symbol, Lanes]]) -> Int:
+def _normal(base: Lanes, type: IntType, terms: list[tuple[Symbol, Lanes]]) -> AffineInt:
     kept = tuple((s, settled(c)) for s, c in terms if not is_zero(c))
-    return Int(settled(base), type, kept)
+    return AffineInt(settled(base), type, kept)
 
 
-def _divided(a: Int, m: int) -> list[tuple[Symbol, Lanes]]:
+def _divided(a: AffineInt, m: int) -> list[tuple[Symbol, Lanes]]:
     """The terms of `a / m` where `m` divides them all, a symbol's known multiple included."""
     found: list[tuple[Symbol, Lanes]] = []
     for s, c in a.terms:
@@ -392,26 +396,26 @@ def _divided(a: Int, m: int) -> list[tuple[Symbol, Lanes]]:
     return found
 
 
-def _sum(a: Int, b: Int, sign: int, type: IntType) -> Int:
+def _sum(a: AffineInt, b: AffineInt, sign: int, type: IntType) -> AffineInt:
     base = a.base + b.base if sign == 1 else a.base - b.base
     if not b.terms:
-        return Int(base if isinstance(base, int) else settled(base), type, a.terms)
+        return AffineInt(base if isinstance(base, int) else settled(base), type, a.terms)
     table: dict[Symbol, Lanes] = dict(a.terms)
     for s, c in b.terms:
         table[s] = table.get(s, 0) + sign * c
     return _normal(base, type, list(table.items()))
 
 
-def _wrapped(value: Int, narrowing: bool = False) -> Int:
+def _wrapped(value: AffineInt, narrowing: bool = False) -> AffineInt:
     """Unsigned results wrap; signed overflow is undefined, so only conversions wrap it."""
     type = value.type
     if value.terms or type.bits >= 64:
         return value
     if not type.signed:
         if isinstance(value.base, int):
-            return Int(value.base & ((1 << type.bits) - 1), type)
+            return AffineInt(value.base & ((1 << type.bits) - 1), type)
         if np.count_nonzero(value.base >> type.bits):  # too large, or negative
-            return Int(settled(value.base & ((1 << type.bits) - 1)), type)
+            return AffineInt(settled(value.base & ((1 << type.bits) - 1)), type)
         return value
     half = 1 << (type.bits - 1)
     if isinstance(value.base, int):
@@ -420,15 +424,15 @@ def _wrapped(value: Int, narrowing: bool = False) -> Int:
         fits = type.bits == 32 and not np.count_nonzero(value.base != value.base.astype(np.int32))
     if fits and not narrowing:
         return value
-    return Int(settled(((value.base + half) & (2 * half - 1)) - half), type)
+    return AffineInt(settled(((value.base + half) & (2 * half - 1)) - half), type)
 
 
-def _divides(m: int, a: Int) -> bool:
-    """Whether every unknown moves the value by multiples of `m`."""
+def _divides(m: int, a: AffineInt) -> bool:
+    """Returns whether every unknown moves the value by multiples of `m`."""
     return all(is_zero((c * s.multiple) % m) for s, c in a.terms)
 
 
-def _split(a: Int, modulus: int) -> tuple[Symbol, int] | None:
+def _split(a: AffineInt, modulus: int) -> tuple[Symbol, int] | None:
     for s, c in a.terms:
         if not isinstance(c, int):
             return None
@@ -438,25 +442,25 @@ def _split(a: Int, modulus: int) -> tuple[Symbol, int] | None:
     return None
 
 
-def _concrete_divide(a: Lanes, b: Lanes, type: IntType) -> Int | Unknown:
+def _concrete_divide(a: Lanes, b: Lanes, type: IntType) -> AffineInt | Unknown:
     if isinstance(a, int) and isinstance(b, int):
         if b == 0:
             return Unknown("division by zero")
         q = abs(a) // abs(b)
-        return Int(q if (a < 0) == (b < 0) else -q, type)
+        return AffineInt(q if (a < 0) == (b < 0) else -q, type)
     x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)  # of wider numbers numpy makes floats
     safe = np.where(y == 0, 1, y)
     quotient = np.abs(x) // np.abs(safe)
-    return Int(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)
+    return AffineInt(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)
 
 
-def truth(a: Int) -> Int | Unknown:
-    """The value as a condition."""
+def truth(a: AffineInt) -> AffineInt | Unknown:
+    """Returns the value as a condition."""
     if a.type.is_bool:
         return a
-    return Algebra().compare("!=", a, Int(0))
+    return AffineDomain().compare("!=", a, AffineInt(0))
 
 
-def as_address(a: Int) -> Int:
-    """The value as a 64-bit byte count."""
-    return Int(a.base, U64, a.terms)
+def as_address(a: AffineInt) -> AffineInt:
+    """Returns the value as a 64-bit byte count."""
+    return AffineInt(a.base, U64, a.terms)

@@ -100,7 +100,7 @@ class RecordType:
     arguments: tuple[str, ...] = ()
 
     def member(self, name: str) -> Member | None:
-        """The member of that name, looked for in anonymous members and bases too."""
+        """Returns the member of that name, looked for in anonymous members and bases too."""
         for m in self.members:
             if m.name == name:
                 return m
@@ -129,7 +129,7 @@ class StaticType(OpaqueType):
 
 
 def is_opaque(kind: object) -> bool:
-    """Whether nothing is known of a type."""
+    """Returns whether nothing is known of a type."""
     return isinstance(kind, OpaqueType) and not isinstance(kind, StaticType)
 
 
@@ -252,7 +252,7 @@ def lay_out(
     record: object = None,
     arguments: tuple[str, ...] = (),
 ) -> RecordType:
-    """A record from (name, type, extra alignment) fields, by the rules of the C ABI.
+    """Returns a record from (name, type, extra alignment) fields, by the rules of the C ABI.
 
     Args:
         name: of the record.
@@ -287,7 +287,7 @@ def promoted(kind: IntType) -> IntType:
 
 
 def common(a: IntType, b: IntType) -> IntType:
-    """The usual arithmetic conversions."""
+    """Returns the usual arithmetic conversions."""
     return a if a is b and a.bits >= 32 else _common(a, b)
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.values import Cute, Int, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value, number
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.domain.values import Pointer
     from smemlint.facts import LayoutUse
-    from smemlint.layout.cute import IntTuple
+    from smemlint.layout.cute.int_tuples import IntTuple
+
+    pass
 
 _ATOM = re.compile(r"Layout_(?P<major>K|MN)_(?P<mode>INTER|SW32|SW64|SW128)(?P<wide>_32B)?_Atom")
 _SPANS = {"INTER": (16, 0), "SW32": (32, 1), "SW64": (64, 2), "SW128": (128, 3)}
@@ -55,7 +57,7 @@ class Tensor:
 
     pointer: Pointer
     layout: cute.Layout
-    offset: Int
+    offset: AffineInt
     swizzle: Swizzle | None = None
     units: str = ""
     use: LayoutUse | None = None
@@ -86,7 +88,7 @@ def mma_atom(name: str, element_bytes: int) -> Swizzled | None:
 
 def int_tuple(value: Value) -> IntTuple | None:
     """A nested tuple of known integers; None where one is not known."""
-    if isinstance(value, Int):
+    if isinstance(value, AffineInt):
         return value.constant
     if not isinstance(value, Cute) or not isinstance(value.payload, tuple):
         return None

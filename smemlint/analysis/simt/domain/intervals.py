@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import Int, Lanes
+    from smemlint.analysis.simt.domain.values import AffineInt, Lanes
 
 _INFINITY = 1 << 62
 
 
 def smallest(a: Lanes) -> int:
-    """The smallest of all threads."""
+    """Returns the smallest of all threads."""
     return a if isinstance(a, int) else int(a.min())
 
 
 def largest(a: Lanes) -> int:
-    """The largest of all threads."""
+    """Returns the largest of all threads."""
     return a if isinstance(a, int) else int(a.max())
 
 
-def lower(a: Int) -> int:
-    """A bound that the value is not below."""
+def lower(a: AffineInt) -> int:
+    """Returns a bound that the value is not below."""
     low = smallest(a.base)
     for s, c in a.terms:
         least = smallest(c)
@@ -31,8 +31,8 @@ def lower(a: Int) -> int:
     return low
 
 
-def upper(a: Int) -> int:
-    """A bound that the value is not above."""
+def upper(a: AffineInt) -> int:
+    """Returns a bound that the value is not above."""
     high = largest(a.base)
     for s, c in a.terms:
         greatest = largest(c)
@@ -43,7 +43,7 @@ def upper(a: Int) -> int:
 
 
 def decided(op: str, low: int, high: int) -> bool | None:
-    """Whether `x op 0` is settled for all x in [low, high]."""
+    """Returns whether `x op 0` is settled for all x in [low, high]."""
     match op:
         case "<":
             return True if high < 0 else False if low >= 0 else None

@@ -16,13 +16,13 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.analysis.simt.domain.values import (
+    AffineInt,
     Aggregate,
-    Int,
     Unknown,
     Value,
-    blended,
-    seen_by,
+    masked_update,
     select,
+    under_mask,
 )
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ class Object:
 
 _PARTED = frozenset((RecordType, ArrayType))
 """Types of values that lie in more cells than one."""
-Journal = dict[tuple[int, int], tuple[Object, int, Value | None]]
+UndoLog = dict[tuple[int, int], tuple[Object, int, Value | None]]
 
 
-class Store:
+class Memory:
     """Reads and writes of local objects, with undo."""
 
     def __init__(self) -> None:
-        self._journals: list[Journal] = []
+        self._journals: list[UndoLog] = []
 
     # ---- journals
 
@@ -86,16 +86,16 @@ class Store:
         """Starts to remember what is overwritten."""
         self._journals.append({})
 
-    def rollback(self) -> Journal:
+    def rollback(self) -> UndoLog:
         """Undoes everything since `begin` and returns the values that were there at the end."""
         journal = self._journals.pop()
-        ends: Journal = {}
+        ends: UndoLog = {}
         for key, (obj, offset, old) in journal.items():
             ends[key] = (obj, offset, obj.cells.get(offset))
             _put(obj, offset, old)
         return ends
 
-    def commit(self) -> Journal:
+    def commit(self) -> UndoLog:
         """Keeps everything since `begin`; returns the values from before."""
         journal = self._journals.pop()
         if self._journals:
@@ -104,7 +104,7 @@ class Store:
         return journal
 
     @contextmanager
-    def unjournaled(self) -> Iterator[None]:
+    def without_undo(self) -> Iterator[None]:
         """Writes in it are not undone by a `rollback` of what is open around it."""
         journals, self._journals = self._journals, []
         try:
@@ -112,9 +112,9 @@ class Store:
         finally:
             self._journals = journals
 
-    def since(self, depth: int) -> Journal:
-        """What the journals beyond the first `depth` have seen written, as it is now."""
-        cells: Journal = {}
+    def since(self, depth: int) -> UndoLog:
+        """Returns what the journals beyond the first `depth` have seen written, as it is now."""
+        cells: UndoLog = {}
         for journal in self._journals[depth:]:
             for key, (obj, offset, _) in journal.items():
                 cells[key] = obj, offset, obj.cells.get(offset)
@@ -141,14 +141,14 @@ class Store:
     # ---- typed access
 
     def read(
-        self, obj: Object, offset: Int, type: CType, mask: NDArray[np.bool_] | None = None
+        self, obj: Object, offset: AffineInt, type: CType, mask: NDArray[np.bool_] | None = None
     ) -> Value:
         """The value of `type` at a byte offset of a local object, as those threads see it."""
         if type.__class__ in _PARTED:
             return self._read_aggregate(obj, offset, type)  # type: ignore[arg-type]
         at = offset.constant
         if at is not None:
-            return seen_by(mask, self._read_cell(obj, at))
+            return under_mask(mask, self._read_cell(obj, at))
         if not offset.is_concrete or isinstance(offset.base, int):
             return _anything(obj, "is indexed by a value that is not known")
         distinct = np.unique(offset.base)
@@ -160,7 +160,7 @@ class Store:
         return result
 
     def write(
-        self, obj: Object, offset: Int, type: CType, value: Value, mask: NDArray[np.bool_]
+        self, obj: Object, offset: AffineInt, type: CType, value: Value, mask: NDArray[np.bool_]
     ) -> None:
         """Stores a value of `type` at a byte offset for the threads of `mask`."""
         at = offset.constant
@@ -188,7 +188,9 @@ class Store:
             self.set_cell(obj, offset, unknown)
         obj.default = unknown
 
-    def _read_aggregate(self, obj: Object, offset: Int, type: RecordType | ArrayType) -> Value:
+    def _read_aggregate(
+        self, obj: Object, offset: AffineInt, type: RecordType | ArrayType
+    ) -> Value:
         at = offset.constant
         if at is None:
             return _anything(obj, "is indexed by a value that is not known")
@@ -212,7 +214,7 @@ class Store:
     def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
         old = obj.cells.get(at)
         if old is not None and mask is not obj.born:
-            value = blended(mask, value, old)
+            value = masked_update(mask, value, old)
         self.set_cell(obj, at, value)
 
 

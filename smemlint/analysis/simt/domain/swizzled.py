@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.scev import atom
-from smemlint.analysis.simt.domain.values import Int, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.facts import LayoutUse
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ _WINDOW_ALIGNMENT = 1024
 """Bytes that a block's shared memory begins on a multiple of."""
 
 
-def swizzled(offset: Int, swizzle: Swizzle) -> Int | Unknown:
-    """Where an offset is kept; what is unknown in it must be whole periods of the swizzle.
+def swizzled(offset: AffineInt, swizzle: Swizzle) -> AffineInt | Unknown:
+    """Returns where an offset is kept; what is unknown in it must be whole periods of the swizzle.
 
     An unknown that is not asks for its residues (`Unknown.split`).
     """
@@ -37,15 +37,15 @@ def swizzled(offset: Int, swizzle: Swizzle) -> Int | Unknown:
             modulus = symbol.multiple * (period // gcd(step, period))
             said = f"`{symbol.name}` moves the address by less than the swizzle's {period}"
             return Unknown(said, split=(symbol, modulus) if modulus <= _MAX_SPLIT else None)
-    moved = Int(swizzle(offset.base), offset.type, offset.terms)
+    moved = AffineInt(swizzle(offset.base), offset.type, offset.terms)
     if not isinstance(offset.base, int):
         # The exclusive-or hides from the compiler which accesses are neighbours.
-        moved.form = atom(moved.identity(), hangs_on_lane=True)
+        moved.form = atom(moved.identity(), is_divergent=True)
     return moved
 
 
 def declared_use(array: SharedArray, declared: DeclaredSwizzle, kernel: str) -> LayoutUse:
-    """The declared swizzle of a whole array as a fact."""
+    """Returns the declared swizzle of a whole array as a fact."""
     unit = array.element_bytes if declared.units == "bytes" else 1
     dims = [d for d in array.dims if d is not None]
     known = len(dims) == len(array.dims) and array.element_bytes > 0
@@ -70,7 +70,7 @@ def declared_use(array: SharedArray, declared: DeclaredSwizzle, kernel: str) -> 
 
 
 def placed(use: LayoutUse, bases: Mapping[str, int]) -> LayoutUse:
-    """The use with the address that its array gets.
+    """Returns the use with the address that its array gets.
 
     Args:
         use: of an array.

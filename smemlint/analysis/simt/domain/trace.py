@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pycparser import c_ast
 
     from smemlint.analysis.simt.domain.memory import Object
-    from smemlint.analysis.simt.domain.values import Int, Unknown
+    from smemlint.analysis.simt.domain.values import AffineInt, Unknown
     from smemlint.facts import LayoutUse
 
 
@@ -45,7 +45,7 @@ class Event:
     object: Object | None
     kind: AccessKind
     width: int
-    offset: Int | Unknown
+    offset: AffineInt | Unknown
     mask: NDArray[np.bool_]
     volatile: bool = False
     matrices: int = 0
@@ -55,7 +55,7 @@ class Event:
     line_node: c_ast.Node | None = None
     sequence: int = 0
     issued: int = 1
-    hangs_on_data: bool = False
+    depends_on_data: bool = False
     layout: LayoutUse | None = None
     spare: int = 0
     call: c_ast.Node | None = None

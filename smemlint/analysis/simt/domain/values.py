@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.ctypes import I32, I64, IntType
+from smemlint.analysis.simt.domain.ctypes import I32, I64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from smemlint.analysis.simt.domain.ctypes import CType
+    from smemlint.analysis.simt.domain.ctypes import CType, IntType
     from smemlint.analysis.simt.domain.memory import Object
-    from smemlint.analysis.simt.domain.scev import Form
+    from smemlint.analysis.simt.domain.scev import Scev
 
     Array: TypeAlias = NDArray[np.int64]
     Lanes: TypeAlias = int | Array
@@ -44,12 +44,12 @@ class Symbol:
     most: int | None = None
 
 
-class Int:
+class AffineInt:
     """An integer: base plus coefficient x symbol; immutable by convention.
 
     Attributes:
         form: how the compiler computes the part that is no compile-time constant; None where it
-            follows from base and terms alone (see `forms.form_of`).
+            follows from base and terms alone (see `scev.scev_of`).
     """
 
     __slots__ = ("base", "form", "terms", "type")
@@ -59,7 +59,7 @@ class Int:
         base: Lanes,
         type: IntType = I32,
         terms: tuple[tuple[Symbol, Lanes], ...] = (),
-        form: Form | None = None,
+        form: Scev | None = None,
     ) -> None:
         self.base = base
         self.type = type
@@ -88,7 +88,7 @@ class Int:
         return " + ".join(parts)
 
     def identity(self) -> str:
-        """A text that is equal only for equal values, to key what is computed from it."""
+        """Returns a text that is equal only for equal values, to key what is computed from it."""
         return ";".join([_identity(self.base), *(f"{s.key}*{_identity(c)}" for s, c in self.terms)])
 
 
@@ -114,7 +114,7 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class OpenCondition(Unknown):
+class LanePredicate(Unknown):
     """A truth value that is known for some threads; for the rest it hangs on an unknown.
 
     Attributes:
@@ -131,13 +131,13 @@ class OpenCondition(Unknown):
     def __hash__(self) -> int:
         return id(self)
 
-    def negated(self) -> OpenCondition:
+    def negated(self) -> LanePredicate:
         """Its opposite."""
-        return OpenCondition(self.reason, self.is_data, may_hold=~self.holds, holds=~self.may_hold)
+        return LanePredicate(self.reason, self.is_data, may_hold=~self.holds, holds=~self.may_hold)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PartlyKnown(Unknown):
+class PartialValue(Unknown):
     """What a variable holds that is known for some threads; only its reader may look into it.
 
     Attributes:
@@ -146,7 +146,7 @@ class PartlyKnown(Unknown):
         of_all: what is known of it for all threads.
     """
 
-    value: Int | Pointer
+    value: AffineInt | Pointer
     holders: NDArray[np.bool_]
     of_all: Unknown
 
@@ -176,7 +176,7 @@ class Pointer:
     """
 
     object: Object
-    offset: Int
+    offset: AffineInt
     target: CType
     is_volatile: bool = False
 
@@ -190,7 +190,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Callable:
+class CallableValue:
     """A function, lambda or type that a name or template argument stands for."""
 
     name: str
@@ -209,17 +209,17 @@ class Cute:
         return str(self.payload)
 
 
-Value: TypeAlias = Int | Unknown | FloatValue | Pointer | Aggregate | Callable | Cute
+Value: TypeAlias = AffineInt | Unknown | FloatValue | Pointer | Aggregate | CallableValue | Cute
 
 
-def assuming(value: Int, text: str) -> Int:
+def assuming(value: AffineInt, text: str) -> AffineInt:
     """A number that is known where something holds; it tells that to the accesses made with it."""
     symbol = Symbol(f"{_ASSUMED}{text}", text, _FAR)
-    return Int(value.base, value.type, (*value.terms, (symbol, 1)), value.form)
+    return AffineInt(value.base, value.type, (*value.terms, (symbol, 1)), value.form)
 
 
-def assumed_by(value: Int) -> tuple[str, ...]:
-    """What a number takes for granted, in words."""
+def assumed_by(value: AffineInt) -> tuple[str, ...]:
+    """Returns what a number takes for granted, in words."""
     keys = (s.key for s, _ in value.terms if s.key.startswith(_ASSUMED))
     return tuple(key.removeprefix(_ASSUMED).split(f"/{_FAR}")[0] for key in keys)
 
@@ -229,19 +229,19 @@ _FAR = 1 << 32
 """What is assumed stands in a number as a move of all threads that no bank, row or unit sees."""
 
 
-def number(value: int, type: IntType = I32) -> Int:
-    """A known number that all threads share."""
-    return Int(value, type)
+def number(value: int, type: IntType = I32) -> AffineInt:
+    """Returns a known number that all threads share."""
+    return AffineInt(value, type)
 
 
-def symbol_value(symbol: Symbol, type: IntType = I32) -> Int:
-    """The integer that is this symbol."""
-    return Int(0, type, ((symbol, 1),))
+def symbol_value(symbol: Symbol, type: IntType = I32) -> AffineInt:
+    """Returns the integer that is this symbol."""
+    return AffineInt(0, type, ((symbol, 1),))
 
 
-def offset_of(value: int) -> Int:
-    """A byte offset."""
-    return Int(value, I64)
+def offset_of(value: int) -> AffineInt:
+    """Returns a byte offset."""
+    return AffineInt(value, I64)
 
 
 def is_zero(lanes: Lanes) -> bool:
@@ -250,7 +250,7 @@ def is_zero(lanes: Lanes) -> bool:
 
 
 def varies_in_a_warp(lanes: Lanes) -> bool:
-    """Whether threads of one warp hold different numbers."""
+    """Returns whether threads of one warp hold different numbers."""
     if isinstance(lanes, int):
         return False
     rows = lanes.reshape(-1, 32)
@@ -258,7 +258,7 @@ def varies_in_a_warp(lanes: Lanes) -> bool:
 
 
 def settled(lanes: Lanes) -> Lanes:
-    """The same lanes, as one int where all agree."""
+    """Returns the same lanes, as one int where all agree."""
     if not isinstance(lanes, np.ndarray):
         return int(lanes)
     first = lanes.item(0)
@@ -268,10 +268,10 @@ def settled(lanes: Lanes) -> Lanes:
 
 
 def same(a: Value | None, b: Value | None) -> bool:
-    """Whether two values are known to be equal."""
+    """Returns whether two values are known to be equal."""
     if a is b:
         return True
-    if isinstance(a, Int) and isinstance(b, Int):
+    if isinstance(a, AffineInt) and isinstance(b, AffineInt):
         return a.identity() == b.identity()
     if isinstance(a, Pointer) and isinstance(b, Pointer):
         return a.object is b.object and same(a.offset, b.offset)
@@ -284,36 +284,40 @@ def same(a: Value | None, b: Value | None) -> bool:
     return a == b if isinstance(a, Unknown) and isinstance(b, Unknown) else False
 
 
-def bounds_of_truth(value: Value) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The threads for which a truth value may hold, and those for which it is known to.
+def truth_bounds(value: Value) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Returns the threads for which a truth value may hold, and those for which it is known to.
 
     Scalars, which broadcast, stand for all threads.
     """
-    if isinstance(value, OpenCondition):
+    if isinstance(value, LanePredicate):
         return value.may_hold, value.holds
-    if isinstance(value, Int) and value.is_concrete:
+    if isinstance(value, AffineInt) and value.is_concrete:
         known = np.asarray(value.base) != 0
         return known, known
     return np.asarray(True), np.asarray(False)
 
 
-def open_condition(why: Unknown, may_hold: NDArray[np.bool_], holds: NDArray[np.bool_]) -> Unknown:
-    """The condition with these bounds, where they say anything about single threads."""
+def lane_predicate(why: Unknown, may_hold: NDArray[np.bool_], holds: NDArray[np.bool_]) -> Unknown:
+    """Returns the condition with these bounds, where they say anything about single threads."""
     if not may_hold.ndim and not holds.ndim:
         return Unknown(why.reason, why.is_data)
     may_hold, holds = np.broadcast_arrays(may_hold, holds)
-    return OpenCondition(why.reason, why.is_data, may_hold=may_hold, holds=holds)
+    return LanePredicate(why.reason, why.is_data, may_hold=may_hold, holds=holds)
 
 
 def is_truth(value: Value) -> bool:
-    """Whether it is unknown, or 0 or 1 for each thread."""
+    """Returns whether it is unknown, or 0 or 1 for each thread."""
     if isinstance(value, Unknown):
         return True
-    return isinstance(value, Int) and value.is_concrete and bool(np.isin(value.base, (0, 1)).all())
+    return (
+        isinstance(value, AffineInt)
+        and value.is_concrete
+        and bool(np.isin(value.base, (0, 1)).all())
+    )
 
 
 def propagated(a: Value, b: Value) -> Unknown:
-    """What an operation on two values gives, one of which is unknown."""
+    """Returns what an operation on two values gives, one of which is unknown."""
     unknown = a if isinstance(a, Unknown) else b
     assert isinstance(unknown, Unknown)
     uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
@@ -325,57 +329,57 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     """Thread by thread `a` where `mask`, else `b`."""
     if same(a, b):
         return a
-    if isinstance(a, Int) and isinstance(b, Int):
+    if isinstance(a, AffineInt) and isinstance(b, AffineInt):
         coefficients: dict[Symbol, tuple[Lanes, Lanes]] = {s: (c, 0) for s, c in a.terms}
         for s, c in b.terms:
             coefficients[s] = (coefficients.get(s, (0, 0))[0], c)
         terms = tuple((s, _where(mask, x, y)) for s, (x, y) in coefficients.items())
-        return Int(_where(mask, a.base, b.base), a.type, terms)
+        return AffineInt(_where(mask, a.base, b.base), a.type, terms)
     if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
         offset = select(mask, a.offset, b.offset)
-        assert isinstance(offset, Int)
+        assert isinstance(offset, AffineInt)
         return Pointer(a.object, offset, a.target, a.is_volatile or b.is_volatile)
     if isinstance(a, FloatValue | Unknown) and isinstance(b, FloatValue):
         return a
-    if isinstance(a, FloatValue) and isinstance(b, Int | Unknown):
+    if isinstance(a, FloatValue) and isinstance(b, AffineInt | Unknown):
         return a
     if isinstance(a, Aggregate) and isinstance(b, Aggregate):
         keys = [*a.cells, *(k for k in b.cells if k not in a.cells)]
         return Aggregate(a.type, {k: _select_cell(mask, a, b, k) for k in keys})
     unknown = a if isinstance(a, Unknown) else b
     if isinstance(unknown, Unknown) and is_truth(a) and is_truth(b):
-        (a_may, a_does), (b_may, b_does) = bounds_of_truth(a), bounds_of_truth(b)
-        return open_condition(unknown, np.where(mask, a_may, b_may), np.where(mask, a_does, b_does))
+        (a_may, a_does), (b_may, b_does) = truth_bounds(a), truth_bounds(b)
+        return lane_predicate(unknown, np.where(mask, a_may, b_may), np.where(mask, a_does, b_does))
     if isinstance(unknown, Unknown):
         return Unknown(unknown.reason, unknown.is_data)
     return Unknown("different threads hold values of different kinds")
 
 
-def blended(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
-    """What a variable holds after the threads of `mask` wrote over it."""
-    made = select(mask, value, seen_by(None, old))
+def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
+    """Returns what a variable holds after the threads of `mask` wrote over it."""
+    made = select(mask, value, under_mask(None, old))
     if not isinstance(made, Unknown):
         return made
     kept: Value | None = None
     holders = np.zeros_like(mask)
-    if isinstance(old, PartlyKnown):
+    if isinstance(old, PartialValue):
         kept, holders = old.value, old.holders
-    elif isinstance(old, Int | Pointer):
+    elif isinstance(old, AffineInt | Pointer):
         kept, holders = old, np.ones_like(mask)
-    if isinstance(value, Int | Pointer):
+    if isinstance(value, AffineInt | Pointer):
         both = select(mask, value, kept) if kept is not None else None
-        follows_both = isinstance(both, Int | Pointer)
+        follows_both = isinstance(both, AffineInt | Pointer)
         kept, holders = (both, holders | mask) if follows_both else (value, mask)
     else:
         holders = holders & ~mask
-    if not isinstance(kept, Int | Pointer) or not np.count_nonzero(holders):
+    if not isinstance(kept, AffineInt | Pointer) or not np.count_nonzero(holders):
         return made
-    return PartlyKnown(made.reason, made.is_data, value=kept, holders=holders, of_all=made)
+    return PartialValue(made.reason, made.is_data, value=kept, holders=holders, of_all=made)
 
 
-def seen_by(mask: NDArray[np.bool_] | None, value: Value) -> Value:
-    """What those threads see of it; None: all of them."""
-    if not isinstance(value, PartlyKnown):
+def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:
+    """Returns what those threads see of it; None: all of them."""
+    if not isinstance(value, PartialValue):
         return value
     if mask is not None and not np.count_nonzero(mask & ~value.holders):
         return value.value

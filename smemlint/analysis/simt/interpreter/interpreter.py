@@ -1,42 +1,109 @@
-"""Runs a function's body for all threads of a block at once: the whole evaluator."""
+"""Executes a function's body for all threads of a block at once: dispatch by node type."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.masks import is_any
-from smemlint.analysis.simt.loops.loops import Loops
+from smemlint.analysis.simt.dispatch import EXPRESSIONS, LVALUES, STATEMENTS
+from smemlint.analysis.simt.domain.affine import AffineDomain
+from smemlint.analysis.simt.domain.values import Unknown, Value
+from smemlint.analysis.simt.interpreter import (
+    branches,
+    calls,
+    conditional,
+    conversions,
+    declarations,
+    elements,
+    expressions,
+    jumps,
+    lvalues,
+    names,
+    operators,
+    statements,
+)
+from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
+from smemlint.analysis.simt.loops import loops
+from smemlint.analysis.simt.loops.modified import may_skip
+from smemlint.analysis.simt.policy import KernelPolicy
+from smemlint.analysis.simt.state import Budget, State
+from smemlint.analysis.simt.types.cache import Resolution
+from smemlint.analysis.simt.types.resolve import Resolver
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from pycparser import c_ast
 
-    from smemlint.analysis.simt.state import Mask
+    from smemlint.analysis.simt.domain.environment import Geometry, LValue
+    from smemlint.analysis.simt.domain.trace import Trace
+    from smemlint.analysis.simt.evaluator import Policy, TypeResolver
+    from smemlint.frontend.program import Unit
+
+HANDLERS = (
+    branches, calls, conditional, conversions, declarations, elements, expressions, jumps, loops,
+    lvalues, names, operators, statements,
+)  # fmt: skip
+"""The modules whose functions handle nodes; they register when they are imported."""
 
 
-class Interpreter(Loops):
-    """Runs statements."""
+class Interpreter:
+    """Executes statements and evaluates expressions; see `evaluator.Evaluator`.
 
-    _asked: Mask | None = None
-    _answer = False
+    Args:
+        unit: the translation unit that names are looked up in.
+        geometry: the threads of the block.
+        trace: takes the shared accesses.
+        policy: what differs between kernels and host code.
+        domain: computes with integers.
+        budget: what may be spent.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        geometry: Geometry,
+        trace: Trace,
+        policy: Policy | None = None,
+        *,
+        domain: AffineDomain | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.state = State(
+            unit=unit,
+            geometry=geometry,
+            trace=trace,
+            domain=domain if domain is not None else AffineDomain(),
+            budget=budget if budget is not None else Budget(),
+            resolution=Resolution(),
+            mask=geometry.exists,
+        )
+        self.policy: Policy = policy if policy is not None else KernelPolicy()
+        self.types: TypeResolver = Resolver(self)
+        self.types.enter(unit)
+
+    def evaluate(self, node: c_ast.Node) -> Value:
+        """Returns the value of an expression; side effects happen for the active threads."""
+        spend()
+        handler = EXPRESSIONS.get(node.__class__)
+        if handler is None:
+            return Unknown(f"a {node.__class__.__name__} is not evaluated")
+        return handler(self, node)
+
+    def lvalue(self, node: c_ast.Node) -> LValue | Unknown:
+        """Returns what an expression names in memory; `Unknown` where that is not followed."""
+        handler = LVALUES.get(node.__class__, lvalue_of_value)
+        return handler(self, node)
 
     def execute(self, node: c_ast.Node | None) -> None:
-        """Runs a statement for the active threads."""
-        if node is None or not self._is_any_active():
+        """Executes a statement for the active threads."""
+        state = self.state
+        if node is None or not state.is_any_active():
             return
-        if self.trace.is_muted and self.is_idle(node):
+        if state.trace.is_muted and may_skip(self, node):
             return
-        self.step()
-        method = self.executor(node)
-        if method is not None:
-            method(node)
+        state.step()
+        self.policy.on_step(self)
+        handler = STATEMENTS.get(node.__class__)
+        if handler is not None:
+            handler(self, node)
         else:
-            self.discarded = node
             self.evaluate(node)
-
-    def _is_any_active(self) -> bool:
-        if self.mask is not self._asked:  # masks are never changed in place
-            self._asked, self._answer = self.mask, is_any(self.mask)
-        return self._answer
-
-
-__all__ = ["Interpreter"]

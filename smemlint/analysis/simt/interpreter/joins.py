@@ -1,124 +1,150 @@
-"""Joins: what alternatives of open conditions wrote is put together where they meet.
-
-They meet behind the statement, or where a jump out of it ends: behind a loop, at the end of an
-iteration, in the caller. What follows is evaluated as if no jump was taken; behind the block it is
-said where the block has written something that outlives it.
-"""
+"""Joins of values and of writes: what alternatives of an open condition leave, put together."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.values import FloatValue, Unknown, same
-from smemlint.analysis.simt.interpreter.conditional import Choices
-from smemlint.analysis.simt.state import BudgetExceeded, Exits
+from pycparser import c_ast
+
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    FloatValue,
+    LanePredicate,
+    Pointer,
+    Unknown,
+    assuming,
+    is_truth,
+    lane_predicate,
+    same,
+    truth_bounds,
+    under_mask,
+)
+from smemlint.analysis.simt.interpreter.pointers import forget_offset
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from pycparser import c_ast
-
-    from smemlint.analysis.simt.domain.memory import Journal, Object
+    from smemlint.analysis.simt.domain.memory import Object, UndoLog
     from smemlint.analysis.simt.domain.values import Value
+    from smemlint.analysis.simt.evaluator import Evaluator
 
 _CELLS_A_STEP = 8
-_MOST_NOTED = 1_000_000
-"""Cells that jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
+_ORDERS = frozenset(("<", "<=", ">", ">="))
 
 
-class Joins(Choices):
-    """Joins what alternatives and jumps leave."""
+def join_writes(
+    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: c_ast.Node
+) -> None:
+    """Writes what two alternatives wrote, put together."""
+    for _, (obj, offset, value) in _joined_cells(ev, left, right, condition, node):
+        ev.state.memory.set_cell(obj, offset, value)
 
-    noted = 0
 
-    def join(self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node) -> None:
-        """Writes what two alternatives wrote, put together."""
-        for _, (obj, offset, value) in self._cell_by_cell(left, right, condition, node):
-            self.store.set_cell(obj, offset, value)
+def merge_writes(
+    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: c_ast.Node
+) -> UndoLog:
+    """Returns what two alternatives wrote, put together as what one did."""
+    return dict(_joined_cells(ev, left, right, condition, node))
 
-    def merged(
-        self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node
-    ) -> Journal:
-        """What two alternatives wrote, put together as what one did."""
-        return dict(self._cell_by_cell(left, right, condition, node))
 
-    def _cell_by_cell(
-        self, left: Journal, right: Journal, condition: Unknown, node: c_ast.Node
-    ) -> Iterator[tuple[tuple[int, int], tuple[Object, int, Value | None]]]:
-        """Cell by cell; one that an alternative left alone is as it is now."""
-        keys = {**left, **right}
-        spend(len(keys) // _CELLS_A_STEP)
-        for key in keys:
-            obj, offset, _ = left.get(key) or right[key]
-            now = obj.cells.get(offset)
-            a = left[key][2] if key in left else now
-            b = right[key][2] if key in right else now
-            if a is None or b is None:
-                value = a if b is None else b
-            else:
-                value = self.joined(a, b, condition, node)
-            yield key, (obj, offset, value)
+def _joined_cells(
+    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: c_ast.Node
+) -> Iterator[tuple[tuple[int, int], tuple[Object, int, Value | None]]]:
+    """Cell by cell; one that an alternative left alone is as it is now."""
+    keys = {**left, **right}
+    spend(len(keys) // _CELLS_A_STEP)
+    for key in keys:
+        obj, offset, _ = left.get(key) or right[key]
+        now = obj.cells.get(offset)
+        a = left[key][2] if key in left else now
+        b = right[key][2] if key in right else now
+        if a is None or b is None:
+            value = a if b is None else b
+        else:
+            value = join(ev, a, b, condition, node)
+        yield key, (obj, offset, value)
 
-    def exits(self) -> Exits:
-        """The ways out of a block of code that begins here."""
-        return Exits(self.store.depth, len(self.frame.open))
 
-    def leave(self, exits: Exits) -> bool:
-        """Notes what was written before a jump; whether an open condition decides about it."""
-        if len(self.frame.open) <= exits.around:
-            return False
-        condition = self.open_condition(exits.around)
-        exits.is_uniform &= condition.is_uniform
-        if written := self.store.since(exits.depth):
-            self.noted += len(written)
-            if self.noted > _MOST_NOTED:
-                raise BudgetExceeded("too much is written before jumps under open conditions")
-            exits.ways.append((written, condition, self.frame.open[-1][1]))
-        return True
+def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: c_ast.Node) -> Value:
+    """Returns the value after an unknown condition chose between two."""
+    preferred = ev.policy.prefer(ev, a, b, node)
+    if preferred is not None:
+        return preferred
+    if same(a, b):
+        return a
+    if isinstance(a, AffineInt) and isinstance(b, AffineInt):
+        if condition.is_uniform:
+            line = node.coord.line if node.coord else 0
+            key = f"({line}?{a.identity()}:{b.identity()})"
+            text = ev.state.source_text(getattr(node, "cond", node))
+            either = ev.state.domain.either(a, b, key, text)
+            if either is not None:
+                return either
+        if is_truth(a) and is_truth(b):
+            return _truth_after(condition, a, b)
+        inside = _within_bounds(ev, a, b, node)
+        return inside or Unknown(condition.reason, condition.is_data)
+    if isinstance(a, FloatValue) or isinstance(b, FloatValue):
+        return a if isinstance(a, FloatValue) else b
+    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
+        offset = join(ev, a.offset, b.offset, condition, node)
+        if isinstance(offset, AffineInt):
+            return Pointer(a.object, offset, a.target, a.is_volatile)
+        return forget_offset(ev, a, offset) if isinstance(offset, Unknown) else offset
+    if isinstance(a, Pointer) and isinstance(b, Pointer) and _lie_in_one_array(a, b):
+        return forget_offset(ev, a, Unknown(condition.reason, condition.is_data))
+    if isinstance(a, Aggregate) and isinstance(b, Aggregate):
+        cells = {k: join(ev, v, b.cells.get(k, v), condition, node) for k, v in a.cells.items()}
+        return Aggregate(a.type, cells)
+    for value, other in ((a, b), (b, a)):
+        if isinstance(value, LanePredicate) and is_truth(other):
+            return _truth_after(condition, a, b)
+        if isinstance(value, Unknown):
+            return under_mask(None, value)
+    return Unknown(condition.reason, condition.is_data)
 
-    def open_condition(self, around: int) -> Unknown:
-        """The innermost open condition, uniform if all but the first `around` ones are."""
-        inner = self.frame.open[-1][0]
-        is_uniform = all(condition.is_uniform for condition, _ in self.frame.open[around:])
-        return Unknown(inner.reason, inner.is_data, is_uniform)
 
-    def assume(self, texts: Sequence[str], has_returned: bool) -> None:
-        """Notes what holds for the threads that stay; of those that returned, none comes back."""
-        self.assumptions += [text for text in texts if text not in self.assumptions]
-        if has_returned:
-            self.frame.guards |= dict.fromkeys(texts)
+def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: c_ast.Node) -> AffineInt | None:
+    """Returns the one of two that varies by thread, where the other is the bound it is held to.
 
-    def leave_guards(
-        self,
-        assumed: int,
-        before: Journal,
-        *,
-        reached: frozenset[int] = frozenset(),
-        own: frozenset[int] = frozenset(),
-    ) -> None:
-        """Drops the conditions of a block that ends, unless what it wrote hangs on them.
+    `x < low ? low : x` and `if (x > high) x = high;` leave most threads as they are: the figure
+    is that of blocks that the bound does not touch, and says so.
+    """
+    state = ev.state
+    cond = getattr(node, "cond", None)
+    if not (isinstance(cond, c_ast.BinaryOp) and cond.op in _ORDERS and _is_pure(cond)):
+        return None
+    state.trace.mute()
+    sides = ev.evaluate(cond.left), ev.evaluate(cond.right)
+    state.trace.unmute()
+    for inside, bound, holds in ((a, b, "holds"), (b, a, "does not hold")):
+        is_held = bound.is_uniform and not inside.is_uniform
+        if is_held and any(same(x, inside) and same(y, bound) for x, y in (sides, sides[::-1])):
+            return assuming(inside, f"`{state.source_text(cond)}` {holds}")
+    return None
 
-        Those under which threads returned stay.
 
-        Args:
-            assumed: conditions that were assumed before it.
-            before: what it wrote, with the values from before.
-            reached: ids of objects that outlive it, if they had a value or not.
-            own: ids of objects that do not, though they had one.
-        """
-        guards = self.assumptions[assumed:]
-        del self.assumptions[assumed:]
-        self.assume([text for text in guards if text in self.frame.guards], has_returned=False)
-        for obj, offset, old in before.values():
-            now = obj.cells.get(offset)
-            outlives = id(obj) not in own and (old is not None or id(obj) in reached)
-            if outlives and not isinstance(now, FloatValue) and not same(old, now):
-                self.assume(guards, has_returned=False)
-                break
+def _is_pure(node: c_ast.Node) -> bool:
+    """Returns whether an expression only computes with variables and constants."""
+    if isinstance(node, c_ast.UnaryOp):
+        return node.op in ("-", "+", "~") and _is_pure(node.expr)
+    if isinstance(node, c_ast.BinaryOp):
+        return _is_pure(node.left) and _is_pure(node.right)
+    return isinstance(node, c_ast.ID | c_ast.Constant)
 
-    def arrive(self, exits: Exits) -> None:
-        """Joins what was written before the jumps to this place with what is there without them."""
-        for written, condition, node in exits.ways:
-            self.join(written, {}, condition, node)
-        exits.ways.clear()
+
+def _truth_after(condition: Unknown, a: Value, b: Value) -> Unknown:
+    """Returns the truth value that is `a` where an open condition holds and `b` elsewhere."""
+    may_hold, holds = truth_bounds(condition)
+    (a_may, a_does), (b_may, b_does) = truth_bounds(a), truth_bounds(b)
+    why = next((v for v in (a, b) if isinstance(v, Unknown)), condition)
+    return lane_predicate(
+        why, (may_hold & a_may) | (~holds & b_may), (~may_hold | a_does) & (holds | b_does)
+    )
+
+
+def _lie_in_one_array(a: Pointer, b: Pointer) -> bool:
+    """Returns whether both point into the same shared array, wherever that is."""
+    return a.object.shared is not None and a.object.shared is b.object.shared

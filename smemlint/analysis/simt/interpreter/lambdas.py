@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pycparser import c_ast
 
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
 )
 from smemlint.analysis.simt.domain.values import (
-    Callable,
+    CallableValue,
     Unknown,
     Value,
 )
-from smemlint.analysis.simt.interpreter.construction import Construction
-from smemlint.analysis.simt.interpreter.inlining import MAX_RECURSION, arguments_of
-from smemlint.analysis.simt.state import Frame, Scope
+from smemlint.analysis.simt.interpreter.inlining import MAX_RECURSION, entered_frame, returned_value
+from smemlint.analysis.simt.interpreter.operands import arguments_of, operand_of
+from smemlint.analysis.simt.state import Frame
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.environment import Scope
+    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 class Lambda:
@@ -31,31 +37,33 @@ class Lambda:
         self.frame = frame
 
 
-class Lambdas(Construction):
-    """Makes and calls lambdas."""
+def make_lambda(ev: Evaluator, node: c_ast.FuncCall) -> Value:
+    """Returns a closure over the scopes of the innermost frame."""
+    items = arguments_of(node)
+    count = 0
+    body = items[-1] if items else None
+    if len(items) == 2 and isinstance(items[0], c_ast.Constant):
+        count = int(items[0].value, 0)
+    if not isinstance(body, c_ast.Compound):
+        return Unknown("a lambda that could not be parsed")
+    return CallableValue(
+        "lambda", Lambda(count, body, tuple(ev.state.frame.scopes), ev.state.frame)
+    )
 
-    def _lambda(self, node: c_ast.FuncCall) -> Value:
-        items = arguments_of(node)
-        count = 0
-        body = items[-1] if items else None
-        if len(items) == 2 and isinstance(items[0], c_ast.Constant):
-            count = int(items[0].value, 0)
-        if not isinstance(body, c_ast.Compound):
-            return Unknown("a lambda that could not be parsed")
-        return Callable("lambda", Lambda(count, body, tuple(self.frame.scopes), self.frame))
 
-    def _call_lambda(self, made: Lambda, node: c_ast.FuncCall) -> Value:
-        operands = [self._operand(a) for a in arguments_of(node)]
-        items = list(made.body.block_items or ())
-        names = [f.name.split(":", 1)[0] for f in self.frames]
-        if names.count("lambda") >= MAX_RECURSION:
-            return self.not_followed(node, "a lambda calls itself too deeply")
-        frame = Frame(
-            f"lambda:{node.coord.line if node.coord else 0}",
-            [*made.scopes, {}],
-            made.frame.this,
-            made.frame.record,
-        )
-        with self._inside(frame, items[: made.count], operands, node):
-            self.execute(c_ast.Compound(items[made.count :], made.body.coord))
-        return self._returned(frame, OpaqueType("auto"), node)
+def call_lambda(ev: Evaluator, made: Lambda, node: c_ast.FuncCall) -> Value:
+    """Executes the body of a lambda, and returns its value."""
+    operands = [operand_of(ev, a) for a in arguments_of(node)]
+    items = list(made.body.block_items or ())
+    names = [f.name.split(":", 1)[0] for f in ev.state.frames]
+    if names.count("lambda") >= MAX_RECURSION:
+        return ev.state.note_unfollowed(node, "a lambda calls itself too deeply")
+    frame = Frame(
+        f"lambda:{node.coord.line if node.coord else 0}",
+        [*made.scopes, {}],
+        made.frame.this,
+        made.frame.record,
+    )
+    with entered_frame(ev, frame, items[: made.count], operands, node):
+        ev.execute(c_ast.Compound(items[made.count :], made.body.coord))
+    return returned_value(ev, frame, OpaqueType("auto"), node)

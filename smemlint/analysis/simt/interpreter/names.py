@@ -4,87 +4,134 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pycparser import c_ast
+
+from smemlint.analysis.simt.builtins.cute_functions import variable_template
+from smemlint.analysis.simt.builtins.cute_types import uses_cute
+from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I32,
     I64,
+    FloatType,
+    IntType,
     PointerType,
     RecordType,
 )
+from smemlint.analysis.simt.domain.environment import CTYPES, Binding, Lazy, LValue, Variable
 from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.values import (
-    Callable,
+    CallableValue,
+    PartialValue,
+    Pointer,
     Unknown,
     Value,
     number,
 )
-from smemlint.analysis.simt.interpreter.lvalues import Places
-from smemlint.analysis.simt.state import Lazy, Place, Variable
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.analysis.simt.interpreter.globals import find_global
+from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, variable_lvalue
+from smemlint.analysis.simt.types.statics import static_member
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
-    from smemlint.analysis.simt.state import Binding
+    from smemlint.analysis.simt.evaluator import Evaluator
 
 
-class Names(Places):
-    """Looks names up."""
+_NUMBERS = frozenset((IntType, FloatType))
+"""Types of which a local variable holds one value, which a name reads."""
 
-    def binding(self, name: str, node: c_ast.Node) -> Binding:
-        """What a name stands for; `Unknown` when nothing in the unit says."""
-        local = self.lookup(name)
-        if isinstance(local, Lazy):
-            local = self._force(name, local)
-        if local is not None:
-            return local
-        member = self._own_member(name)
+
+def find_binding(ev: Evaluator, name: str, node: c_ast.Node) -> Binding:
+    """Returns what a name stands for; `Unknown` when nothing in the unit says."""
+    local = ev.state.lookup(name)
+    if isinstance(local, Lazy):
+        local = _force_lazy(ev, name, local)
+    if local is not None:
+        return local
+    member = _member_of_this(ev, name)
+    if member is not None:
+        return member
+    match name:
+        case "true" | "false":
+            return number(int(name == "true"), BOOL)
+        case "nullptr" | "NULL" | "__null":
+            return number(0, I64)
+        case "warpSize" | "WARP_SIZE" if name == "warpSize" or not _global_binding(ev, name):
+            return number(32, I32)
+        case "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "clusterDim":
+            return CallableValue(name)
+        case "__unparsed":
+            return Unknown("a part of the expression could not be parsed")
+    found = _global_binding(ev, name)
+    if isinstance(found, Lazy):
+        found = _force_lazy(ev, name, found)
+    if found is not None:
+        return found
+    kind = ev.types.spelled(name)
+    if kind is not None:
+        return kind
+    return Unknown(f"`{name}` is not declared in what was read", is_uniform=False)
+
+
+def _global_binding(ev: Evaluator, name: str) -> Binding | None:
+    """Returns what a name means outside of functions; CuTe's variable templates are values."""
+    found = variable_template(ev, name) if uses_cute(ev) and "_v<" in name else None
+    return found if found is not None else find_global(ev, name)
+
+
+def _force_lazy(ev: Evaluator, name: str, lazy: Lazy) -> Value:
+    lazy.scope[name] = Unknown(f"`{name}` is defined by itself")
+    value = ev.evaluate(lazy.node)
+    lazy.scope[name] = value
+    return value
+
+
+def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
+    """Returns a member or static of the object that the method works on."""
+    frame = ev.state.frame
+    if frame.this is not None and isinstance(frame.this.target, RecordType):
+        member = frame.this.target.member(name)
         if member is not None:
-            return member
-        match name:
-            case "true" | "false":
-                return number(int(name == "true"), BOOL)
-            case "nullptr" | "NULL" | "__null":
-                return number(0, I64)
-            case "warpSize" | "WARP_SIZE" if name == "warpSize" or not self.global_binding(name):
-                return number(32, I32)
-            case "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "clusterDim":
-                return Callable(name)
-            case "__unparsed":
-                return Unknown("a part of the expression could not be parsed")
-        found = self.global_binding(name)
-        if isinstance(found, Lazy):
-            found = self._force(name, found)
-        if found is not None:
-            return found
-        kind = self.spelled_type(name)
-        if kind is not None:
-            return kind
-        return Unknown(f"`{name}` is not declared in what was read", is_uniform=False)
-
-    def _force(self, name: str, lazy: Lazy) -> Value:
-        lazy.scope[name] = Unknown(f"`{name}` is defined by itself")
-        value = self.evaluate(lazy.node)
-        lazy.scope[name] = value
-        return value
-
-    def _own_member(self, name: str) -> Binding | None:
-        """A member or static of the object that the method works on."""
-        frame = self.frame
-        if frame.this is not None and isinstance(frame.this.target, RecordType):
-            member = frame.this.target.member(name)
-            if member is not None:
-                place = self._member_place(frame.this, frame.this.target, name)
-                if isinstance(place, Place):
-                    return Variable(
-                        Object(
-                            name,
-                            PointerType(place.type, True),
-                            Space.LOCAL,
-                            name,
-                            {0: place.pointer()},
-                        ),
+            place = member_lvalue(ev, frame.this, frame.this.target, name)
+            if isinstance(place, LValue):
+                return Variable(
+                    Object(
+                        name,
                         PointerType(place.type, True),
-                    )
-        if frame.record is not None and name in frame.record.statics:
-            return self.static_member(frame.record, name)
-        return None
+                        Space.LOCAL,
+                        name,
+                        {0: place.pointer()},
+                    ),
+                    PointerType(place.type, True),
+                )
+    if frame.record is not None and name in frame.record.statics:
+        return static_member(ev, frame.record, name)
+    return None
+
+
+@locates(c_ast.ID)
+def locate_name(ev: Evaluator, node: c_ast.ID) -> LValue | Unknown:
+    """Returns the variable that a name stands for."""
+    binding = find_binding(ev, node.name, node)
+    if isinstance(binding, Variable):
+        return variable_lvalue(ev, binding)
+    if isinstance(binding, Pointer):
+        return Unknown(f"`{node.name}` is not an lvalue")
+    if isinstance(binding, Unknown):
+        return binding
+    return Unknown(f"`{node.name}` is no variable")
+
+
+@evaluates(c_ast.ID)
+def evaluate_name(ev: Evaluator, node: c_ast.ID) -> Value:
+    """Returns the value of a name."""
+    binding = find_binding(ev, node.name, node)
+    if binding.__class__ is Variable:
+        if binding.type.__class__ in _NUMBERS and binding.object.space is Space.LOCAL:
+            value = binding.object.cells.get(0)
+            if value is not None and value.__class__ is not PartialValue:
+                return value
+        return read_lvalue(ev, variable_lvalue(ev, binding), node)
+    if isinstance(binding, CTYPES):
+        return CallableValue(node.name, binding)
+    return binding  # type: ignore[return-value]

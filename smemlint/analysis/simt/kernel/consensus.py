@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
-    """The first of several guesses; an access on which they differ is only a sample."""
+    """Returns the first of several guesses; an access on which they differ is only a sample."""
     first = facts[0]
     outside = None if first.instance.origin else next(filter(_begins_outside, first.accesses), None)
     if outside is not None and outside.array is not None:
@@ -51,7 +51,7 @@ def _begins_outside(access: Access) -> bool:
 
 
 def _only_sampled(facts: KernelFacts, reason: str) -> KernelFacts:
-    """The facts of one guess, none of them to be relied on."""
+    """Returns the facts of one guess, none of them to be relied on."""
     accesses = tuple(
         replace(a, certainty=Certainty.SAMPLED, reason=reason) if a.certainty.is_decided else a
         for a in facts.accesses

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
     ArrayType,
@@ -19,22 +20,33 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     is_opaque,
 )
+from smemlint.analysis.simt.domain.environment import Binding, Geometry, Scope, Variable
 from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.swizzled import placed
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import Int, Pointer, Symbol, Unknown, Value, offset_of
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Pointer,
+    Symbol,
+    Unknown,
+    Value,
+    offset_of,
+)
+from smemlint.analysis.simt.interpreter.accesses import unknown_argument
+from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.summarize import Sites
-from smemlint.analysis.simt.state import BudgetExceeded, Frame, Geometry, Scope, Variable
-from smemlint.analysis.simt.types.records import scope_of
+from smemlint.analysis.simt.state import BudgetExceeded, Frame
+from smemlint.analysis.simt.types.statics import scope_of
+from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from smemlint.analysis.simt.state import Binding
+    from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.config.assumptions import Assumption
     from smemlint.frontend.program import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
@@ -76,7 +88,7 @@ class Task:
 
 
 def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
-    """The facts of one instance; what could not be followed is in `not_analysed`.
+    """Returns the facts of one instance; what could not be followed is in `not_analysed`.
 
     Arguments are unknown at first; where that leaves accesses open and the launch passes known
     numbers, those are taken and named.
@@ -108,26 +120,27 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     geometry = Geometry.of(task.instance.block)
     first = _Run(unit, task, geometry, arguments, {})
     runs = [first]
-    if first.machine.split_requests and first.trace.events <= _MAX_EVENTS_TO_SPLIT:
+    if first.ev.state.split_requests and first.trace.events <= _MAX_EVENTS_TO_SPLIT:
         runs = _split_runs(unit, task, geometry, arguments, first)
     sites = Sites(unit, task.instance, task.assumptions, arch)
     for run in runs:
         if run.failure:
             sites.add(replace(e, offset=Unknown(run.failure)) for e in run.trace.all_events())
         else:
-            sites.add(merged(run.trace, array_bases(run.machine.arrays.values())))
+            sites.add(merged(run.trace, array_bases(run.ev.state.arrays.values())))
     arrays: dict[str, SharedArray] = {}
-    for obj in first.machine.arrays.values():
+    for obj in first.ev.state.arrays.values():
         if obj.shared is not None:
             arrays.setdefault(f"{obj.name}:{obj.shared.span}", obj.shared)
     notes = [
-        NotAnalysed(span, task.instance.kernel, reason) for span, reason in first.machine.unfollowed
+        NotAnalysed(span, task.instance.kernel, reason)
+        for span, reason in first.ev.state.unfollowed
     ]
-    steps = sum(run.machine.steps for run in runs)
+    steps = sum(run.ev.state.budget.steps for run in runs)
     if first.failure:
         notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
-    placing = _array_places(first.machine)
-    layouts = {id(use): placed(use, placing) for use in first.machine.layouts.values()}
+    placing = _array_places(first.ev)
+    layouts = {id(use): placed(use, placing) for use in first.ev.state.layouts.values()}
     accesses = tuple(
         replace(a, layout=layouts.get(id(a.layout), a.layout)) if a.layout is not None else a
         for a in sites.facts()
@@ -142,9 +155,9 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     )
 
 
-def _array_places(machine: Interpreter) -> dict[str, int]:
+def _array_places(ev: Evaluator) -> dict[str, int]:
     """Where static arrays lie, and under the empty name where dynamic shared memory begins."""
-    objects = {id(obj): obj for obj in machine.arrays.values()}
+    objects = {id(obj): obj for obj in ev.state.arrays.values()}
     bases = array_bases(objects.values())
     ends = [at + objects[key].type.size for key, at in bases.items()]
     return {"": max(ends, default=0), **{objects[key].name: at for key, at in bases.items()}}
@@ -163,11 +176,11 @@ class _Run:
     ) -> None:
         spend(_STEPS_TO_BEGIN)
         self.trace = Trace(MAX_EVENTS)
-        self.machine = Interpreter(unit, geometry, self.trace, splits=splits)
-        self.machine.declared = task.declared
+        self.ev = Interpreter(unit, geometry, self.trace, domain=AffineDomain(splits))
+        self.ev.state.declared_swizzle = task.declared
         self.failure = ""
         try:
-            _run(self.machine, task, arguments)
+            _run(self.ev, task, arguments)
         except BudgetExceeded as spent:
             self.failure = f"{_STOPPED}: {spent}"
         except RecursionError:
@@ -179,8 +192,8 @@ def _split_runs(
 ) -> list[_Run]:
     """Runs again for every residue of the unknowns that hide an address, within the budget."""
     moduli: dict[str, int] = {}
-    most = min(MAX_WORLDS, _MAX_STEPS_TO_SPLIT // max(first.machine.steps, 1))
-    requests = dict(first.machine.split_requests)
+    most = min(MAX_WORLDS, _MAX_STEPS_TO_SPLIT // max(first.ev.state.budget.steps, 1))
+    requests = dict(first.ev.state.split_requests)
     runs = [first]
     for _ in range(3):
         worlds = 1
@@ -197,7 +210,7 @@ def _split_runs(
             splits = {k: (moduli[k], r) for k, r in zip(keys, residues, strict=True)}
             run = _Run(unit, task, geometry, arguments, splits)
             runs.append(run)
-            requests.update(run.machine.split_requests)
+            requests.update(run.ev.state.split_requests)
             if run.failure:
                 return [first]
         if not any(key not in moduli for key in requests):
@@ -205,50 +218,51 @@ def _split_runs(
     return runs
 
 
-def _run(machine: Interpreter, task: Task, arguments: Mapping[str, Value]) -> None:
+def _run(ev: Evaluator, task: Task, arguments: Mapping[str, Value]) -> None:
+    state = ev.state
     function = task.function
     parsed = function.parse()
     for dropped in parsed.dropped:
-        machine.unfollowed.setdefault((dropped.span, dropped.reason))
+        state.unfollowed.setdefault((dropped.span, dropped.reason))
     if parsed.tree is None:
         raise BudgetExceeded("the kernel could not be parsed")
-    record = _enclosing_record(machine, function)
+    record = _enclosing_record(ev, function)
     outer: list[Scope] = [scope_of(record)] if record is not None else []
     frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
-    machine.frames.append(frame)
+    state.frames.append(frame)
     params = parsed.tree.decl.type.args
     named = set()
     for param in params.params if params is not None else ():
         if isinstance(param, c_ast.Decl) and param.name:
             named.add(param.name)
             given = [a for a in task.given if a.name == param.name]
-            machine.bind(param.name, parameter_binding(machine, param, arguments, given))
+            state.bind(param.name, parameter_binding(ev, param, arguments, given))
     for assumption in task.given:
         if assumption.name not in named:
             said = f"nothing is assumed by `{assumption.text}`: the kernel has no such parameter"
-            machine.unfollowed.setdefault((function.span, said))
-    machine.execute(parsed.tree.body)
+            state.unfollowed.setdefault((function.span, said))
+    ev.execute(parsed.tree.body)
 
 
-def _enclosing_record(machine: Interpreter, function: Function) -> RecordType | None:
+def _enclosing_record(ev: Evaluator, function: Function) -> RecordType | None:
     if function.record is None:
         return None
-    machine.frames.append(Frame("file", [{}]))
+    ev.state.frames.append(Frame("file", [{}]))
     try:
-        kind = machine.spelled_type(function.record)
+        kind = ev.types.spelled(function.record)
     finally:
-        machine.frames.pop()
+        ev.state.frames.pop()
     return kind if isinstance(kind, RecordType) else None
 
 
 def parameter_binding(
-    machine: Interpreter,
+    ev: Evaluator,
     param: c_ast.Decl,
     arguments: Mapping[str, Value],
     given: Sequence[Assumption] = (),
 ) -> Binding:
     """A parameter as a variable: unknown, but for what is known or assumed of its argument."""
-    kind = machine.resolve(param.type)
+    kind = ev.types.resolve(param.type)
     if isinstance(kind, ArrayType):
         kind = PointerType(kind.element)
     key = f"param:{param.name}"
@@ -259,37 +273,37 @@ def parameter_binding(
         target = Object(param.name, kind.target, Space.PARAMETER, key)
         held = Pointer(target, offset_of(0), kind.target)
         return Variable(Object(param.name, kind, Space.LOCAL, key, {0: held}), kind)
-    value = machine.unknown_of(kind, key, param.name)
-    if param.name in arguments and isinstance(value, Int):
-        value = machine.convert(arguments[param.name], kind)
-        if isinstance(value, Int):  # known to us, not to the compiler
-            value = Int(value.base, value.type, value.terms, atom(key))
+    value = unknown_argument(ev, kind, key, param.name)
+    if param.name in arguments and isinstance(value, AffineInt):
+        value = convert(ev, arguments[param.name], kind)
+        if isinstance(value, AffineInt):  # known to us, not to the compiler
+            value = AffineInt(value.base, value.type, value.terms, atom(key))
     elif given and isinstance(kind, IntType):
-        value = _assumed(machine, kind, param.name, given)
-        value = Int(value.base, value.type, value.terms, atom(key))
-    return Variable(machine.local(param.name, kind, key, value), kind)
+        value = _assumed(ev, kind, param.name, given)
+        value = AffineInt(value.base, value.type, value.terms, atom(key))
+    return Variable(ev.state.new_local(param.name, kind, key, value), kind)
 
 
-def _assumed(machine: Interpreter, kind: IntType, name: str, given: Sequence[Assumption]) -> Int:
+def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Assumption]) -> AffineInt:
     """An argument of which something is assumed: a multiple of an unknown, with its bounds."""
     multiple = lcm(*(a.multiple for a in given))
     least = max((a.least for a in given if a.least is not None), default=None)
     most = min((a.most for a in given if a.most is not None), default=None)
     if least is not None and least == most:
-        return Int(least, kind)
+        return AffineInt(least, kind)
     is_positive = least is not None and least >= 0
     shown = name if multiple == 1 else f"{name}/{multiple}"
-    part = machine.algebra.symbol(f"param:{shown}", shown, kind, nonnegative=is_positive)
+    part = ev.state.domain.symbol(f"param:{shown}", shown, kind, nonnegative=is_positive)
     if most is not None and most >= 0 and is_positive:
         terms = tuple((replace(s, most=most // multiple // abs(int(c))), c) for s, c in part.terms)
-        part = Int(part.base, part.type, terms)
-    whole = machine.algebra.multiply(part, Int(multiple, kind))
-    return whole if isinstance(whole, Int) else part
+        part = AffineInt(part.base, part.type, terms)
+    whole = ev.state.domain.multiply(part, AffineInt(multiple, kind))
+    return whole if isinstance(whole, AffineInt) else part
 
 
-def guessed_scope(machine: Interpreter, function: Function) -> tuple[Scope, tuple[str, ...]]:
+def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[str, ...]]:
     """Template parameters that no launch told: defaults, `float` for types, unknown numbers."""
-    scope = machine.template_scope(function.template, ())
+    scope = template_scope(ev, function.template, ())
     said: list[str] = []
     for parameter in function.template:
         if not parameter.name or parameter.is_pack:
@@ -313,7 +327,7 @@ def _type_guess(name: str) -> CType:
 
 def _value_guess(name: str) -> Value:
     key = f"template:{name}"
-    return Int(0, terms=((Symbol(key, name, 1, True), 1),))
+    return AffineInt(0, terms=((Symbol(key, name, 1, True), 1),))
 
 
 __all__ = ["Task", "Unknown", "evaluate_kernel", "guessed_scope"]

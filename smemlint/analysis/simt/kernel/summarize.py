@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
-from smemlint.analysis.simt.domain.values import Int, Unknown
-from smemlint.analysis.simt.state import WARP
+from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.facts import (
     Access,
     AccessKind,
@@ -49,7 +49,7 @@ class _Site:
     layout: LayoutUse | None = None
     assumptions: dict[str, None] = field(default_factory=dict)
     issued: int = 0
-    hangs_on_data: bool = False
+    depends_on_data: bool = False
     calls: dict[Span, _Site] = field(default_factory=dict)
 
 
@@ -114,7 +114,7 @@ class Sites:
 
     def _add_to(self, site: _Site, event: Event) -> None:
         site.layout = site.layout or event.layout
-        site.hangs_on_data |= event.hangs_on_data
+        site.depends_on_data |= event.depends_on_data
         for text in event.assumptions:
             site.assumptions.setdefault(text)
         site.issued += _warps(event.mask) * event.issued
@@ -138,7 +138,7 @@ class Sites:
         key = (event.width, addresses.tobytes(), event.mask.tobytes())
         group = site.groups.get(key)
         if group is None:
-            exact = isinstance(event.offset, Int) and not event.offset.terms
+            exact = isinstance(event.offset, AffineInt) and not event.offset.terms
             group = Group(addresses, event.mask, event.width, event.values, exact, event.spare)
             site.groups[key] = group
         group.spare = min(group.spare, event.spare)
@@ -155,7 +155,7 @@ class Sites:
                 undecided = made
             else:
                 patterns = made
-        if site.hangs_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
+        if site.depends_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
             # Fewer threads may not conflict at all; where all of them do not, none ever will.
             undecided = Unknown("which threads take part depends on data", is_data=True)
         priced = [p for p in patterns if p.ideal]
@@ -211,7 +211,7 @@ class Sites:
             return Unknown(str(error))
 
 
-def _alternatives(offset: Int, event: Event) -> list[NDArray[np.int64]] | Unknown:
+def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | Unknown:
     """Lane addresses for every residue of the unknown part that the banks can tell apart.
 
     What moves all lanes by one multiple of the access width (and of a word) only rotates the banks.

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
-from smemlint.analysis.simt.domain.values import Int, Unknown
-from smemlint.analysis.simt.types.resolve import CTYPES
+from smemlint.analysis.simt.domain.environment import CTYPES, Scope
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.state import Scope
     from smemlint.frontend.program import Function
 
 _MOST_TEXT = 80
@@ -28,7 +27,7 @@ def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
 
 
 def _shown(bound: object) -> str:
-    if isinstance(bound, Int):
+    if isinstance(bound, AffineInt):
         return str(bound.constant) if bound.constant is not None else repr(bound)
     if isinstance(bound, CTYPES):
         return type_text(bound)
@@ -36,7 +35,7 @@ def _shown(bound: object) -> str:
 
 
 def type_text(kind: CType) -> str:
-    """A type as C spells it."""
+    """Returns a type as C spells it."""
     if isinstance(kind, IntType):
         if kind.is_bool:
             return "bool"
@@ -62,13 +61,13 @@ def _record_text(kind: RecordType) -> str:
 
 
 def is_known(scope: Scope, function: Function) -> bool:
-    """Whether every template parameter that a launch can tell is a known type or number."""
+    """Returns whether every template parameter that a launch can tell is a known type or number."""
     for parameter in function.template:
         bound = scope.get(parameter.name)
         if parameter.is_pack or not parameter.name:
             continue
         if bound is None or is_opaque(bound) or isinstance(bound, Unknown):
             return False
-        if isinstance(bound, Int) and bound.constant is None:
+        if isinstance(bound, AffineInt) and bound.constant is None:
             return False
     return True

@@ -30,7 +30,7 @@ class Effort:
     _figures: dict[object, list[_Figures]] = field(default_factory=dict)
 
     def leaves(self, block: object) -> bool:
-        """Whether an instance of this block shape is left; counts it if so."""
+        """Returns whether an instance of this block shape is left; counts it if so."""
         seen = self._figures.get(block, [])
         is_spent = self.instances >= MAX_INSTANCES or self.steps > MAX_STEPS
         is_hopeless = not self.decided and self.instances >= HOPELESS

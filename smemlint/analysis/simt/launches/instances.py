@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import Int, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import Task, guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
-from smemlint.analysis.simt.state import MAX_THREADS, Frame, Geometry, Scope
+from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
 
@@ -164,7 +166,7 @@ class Instances:
     def _run(
         self, units: Sequence[Unit], function: Function, *, has_no_caller: bool = False
     ) -> list[Launch]:
-        """The launches of a host function, once for all that it calls that launch."""
+        """Returns the launches of a host function, once for all that it calls that launch."""
         has_no_caller = has_no_caller and bool(function.template)
         called = frozenset(w for w in function.words & self._launching if w != function.name)
         launching = self._launching if called else frozenset[str]()
@@ -181,19 +183,21 @@ class Instances:
 
     # ---- what no launch says
 
-    def _machine(self) -> Interpreter:
-        machine = Interpreter(self._unit, Geometry.of((1, 1, 1)), Trace(1))
-        machine.frames.append(Frame("file", [{}]))
-        return machine
+    def _evaluator(self) -> Interpreter:
+        ev = Interpreter(self._unit, Geometry.of((1, 1, 1)), Trace(1))
+        ev.state.frames.append(Frame("file", [{}]))
+        return ev
 
     def _guess(self, function: Function) -> tuple[Scope, tuple[str, ...]]:
-        return guessed_scope(self._machine(), function)
+        return guessed_scope(self._evaluator(), function)
 
     def _completed(self, function: Function, scope: Scope) -> tuple[Scope, tuple[str, ...]]:
         if is_known(scope, function):
             return scope, ()
         guess, said = self._guess(function)
-        known = {k: v for k, v in scope.items() if not (isinstance(v, Int) and v.constant is None)}
+        known = {
+            k: v for k, v in scope.items() if not (isinstance(v, AffineInt) and v.constant is None)
+        }
         missing = tuple(s for s in said if not any(f"`{k}`" in s for k in known))
         return {**guess, **known}, missing
 
@@ -233,14 +237,14 @@ class Instances:
     def _launch_bound(self, function: Function, scope: Scope) -> int | None:
         if not function.launch_bounds:
             return None
-        machine = self._machine()
-        machine.frames.append(Frame("bounds", [scope]))
-        value = machine.value_argument(function.launch_bounds[0])
-        limit = value.constant if isinstance(value, Int) else None
+        ev = self._evaluator()
+        ev.state.frames.append(Frame("bounds", [scope]))
+        value = value_argument(ev, function.launch_bounds[0])
+        limit = value.constant if isinstance(value, AffineInt) else None
         return limit if limit is not None and 0 < limit <= MAX_THREADS else None
 
     def _override(self, function: Function) -> tuple[Block | None, str, Mapping[str, str]]:
-        """The block that the user gives and where, and the template values.
+        """Returns the block that the user gives and where, and the template values.
 
         A pragma comes before the kernel's table, and that before the block of all kernels.
         """
@@ -263,12 +267,12 @@ class Instances:
     def _told(
         self, function: Function, block: Block | None, given: str, template: Mapping[str, str]
     ) -> list[Task]:
-        """The instance with the template values that the user gives."""
-        machine = self._machine()
-        scope, said = guessed_scope(machine, function)
+        """Returns the instance with the template values that the user gives."""
+        ev = self._evaluator()
+        scope, said = guessed_scope(ev, function)
         for parameter in function.template:
             if parameter.name in template:
-                bound = machine.argument(template[parameter.name], parameter)
+                bound = template_argument(ev, template[parameter.name], parameter)
                 if bound is not None:
                     scope[parameter.name] = bound
         said = tuple(s for s in said if not any(f"`{name}`" in s for name in template))
@@ -341,7 +345,7 @@ def _ancestors(
 
 
 def _uses_plane(function: Function) -> bool:
-    """Whether the kernel names `threadIdx.y` or `blockDim.y`."""
+    """Returns whether the kernel names `threadIdx.y` or `blockDim.y`."""
     tree = function.parse().tree
     work: list[c_ast.Node] = [tree] if tree is not None else []
     while work:

@@ -9,26 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.types.template_arguments import template_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from smemlint.analysis.simt.state import Scope
-    from smemlint.analysis.simt.types.template_arguments import TemplateArguments
+    from smemlint.analysis.simt.domain.environment import Scope
+    from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function, Unit
 
 _MOST = 6
 """Instantiations of one function that are run."""
 
 
-def written_instantiations(
-    machine: TemplateArguments, units: Iterable[Unit], function: Function
-) -> list[Scope]:
+def written_instantiations(ev: Evaluator, units: Iterable[Unit], function: Function) -> list[Scope]:
     """The bindings of a function's template parameters that some unit spells out, each once."""
     found: dict[object, Scope] = {}
     for unit in units:
         for written in unit.template_ids(function.name):
-            scope = machine.template_scope(function.template, written.arguments)
+            scope = template_scope(ev, function.template, written.arguments)
             if len(found) < _MOST and is_known(scope, function):
                 found.setdefault(scope_text(scope, function), scope)
     return list(found.values())

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import Int, Pointer, Value, offset_of
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value, offset_of
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.interpreter.operands import arguments_of
 from smemlint.analysis.simt.kernel.evaluate import parameter_binding
-from smemlint.analysis.simt.state import BudgetExceeded, Frame, Geometry
+from smemlint.analysis.simt.policy import KernelPolicy
+from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.facts import LayoutUse
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function, Unit
 
 MENTION = re.compile(r"\bCU_TENSOR_MAP_SWIZZLE_\w+")
@@ -37,54 +42,65 @@ def tensor_maps(unit: Unit) -> Iterator[LayoutUse]:
     """The descriptors of a unit's host functions; what depends on an argument is left out."""
     for function in unit.functions:
         if any(MENTION.match(word) for word in function.words) and not function.is_kernel:
-            yield from _Encoding(unit, function).found
+            yield from _encoded_by(unit, function)
 
 
-class _Encoding(Interpreter):
-    """Runs one host function and notes what it encodes."""
+def _encoded_by(unit: Unit, function: Function) -> list[LayoutUse]:
+    """Executes one host function, and returns the descriptors that it encodes."""
+    policy = TensorMapPolicy(function)
+    budget = Budget(max_steps=_MAX_STEPS)
+    ev = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1), policy, budget=budget)
+    tree = function.parse().tree
+    if tree is None:
+        return []
+    ev.state.frames.append(Frame(function.name, [{}, {}]))
+    params = tree.decl.type.args
+    for param in params.params if params is not None else ():
+        if isinstance(param, c_ast.Decl) and param.name:
+            ev.state.bind(param.name, parameter_binding(ev, param, {}))
+    with suppress(BudgetExceeded, RecursionError):
+        ev.execute(tree.body)
+    return policy.found
 
-    def __init__(self, unit: Unit, function: Function) -> None:
-        super().__init__(unit, Geometry.of((1, 1, 1)), Trace(1), max_steps=_MAX_STEPS)
+
+class TensorMapPolicy(KernelPolicy):
+    """Notes the descriptors that a host function encodes.
+
+    Args:
+        function: the host function.
+    """
+
+    def __init__(self, function: Function) -> None:
         self.found: list[LayoutUse] = []
         self._function = function
-        tree = function.parse().tree
-        if tree is None:
-            return
-        self.frames.append(Frame(function.name, [{}, {}]))
-        params = tree.decl.type.args
-        for param in params.params if params is not None else ():
-            if isinstance(param, c_ast.Decl) and param.name:
-                self.bind(param.name, parameter_binding(self, param, {}))
-        try:
-            self.execute(tree.body)
-        except (BudgetExceeded, RecursionError):
-            return
 
-    def call(self, node: c_ast.FuncCall) -> Value:
-        """The value of a call; one that encodes a descriptor is noted."""
-        exprs = list(node.args.exprs) if node.args is not None else []
-        if len(exprs) == _ARGUMENTS and not self.trace.is_muted and not self.assumptions:
-            use = self._encoded(exprs, node)
+    def intercept_call(self, ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+        """Notes a call that encodes a descriptor; it is evaluated like all others."""
+        exprs = arguments_of(node)
+        if len(exprs) == _ARGUMENTS and not ev.state.trace.is_muted and not ev.state.assumptions:
+            use = self._encoded(ev, exprs, node)
             if use is not None:
                 self.found.append(use)
-        return super().call(node)
+        return None
 
-    def _encoded(self, exprs: list[c_ast.Node], node: c_ast.FuncCall) -> LayoutUse | None:
+    def _encoded(
+        self, ev: Evaluator, exprs: list[c_ast.Node], node: c_ast.FuncCall
+    ) -> LayoutUse | None:
         names = [getattr(exprs[k], "name", "") for k in (_DATA_TYPE, _INTERLEAVE, _SWIZZLE)]
         names = [n if isinstance(n, str) else "" for n in names]
         size = _SIZES.get(names[0].removeprefix("CU_TENSOR_MAP_DATA_TYPE_"))
         mode = _MODES.get(names[2].removeprefix("CU_TENSOR_MAP_SWIZZLE_"))
         if size is None or mode is None or names[1] != "CU_TENSOR_MAP_INTERLEAVE_NONE":
             return None
-        rank, box = self.evaluate(exprs[_RANK]), self.evaluate(exprs[_BOX])
-        if not isinstance(rank, Int) or rank.constant not in range(1, _MAX_RANK + 1):
+        rank, box = ev.evaluate(exprs[_RANK]), ev.evaluate(exprs[_BOX])
+        if not isinstance(rank, AffineInt) or rank.constant not in range(1, _MAX_RANK + 1):
             return None
-        extents = self._numbers(box, rank.constant or 0)
+        extents = _numbers(ev, box, rank.constant or 0)
         if extents is None:
             return None
         s = Swizzle.named(mode)
         return LayoutUse(
-            self.unit.span(node),
+            ev.state.unit.span(node),
             "tma",
             names[2],
             self._function.name,
@@ -94,16 +110,17 @@ class _Encoding(Interpreter):
             element_bytes=size,
         )
 
-    def _numbers(self, value: Value, count: int) -> list[int] | None:
-        """The first numbers of a local array; None where one is not known."""
-        if not isinstance(value, Pointer) or value.object.space is not Space.LOCAL:
+
+def _numbers(ev: Evaluator, value: Value, count: int) -> list[int] | None:
+    """Returns the first numbers of a local array; None where one is not known."""
+    if not isinstance(value, Pointer) or value.object.space is not Space.LOCAL:
+        return None
+    found = []
+    for k in range(count):
+        at = ev.state.domain.add(value.offset, offset_of(k * value.target.size))
+        item = ev.state.memory.read(value.object, at, value.target)
+        number = item.constant if isinstance(item, AffineInt) else None
+        if number is None:
             return None
-        found = []
-        for k in range(count):
-            at = self.algebra.add(value.offset, offset_of(k * value.target.size))
-            item = self.store.read(value.object, at, value.target)
-            number = item.constant if isinstance(item, Int) else None
-            if number is None:
-                return None
-            found.append(number)
-        return found
+        found.append(number)
+    return found

@@ -34,7 +34,7 @@ class Effects:
 
 
 def effects_of(node: c_ast.Node, pure: frozenset[str]) -> Effects | None:
-    """What a loop names; None when it does more than compute and assign.
+    """Returns what a loop names; None when it does more than compute and assign.
 
     Args:
         node: the loop.
@@ -78,7 +78,7 @@ def effects_of(node: c_ast.Node, pure: frozenset[str]) -> Effects | None:
 
 
 def root_of(node: c_ast.Node) -> str | None:
-    """The variable whose bytes an lvalue names."""
+    """Returns the variable whose bytes an lvalue names."""
     while True:
         match node:
             case c_ast.ArrayRef() | c_ast.StructRef(type="."):

@@ -9,19 +9,22 @@ import numpy as np
 from pycparser import c_ast
 
 from smemlint.analysis.simt.codegen.unroll import unrolled
-from smemlint.analysis.simt.domain.masks import is_any, kept
+from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.memory import Object
-from smemlint.analysis.simt.domain.scev import Form, atom, form_of, power_of_two, sum_of
+from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, scev_of, sum_of
 from smemlint.analysis.simt.domain.values import (
-    Int,
+    AffineInt,
     Pointer,
     Unknown,
 )
-from smemlint.analysis.simt.loops.widening import Generalizing
-from smemlint.analysis.simt.state import Loop, Variable
+from smemlint.analysis.simt.interpreter.conversions import to_condition
+from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
+from smemlint.analysis.simt.loops.modified import keeps_what_is_followed, mod_set
+from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
+from smemlint.analysis.simt.state import Loop
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.state import Mask
+    from smemlint.analysis.simt.evaluator import Evaluator
 
 _FORESEEN = 8
 """Times as many iterations are counted from a header as are run."""
@@ -31,173 +34,180 @@ Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopParts:
-    """The parts of a loop; `first`: the body runs before the condition."""
+    """The parts of a loop; `first`: the body is executed before the condition."""
 
     node: c_ast.Node
     cond: c_ast.Node | None
     step: c_ast.Node | None
     body: c_ast.Node
-    first: bool
-    unroll: str
+    first: bool = False
 
 
-class Turns(Generalizing):
-    """Runs the iterations of a loop."""
+def execute_iterations(
+    ev: Evaluator,
+    parts: LoopParts,
+    together: int | None,
+    carried: Carried,
+    most: int | None = None,
+    foreseen: int | None = None,
+    *,
+    done: int = 0,
+    is_certain: bool = False,
+) -> tuple[int, int]:
+    """Runs a loop once; returns its trips and how many iterations form one basic block.
 
-    def _run_loop(
-        self,
-        parts: LoopParts,
-        together: int | None,
-        carried: Carried,
-        most: int | None = None,
-        foreseen: int | None = None,
-        *,
-        done: int = 0,
-        is_certain: bool = False,
-    ) -> tuple[int, int]:
-        """Runs a loop once; returns its trips and how many iterations form one basic block.
-
-        Args:
-            parts: of the loop.
-            together: that number where it is known.
-            carried: what the loop changes, to be marked as variable at the head of each block.
-            most: iterations to run at the most.
-            foreseen: how many there would be.
-            done: iterations that were run before.
-            is_certain: the condition is known to hold for all of them.
-        """
-        entry = self.mask
-        left = self.none_active()
-        name = counter_of(parts.node)
-        loop = Loop(self.none_active(), self.none_active(), name)
-        self.loops.append(loop)
-        assumed = len(self.assumptions)
-        self.store.begin()
-        head = self.frame.scopes[-1] if isinstance(parts.node, c_ast.For) else {}
-        own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
-        starts: list[int] = []
-        is_constant = True
-        try:
-            while is_any(self.mask) and len(starts) != most:
-                if not is_certain and not (parts.first and not starts and not done):
-                    going = self._going(parts, len(starts))
-                    if going is None:
-                        break
-                    if going is not self.mask:
-                        is_constant = False
-                        left = left | (self.mask & ~going)
-                        self.mask = going
-                        if not is_any(going):
-                            break
-                if together is not None and len(starts) % together == 0:
-                    self._mark_carried(carried, parts.node, together, done + len(starts))
-                loop.copy = len(starts) % together if together is not None else len(starts)
-                starts.append(len(self.trace.items))
-                self.iteration(name, parts.step, parts.body, loop)
-                if loop.is_left_openly and _is_endless(parts.cond):
-                    self.generalized(parts.node, None, parts.step, parts.body, is_uniform=True)
+    Args:
+        ev: the evaluator.
+        parts: of the loop.
+        together: that number where it is known.
+        carried: what the loop changes, to be marked as variable at the head of each block.
+        most: iterations to run at the most.
+        foreseen: how many there would be.
+        done: iterations that were run before.
+        is_certain: the condition is known to hold for all of them.
+    """
+    state = ev.state
+    entry = state.mask
+    left = state.none_active()
+    name = counter_of(parts.node)
+    loop = Loop(state.none_active(), state.none_active(), name)
+    state.loops.append(loop)
+    assumed = len(state.assumptions)
+    state.memory.begin()
+    head = state.frame.scopes[-1] if isinstance(parts.node, c_ast.For) else {}
+    own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
+    starts: list[int] = []
+    is_constant = True
+    try:
+        while is_any(state.mask) and len(starts) != most:
+            if not is_certain and not (parts.first and not starts and not done):
+                going = _threads_going_on(ev, parts, len(starts))
+                if going is None:
                     break
-        finally:
-            self.loops.pop()
-            self.leave_guards(assumed, self.store.commit(), own=own)
-        self.mask = kept(entry, self.mask | left | loop.broken)
-        self.arrive(loop.breaks)
-        if together is None:
-            trips = len(starts) if foreseen is None else foreseen
-            cost = loop.cost * trips // max(len(starts), 1)
-            together = unrolled(
-                trips,
-                cost,
-                parts.unroll,
-                is_constant=is_constant and not loop.is_run_time,
-                is_countable=not _is_geometric(parts.step),
-            )
-        self.trace.fence_between(starts[together::together])
-        return len(starts), together
-
-    def _going(self, parts: LoopParts, trips: int) -> Mask | None:
-        """Threads that go on; None when the loop ends for all or was generalized."""
-        if parts.cond is None or trips >= self.max_trips:
-            self.generalized(parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
-            return None
-        value = self.condition(self.evaluate(parts.cond))
-        if isinstance(value, Unknown) or value.terms:
-            is_uniform = value.is_uniform or self._counts_alike(parts)
-            self.generalized(parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform)
-            return None
-        self.loops[-1].is_run_time |= bool(form_of(value).terms)
-        if isinstance(value.base, int):
-            return self.mask if value.base else None
-        going = self.mask & (value.base != 0)
-        return kept(self.mask, going)
-
-    def _counts_alike(self, parts: LoopParts) -> bool:
-        """Whether a head of constants counts, `for (float x = -3; x <= 3; x++)`: alike for all."""
-        counter, init = counter_of(parts.node), getattr(parts.node, "init", None)
-        heads = [part for part in (init, parts.cond, parts.step) if part is not None]
-        writes = self.writes_of(parts.body)
-        return (
-            bool(counter)
-            and all(self.names_in(head) <= {counter} for head in heads)
-            and writes is not None
-            and counter not in writes.names
+                if going is not state.mask:
+                    is_constant = False
+                    left = left | (state.mask & ~going)
+                    state.mask = going
+                    if not is_any(going):
+                        break
+            if together is not None and len(starts) % together == 0:
+                _mark_loop_carried(ev, carried, parts.node, together, done + len(starts))
+            loop.copy = len(starts) % together if together is not None else len(starts)
+            starts.append(len(state.trace.items))
+            execute_iteration(ev, name, parts.step, parts.body, loop)
+            if loop.is_left_openly and _is_endless(parts.cond):
+                execute_widened(ev, parts.node, None, parts.step, parts.body, is_uniform=True)
+                break
+    finally:
+        state.loops.pop()
+        drop_guards(ev, assumed, state.memory.commit(), own=own)
+    state.mask = kept(entry, state.mask | left | loop.broken)
+    join_at_target(ev, loop.breaks)
+    if together is None:
+        trips = len(starts) if foreseen is None else foreseen
+        cost = loop.cost * trips // max(len(starts), 1)
+        together = unrolled(
+            trips,
+            cost,
+            state.pragmas.get(id(parts.node), ""),
+            is_constant=is_constant and not loop.is_run_time,
+            is_countable=not _is_geometric(parts.step),
         )
+    state.trace.fence_between(starts[together::together])
+    return len(starts), together
 
-    def _mark_carried(self, carried: Carried, node: c_ast.Node, together: int, trip: int) -> None:
-        """Gives what the loop changes a form of its own: the compiler sees a variable there."""
-        for obj, at, advance in carried.values():
-            value = obj.cells.get(at)
-            number = value.offset if isinstance(value, Pointer) else value
-            if not isinstance(number, Int) or advance is None:
-                continue
-            alignment = power_of_two(advance * together) if advance else 1
-            before = form_of(number)
-            key = self.key(node, f"{obj.key}+{at}#{trip}")
-            form = sum_of(before, atom(key, alignment))
-            if trip:
-                form = Form(((key, 1),), form.alignment, form.hangs_on_lane)
-            marked = Int(number.base, number.type, number.terms, form)
-            if isinstance(value, Pointer):
-                self.store.set_cell(obj, at, replace(value, offset=marked))
-            else:
-                self.store.set_cell(obj, at, marked)
 
-    def _foreseen_trips(self, parts: LoopParts) -> int | None:
-        """How often a loop runs, from its header alone; None where the body may have a say."""
-        if parts.cond is None or parts.step is None or parts.first:
-            return None
-        writes = self.writes_of(parts.body)
-        header = self.names_in(parts.cond) | self.names_in(parts.step)
-        if writes is None or writes.names & header:
-            return None
-        if any(g.name in header and not self.is_idle_gift(g) for g in writes.given):
-            return None
-        mask, trips = self.mask, 0
-        costs = [loop.cost for loop in self.loops]
-        self.trace.mute()
-        self.store.begin()
-        try:
-            while trips < _FORESEEN * self.max_trips:
-                value = self.condition(self.evaluate(parts.cond))
-                if not isinstance(value, Int) or value.terms:
-                    return None
-                going = self.mask & (np.asarray(value.base) != 0)
-                if not is_any(going):
-                    return trips
-                self.mask = going
-                self.evaluate(parts.step)
-                trips += 1
-            return None
-        finally:
-            self.store.rollback()
-            self.trace.unmute()
-            self.mask = mask
-            for loop, cost in zip(self.loops, costs, strict=True):
-                loop.cost = cost
+def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int) -> Mask | None:
+    """Threads that go on; None when the loop ends for all or was generalized."""
+    state = ev.state
+    if parts.cond is None or trips >= state.budget.max_trips:
+        execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
+        return None
+    value = to_condition(ev, ev.evaluate(parts.cond))
+    if isinstance(value, Unknown) or value.terms:
+        is_uniform = value.is_uniform or _is_uniform_count(ev, parts)
+        execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform)
+        return None
+    state.loops[-1].is_run_time |= bool(scev_of(value).terms)
+    if isinstance(value.base, int):
+        return state.mask if value.base else None
+    going = state.mask & (value.base != 0)
+    return kept(state.mask, going)
+
+
+def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
+    """Whether a head of constants counts, `for (float x = -3; x <= 3; x++)`: alike for all."""
+    counter, init = counter_of(parts.node), getattr(parts.node, "init", None)
+    heads = [part for part in (init, parts.cond, parts.step) if part is not None]
+    writes = mod_set(ev, parts.body)
+    return (
+        bool(counter)
+        and all(ev.state.names_in(head) <= {counter} for head in heads)
+        and writes is not None
+        and counter not in writes.names
+    )
+
+
+def _mark_loop_carried(
+    ev: Evaluator, carried: Carried, node: c_ast.Node, together: int, trip: int
+) -> None:
+    """Gives what the loop changes a form of its own: the compiler sees a variable there."""
+    state = ev.state
+    for obj, at, advance in carried.values():
+        value = obj.cells.get(at)
+        number = value.offset if isinstance(value, Pointer) else value
+        if not isinstance(number, AffineInt) or advance is None:
+            continue
+        alignment = power_of_two(advance * together) if advance else 1
+        before = scev_of(number)
+        key = state.key(node, f"{obj.key}+{at}#{trip}")
+        form = sum_of(before, atom(key, alignment))
+        if trip:
+            form = Scev(((key, 1),), form.alignment, form.is_divergent)
+        marked = AffineInt(number.base, number.type, number.terms, form)
+        if isinstance(value, Pointer):
+            state.memory.set_cell(obj, at, replace(value, offset=marked))
+        else:
+            state.memory.set_cell(obj, at, marked)
+
+
+def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
+    """Returns how often a loop runs, from its header alone; None where the body may have a say."""
+    state = ev.state
+    if parts.cond is None or parts.step is None or parts.first:
+        return None
+    writes = mod_set(ev, parts.body)
+    header = state.names_in(parts.cond) | state.names_in(parts.step)
+    if writes is None or writes.names & header:
+        return None
+    if any(g.name in header and not keeps_what_is_followed(ev, g) for g in writes.given):
+        return None
+    mask, trips = state.mask, 0
+    costs = [loop.cost for loop in state.loops]
+    state.trace.mute()
+    state.memory.begin()
+    try:
+        while trips < _FORESEEN * state.budget.max_trips:
+            value = to_condition(ev, ev.evaluate(parts.cond))
+            if not isinstance(value, AffineInt) or value.terms:
+                return None
+            going = state.mask & (np.asarray(value.base) != 0)
+            if not is_any(going):
+                return trips
+            state.mask = going
+            ev.evaluate(parts.step)
+            trips += 1
+        return None
+    finally:
+        state.memory.rollback()
+        state.trace.unmute()
+        state.mask = mask
+        for loop, cost in zip(state.loops, costs, strict=True):
+            loop.cost = cost
 
 
 def _is_endless(cond: c_ast.Node | None) -> bool:
-    """Whether only the body can end the loop: `for (;;)`, `while (true)`."""
+    """Returns whether only the body can end the loop: `for (;;)`, `while (true)`."""
     is_true = isinstance(cond, c_ast.ID) and cond.name == "true"
     return cond is None or is_true or isinstance(cond, c_ast.Constant)
 
@@ -212,7 +222,7 @@ def _is_geometric(step: c_ast.Node | None) -> bool:
 
 
 def counter_of(node: c_ast.Node) -> str:
-    """The name of the variable that a loop declares or sets first; empty without one."""
+    """Returns the name of the variable that a loop declares or sets first; empty without one."""
     init = getattr(node, "init", None)
     if isinstance(init, c_ast.DeclList) and init.decls:
         return init.decls[0].name or ""

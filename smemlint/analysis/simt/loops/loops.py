@@ -2,124 +2,133 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from pycparser import c_ast
 
+from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
-    Int,
+    AffineInt,
     Pointer,
     Value,
     same,
 )
-from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts
-from smemlint.analysis.simt.loops.periodic import REPEATED, RepeatedBlocks
+from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
+from smemlint.analysis.simt.loops.known_trips import (
+    Carried,
+    LoopParts,
+    execute_iterations,
+    foresee_trips,
+)
+from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
+from smemlint.analysis.simt.state import LoopPlan, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pycparser import c_ast
+    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 _TRIED = 2
 """Iterations that tell what one costs and changes."""
 
 
-class Loops(RepeatedBlocks):
-    """Runs loops."""
+@executes(c_ast.For)
+def execute_for(ev: Evaluator, node: c_ast.For) -> None:
+    """Executes a `for` loop, whose head has a scope of its own."""
+    scopes = ev.state.frame.scopes
+    scopes.append({})
+    try:
+        if node.init is not None:
+            ev.execute(node.init)
+        execute_loop(ev, LoopParts(node, node.cond, node.next, node.stmt))
+    finally:
+        scopes.pop()
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._together: dict[int, int] = {}  # loop node -> iterations in one basic block
-        self._rolled: set[int] = set()  # loops of many blocks
-        self._changes: dict[int, list[tuple[str, int, int | None]]] = {}
 
-    def _exec_For(self, node: c_ast.For) -> None:
-        self.frame.scopes.append({})
-        try:
-            if node.init is not None:
-                self.execute(node.init)
-            self._loop(node, node.cond, node.next, node.stmt, first=False)
-        finally:
-            self.frame.scopes.pop()
+@executes(c_ast.While)
+def execute_while(ev: Evaluator, node: c_ast.While) -> None:
+    """Executes a `while` loop."""
+    execute_loop(ev, LoopParts(node, node.cond, None, node.stmt))
 
-    def _exec_While(self, node: c_ast.While) -> None:
-        self._loop(node, node.cond, None, node.stmt, first=False)
 
-    def _exec_DoWhile(self, node: c_ast.DoWhile) -> None:
-        self._loop(node, node.cond, None, node.stmt, first=True)
+@executes(c_ast.DoWhile)
+def execute_do_while(ev: Evaluator, node: c_ast.DoWhile) -> None:
+    """Executes a `do` loop."""
+    execute_loop(ev, LoopParts(node, node.cond, None, node.stmt, first=True))
 
-    def _loop(
-        self,
-        node: c_ast.Node,
-        cond: c_ast.Node | None,
-        step: c_ast.Node | None,
-        body: c_ast.Node,
-        *,
-        first: bool,
-    ) -> None:
-        """Runs a loop: iteration by iteration while its condition is known, else generalized.
 
-        How many iterations the compiler puts together depends on what they cost, so a loop is tried
-        first to learn that; where it stays a loop it is run with its variables marked as such. Two
-        iterations tell it where the header alone says how many there are.
-        """
-        unroll, self.pragma = self.pragma, ""
-        parts = LoopParts(node, cond, step, body, first, unroll)
-        if self._is_inert(node):
-            self._run_inert(parts)
-            return
-        if not self.follows_forms:  # nothing fuses there: the host's loops need no trial
-            self._run_loop(parts, 1, {})
-            return
-        if self.trace.is_muted:
-            self._run_blocks(parts, 1, {}, self._foreseen_trips(parts))
-            return
-        if id(node) in self._together:
-            trips = self._foreseen_trips(parts) if id(node) in self._rolled else None
-            self._run_blocks(parts, self._together[id(node)], self._carried_now(node), trips)
-            return
-        foreseen = self._foreseen_trips(parts)
-        tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
-        mask, returned, left = self.mask, len(self.frame.returns), len(self.frame.exits.ways)
-        size, events = len(self.trace.items), self.trace.events
-        costs = [loop.cost for loop in self.loops]
-        self.store.begin()
-        trips, together = self._run_loop(parts, None, {}, tried, foreseen)
-        self._together[id(node)] = together
-        was_cut_short = trips == tried
-        is_whole = foreseen is not None and foreseen <= together
-        if was_cut_short and is_whole and _barriers_part(self.trace.items[size:]):
-            self._together[id(node)] = together = 1  # nothing fuses from one iteration to the next
-        if trips <= together and not was_cut_short:
-            self.store.commit()
-            return
-        ends = self.store.rollback()
-        del self.trace.items[size:], self.frame.returns[returned:], self.frame.exits.ways[left:]
-        self.trace.events, self.mask = events, mask
-        for loop, cost in zip(self.loops, costs, strict=True):
-            loop.cost = cost
-        carried = {
-            key: (o, at, _advance(o.cells.get(at), end, trips))
-            for key, (o, at, end) in ends.items()
-        }
-        carried = {key: cell for key, cell in carried.items() if cell[2] is not None}
-        if is_whole:
-            carried = {}
-        self._changes[id(node)] = [(o.key, at, by) for o, at, by in carried.values()]
-        if foreseen is not None and foreseen // together >= REPEATED:
-            self._rolled.add(id(node))
-        self._run_blocks(parts, together, carried, foreseen)
+def execute_loop(ev: Evaluator, parts: LoopParts) -> None:
+    """Executes a loop: iteration by iteration while its condition is known, else widened."""
+    budget = ev.state.budget
+    before, budget.max_trips = budget.max_trips, ev.policy.max_trips(ev, parts.node)
+    try:
+        if is_float_only(ev, parts.node):
+            execute_float_only(ev, parts)
+        elif not ev.policy.tracks_scev:  # nothing fuses there: no trial is needed
+            execute_iterations(ev, parts, 1, {})
+        elif ev.state.trace.is_muted:
+            execute_blocks(ev, parts, 1, {}, foresee_trips(ev, parts))
+        else:
+            _execute_as_compiled(ev, parts)
+    finally:
+        budget.max_trips = before
 
-    def _carried_now(self, node: c_ast.Node) -> Carried:
-        """What the loop changes, in the objects that exist this time."""
-        found: Carried = {}
-        for key, at, by in self._changes.get(id(node), ()):
-            obj = self.latest.get(key)
-            if obj is not None:
-                found[id(obj), at] = obj, at, by
-        return found
+
+def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
+    """Executes a loop in the basic blocks that the compiler makes of it.
+
+    How many iterations the compiler puts together depends on what they cost, so a loop is tried
+    first to learn that; where it stays a loop it is run with its variables marked as such. Two
+    iterations tell it where the header alone says how many there are.
+    """
+    state, node = ev.state, parts.node
+    plan = state.loop_plans.get(id(node))
+    if plan is not None:
+        trips = foresee_trips(ev, parts) if plan.is_rolled else None
+        execute_blocks(ev, parts, plan.unroll_factor, _carried_now(state, plan), trips)
+        return
+    foreseen = foresee_trips(ev, parts)
+    tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
+    frame = state.frame
+    mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
+    size, events = len(state.trace.items), state.trace.events
+    costs = [loop.cost for loop in state.loops]
+    state.memory.begin()
+    trips, together = execute_iterations(ev, parts, None, {}, tried, foreseen)
+    was_cut_short = trips == tried
+    is_whole = foreseen is not None and foreseen <= together
+    if was_cut_short and is_whole and _barriers_part(state.trace.items[size:]):
+        together = 1  # nothing fuses from one iteration to the next
+    plan = state.loop_plans[id(node)] = LoopPlan(together)
+    if trips <= together and not was_cut_short:
+        state.memory.commit()
+        return
+    ends = state.memory.rollback()
+    del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
+    state.trace.events, state.mask = events, mask
+    for loop, cost in zip(state.loops, costs, strict=True):
+        loop.cost = cost
+    carried: Carried = {}
+    for key, (obj, at, end) in ends.items() if not is_whole else ():
+        advance = _advance(obj.cells.get(at), end, trips)
+        if advance is not None:
+            carried[key] = obj, at, advance
+    plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
+    plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
+    execute_blocks(ev, parts, together, carried, foreseen)
+
+
+def _carried_now(state: State, plan: LoopPlan) -> Carried:
+    """Returns what the loop changes, in the objects that exist this time."""
+    found: Carried = {}
+    for key, at, by in plan.carried:
+        obj = state.latest.get(key)
+        if obj is not None:
+            found[id(obj), at] = obj, at, by
+    return found
 
 
 def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:
@@ -132,11 +141,13 @@ def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:
     """What a cell changes by each iteration; 0 when not by a constant, None for no number."""
     if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
         begin, end = begin.offset, end.offset
-    if not isinstance(begin, Int) or not isinstance(end, Int):
+    if not isinstance(begin, AffineInt) or not isinstance(end, AffineInt):
         return None
     if not isinstance(begin.base, int) or not isinstance(end.base, int):
         change = np.unique(np.asarray(end.base) - np.asarray(begin.base))
-        if len(change) != 1 or not same(Int(0, terms=begin.terms), Int(0, terms=end.terms)):
+        if len(change) != 1 or not same(
+            AffineInt(0, terms=begin.terms), AffineInt(0, terms=end.terms)
+        ):
             return 0
         total = int(change[0])
     else:

@@ -25,7 +25,7 @@ _SPECIAL = ("__lambda", "__init", "__unparsed")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Escape:
     """A variable that a call may write: it is named in an argument.
 
     Attributes:
@@ -43,7 +43,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Writes:
+class ModSet:
     """What a statement may change outside of itself.
 
     Attributes:
@@ -54,17 +54,17 @@ class Writes:
 
     names: frozenset[str]
     whole: frozenset[str]
-    given: tuple[Given, ...]
+    given: tuple[Escape, ...]
 
 
-def writes_of(node: c_ast.Node) -> Writes | None:
+def mod_set_of(node: c_ast.Node) -> ModSet | None:
     """What a statement may change; None where its text does not tell, or control may leave it."""
     reader = _Reader()
     if not reader.reads(node, inside_loop=False):
         return None
     given = tuple(g for g in dict.fromkeys(reader.given) if g.name not in reader.declared)
     names, whole = (frozenset(n - reader.declared) for n in (reader.names, reader.whole))
-    return Writes(names, whole, given)
+    return ModSet(names, whole, given)
 
 
 class _Reader:
@@ -72,7 +72,7 @@ class _Reader:
         self.names: set[str] = set()
         self.whole: set[str] = set()
         self.declared: set[str] = set()
-        self.given: list[Given] = []
+        self.given: list[Escape] = []
 
     def reads(self, node: c_ast.Node, *, inside_loop: bool) -> bool:
         """Takes in a tree; False where it may do more than `Writes` can say."""
@@ -114,7 +114,7 @@ class _Reader:
             target = target.expr if isinstance(target, c_ast.Cast) else target.name
         if not (isinstance(target, c_ast.UnaryOp) and target.op == "*"):
             return False
-        self.given += (Given("*", 0, n, False, False) for n in _named(target.expr))
+        self.given += (Escape("*", 0, n, False, False) for n in _named(target.expr))
         return True
 
     def _calls(self, node: c_ast.FuncCall, inside_loop: bool) -> bool:
@@ -134,9 +134,9 @@ class _Reader:
             root = root_of(argument)
             if root is not None:
                 address = isinstance(argument, c_ast.UnaryOp) and argument.op == "&"
-                self.given.append(Given(callee, index, root, True, address))
+                self.given.append(Escape(callee, index, root, True, address))
             else:
-                self.given += (Given(callee, index, n, False, False) for n in _named(argument))
+                self.given += (Escape(callee, index, n, False, False) for n in _named(argument))
         return True
 
 

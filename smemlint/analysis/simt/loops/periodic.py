@@ -4,148 +4,154 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.masks import kept
+from smemlint.analysis.simt.domain.environment import kept
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
-    Callable,
+    CallableValue,
     FloatValue,
     Symbol,
     Unknown,
     Value,
     same,
-    seen_by,
+    under_mask,
 )
-from smemlint.analysis.simt.loops.float_only import InertLoops
+from smemlint.analysis.simt.loops.known_trips import execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.memory import Journal, Object
+    from smemlint.analysis.simt.domain.memory import Object, UndoLog
+    from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts
 
 REPEATED = 4
 """Blocks of a loop from which on they are not run one by one."""
 
 
-class RepeatedBlocks(InertLoops):
-    """Runs blocks of iterations."""
+def execute_blocks(
+    ev: Evaluator, parts: LoopParts, together: int, carried: Carried, trips: int | None
+) -> None:
+    """Runs a loop; of many blocks that repeat each other only the first, one more and the last.
 
-    def _run_blocks(
-        self, parts: LoopParts, together: int, carried: Carried, trips: int | None
-    ) -> None:
-        """Runs a loop; of many blocks that repeat each other only the first, one more and the last.
-
-        Args:
-            parts: of the loop.
-            together: iterations of a block.
-            carried: see `_run_loop`.
-            trips: how many iterations there are, where the header tells.
-        """
-        done = 0
-        for size in (together, 2 * together):
-            blocks = ((trips or 0) - done) // size
-            if blocks < REPEATED:
-                break
-            if done:
-                self.trace.fence("block")
-            costs, start = [loop.cost for loop in self.loops], len(self.trace.items)
-            self.store.begin()
-            self._run_loop(parts, together, carried, size, done=done)
-            changes = self.store.commit()
-            done += size
-            first = self.trace.items[start:]
-            if self._repeat(parts, together, carried, changes, first, size, done, blocks):
-                done += size * (blocks - 2)
-                for loop, cost in zip(self.loops, costs, strict=True):
-                    loop.cost = cost + (loop.cost - cost) * (blocks - 1)
-                break
+    Args:
+        ev: the evaluator.
+        parts: of the loop.
+        together: iterations of a block.
+        carried: see `_run_loop`.
+        trips: how many iterations there are, where the header tells.
+    """
+    state = ev.state
+    done = 0
+    for size in (together, 2 * together):
+        blocks = ((trips or 0) - done) // size
+        if blocks < REPEATED:
+            break
         if done:
-            self.trace.fence("block")
-        self._run_loop(parts, together, carried, done=done)
-
-    def _repeat(
-        self,
-        parts: LoopParts,
-        together: int,
-        carried: Carried,
-        changes: Journal,
-        first: list[Event | Fence],
-        size: int,
-        done: int,
-        blocks: int,
-    ) -> bool:
-        """Runs a block that stands for all between the first and the last.
-
-        False, and everything undone, where it does not stand for them.
-
-        Args:
-            parts: of the loop.
-            together: see `_run_loop`.
-            carried: see `_run_loop`.
-            changes: what the first block changed.
-            first: what it issued.
-            size: iterations of a block.
-            done: iterations that were run.
-            blocks: how many blocks there are.
-        """
-        steps = self._steps(changes)
-        if steps is None:
-            return False
-        self.trace.fence("block")
-        start, events, mask = len(self.trace.items), self.trace.events, self.mask
-        costs = [loop.cost for loop in self.loops]
-        splits, notes = dict(self.split_requests), dict(self.unfollowed)
-        block = Symbol(self.key(parts.node, "block"), "the iteration", 1, True, blocks - 3)
-        begins: list[tuple[Object, int, Value, int]] = []
-        self.store.begin()
-        for obj, at, by in steps:
-            begin = moved(obj.cells[at], block, by)
-            begins.append((obj, at, begin, by))
-            self.store.set_cell(obj, at, begin)
-        for obj, at, _ in changes.values():  # what some threads hold, they need not hold later
-            self.store.set_cell(obj, at, _for_all(obj.cells.get(at)))
-        self._run_loop(parts, together, carried, size, done=done, is_certain=True)
-        general = self.trace.items[start:]
-        is_one = (
-            self.split_requests == splits
-            and kept(mask, self.mask) is mask
-            and all(step_between(b, o.cells[at], self.algebra) == by for o, at, b, by in begins)
-            and (self.trace.is_muted or repeats(first, general, block))
-        )
-        for loop, cost in zip(self.loops, costs, strict=True):
-            loop.cost = cost
-        del self.trace.items[start:]
-        self.trace.events, self.mask = events, mask
-        ends = self.store.rollback()
-        known = {(id(o), at) for o, at, _, _ in begins}
-        if not is_one or not all(
-            key in known or _is_settled(o.cells.get(at), end) for key, (o, at, end) in ends.items()
+            state.trace.fence("block")
+        costs, start = [loop.cost for loop in state.loops], len(state.trace.items)
+        state.memory.begin()
+        execute_iterations(ev, parts, together, carried, size, done=done)
+        changes = state.memory.commit()
+        done += size
+        first = state.trace.items[start:]
+        if _execute_representative(
+            ev, parts, together, carried, changes, first, size, done, blocks
         ):
-            self.split_requests, self.unfollowed = splits, notes
-            return False
-        last = blocks - 3
-        for obj, at, end in ends.values():
-            value = put_in(end, block, last) if end is not None else None
-            self.store.set_cell(obj, at, _for_all(value))
-        for item in (
-            *at_block(general, block, 0, 1),
-            Fence("block"),
-            *at_block(general, block, last, last),
-        ):
-            self.trace.put(item)
-        return True
+            done += size * (blocks - 2)
+            for loop, cost in zip(state.loops, costs, strict=True):
+                loop.cost = cost + (loop.cost - cost) * (blocks - 1)
+            break
+    if done:
+        state.trace.fence("block")
+    execute_iterations(ev, parts, together, carried, done=done)
 
-    def _steps(self, changes: Journal) -> list[tuple[Object, int, int]] | None:
-        """What a block adds to each cell that it changes; None where that is not followed."""
-        steps = []
-        for obj, at, old in changes.values():
-            now = obj.cells.get(at)
-            if old is None or now is None or same(old, now) or not _is_followed(now):
-                continue
-            by = step_between(old, now, self.algebra)
-            if by is None:
-                return None
-            steps.append((obj, at, by))
-        return steps
+
+def _execute_representative(
+    ev: Evaluator,
+    parts: LoopParts,
+    together: int,
+    carried: Carried,
+    changes: UndoLog,
+    first: list[Event | Fence],
+    size: int,
+    done: int,
+    blocks: int,
+) -> bool:
+    """Runs a block that stands for all between the first and the last.
+
+    False, and everything undone, where it does not stand for them.
+
+    Args:
+        ev: the evaluator.
+        parts: of the loop.
+        together: see `_run_loop`.
+        carried: see `_run_loop`.
+        changes: what the first block changed.
+        first: what it issued.
+        size: iterations of a block.
+        done: iterations that were run.
+        blocks: how many blocks there are.
+    """
+    state = ev.state
+    steps = _steps_of_block(ev, changes)
+    if steps is None:
+        return False
+    state.trace.fence("block")
+    start, events, mask = len(state.trace.items), state.trace.events, state.mask
+    costs = [loop.cost for loop in state.loops]
+    splits, notes = dict(state.split_requests), dict(state.unfollowed)
+    block = Symbol(state.key(parts.node, "block"), "the iteration", 1, True, blocks - 3)
+    begins: list[tuple[Object, int, Value, int]] = []
+    state.memory.begin()
+    for obj, at, by in steps:
+        begin = moved(obj.cells[at], block, by)
+        begins.append((obj, at, begin, by))
+        state.memory.set_cell(obj, at, begin)
+    for obj, at, _ in changes.values():  # what some threads hold, they need not hold later
+        state.memory.set_cell(obj, at, _for_all(obj.cells.get(at)))
+    execute_iterations(ev, parts, together, carried, size, done=done, is_certain=True)
+    general = state.trace.items[start:]
+    is_one = (
+        state.split_requests == splits
+        and kept(mask, state.mask) is mask
+        and all(step_between(b, o.cells[at], state.domain) == by for o, at, b, by in begins)
+        and (state.trace.is_muted or repeats(first, general, block))
+    )
+    for loop, cost in zip(state.loops, costs, strict=True):
+        loop.cost = cost
+    del state.trace.items[start:]
+    state.trace.events, state.mask = events, mask
+    ends = state.memory.rollback()
+    known = {(id(o), at) for o, at, _, _ in begins}
+    if not is_one or not all(
+        key in known or _is_settled(o.cells.get(at), end) for key, (o, at, end) in ends.items()
+    ):
+        state.split_requests, state.unfollowed = splits, notes
+        return False
+    last = blocks - 3
+    for obj, at, end in ends.values():
+        value = put_in(end, block, last) if end is not None else None
+        state.memory.set_cell(obj, at, _for_all(value))
+    for item in (
+        *at_block(general, block, 0, 1),
+        Fence("block"),
+        *at_block(general, block, last, last),
+    ):
+        state.trace.put(item)
+    return True
+
+
+def _steps_of_block(ev: Evaluator, changes: UndoLog) -> list[tuple[Object, int, int]] | None:
+    """Returns what a block adds to each cell that it changes; None where that is not followed."""
+    steps = []
+    for obj, at, old in changes.values():
+        now = obj.cells.get(at)
+        if old is None or now is None or same(old, now) or not _is_followed(now):
+            continue
+        by = step_between(old, now, ev.state.domain)
+        if by is None:
+            return None
+        steps.append((obj, at, by))
+    return steps
 
 
 def _is_settled(old: Value | None, end: Value | None) -> bool:
@@ -154,10 +160,10 @@ def _is_settled(old: Value | None, end: Value | None) -> bool:
 
 
 def _is_followed(value: Value) -> bool:
-    """Whether it is more than some floating-point or unknown value."""
-    return not isinstance(value, FloatValue | Unknown | Callable)
+    """Returns whether it is more than some floating-point or unknown value."""
+    return not isinstance(value, FloatValue | Unknown | CallableValue)
 
 
 def _for_all(value: Value | None) -> Value | None:
-    """The value, where it holds for all threads that run."""
-    return None if value is None else seen_by(None, value)
+    """Returns the value, where it holds for all threads that run."""
+    return None if value is None else under_mask(None, value)

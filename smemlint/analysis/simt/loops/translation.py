@@ -14,7 +14,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
-    Int,
+    AffineInt,
     Pointer,
     Symbol,
     Unknown,
@@ -26,14 +26,14 @@ from smemlint.analysis.simt.domain.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from smemlint.analysis.simt.domain.affine import Algebra
+    from smemlint.analysis.simt.domain.affine import AffineDomain
 
 
-def step_between(begin: Value, end: Value, algebra: Algebra) -> int | None:
-    """What a number or pointer advances by; None where that is no constant."""
+def step_between(begin: Value, end: Value, algebra: AffineDomain) -> int | None:
+    """Returns what a number or pointer advances by; None where that is no constant."""
     if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
         begin, end = begin.offset, end.offset
-    if not isinstance(begin, Int) or not isinstance(end, Int):
+    if not isinstance(begin, AffineInt) or not isinstance(end, AffineInt):
         return None
     return algebra.add(end, begin, -1).constant
 
@@ -42,32 +42,32 @@ def moved(value: Value, symbol: Symbol, step: int) -> Value:
     """`value + step * symbol` for a number or pointer."""
     if isinstance(value, Pointer):
         offset = moved(value.offset, symbol, step)
-        assert isinstance(offset, Int)
+        assert isinstance(offset, AffineInt)
         return replace(value, offset=offset)
-    assert isinstance(value, Int)
-    return Int(value.base, value.type, (*value.terms, (symbol, step)), value.form)
+    assert isinstance(value, AffineInt)
+    return AffineInt(value.base, value.type, (*value.terms, (symbol, step)), value.form)
 
 
 def put_in(value: Value, symbol: Symbol, number: int) -> Value:
-    """The value with a number in place of the symbol."""
+    """Returns the value with a number in place of the symbol."""
     if isinstance(value, Pointer):
         offset = put_in(value.offset, symbol, number)
-        assert isinstance(offset, Int)
+        assert isinstance(offset, AffineInt)
         return replace(value, offset=offset)
-    if not isinstance(value, Int):
+    if not isinstance(value, AffineInt):
         return value
     base = value.base
     for s, factor in value.terms:
         if s == symbol:
             base = base + factor * number
     terms = tuple((s, c) for s, c in value.terms if s != symbol)
-    return Int(settled(base), value.type, terms, value.form)
+    return AffineInt(settled(base), value.type, terms, value.form)
 
 
 def repeats(
     first: Sequence[Event | Fence], general: Sequence[Event | Fence], symbol: Symbol
 ) -> bool:
-    """Whether the general block, one step back, issues what the first one did.
+    """Returns whether the general block, one step back, issues what the first one did.
 
     Each block may differ from the next by a move of all lanes by whole words and vectors only,
     which costs the same.
@@ -79,12 +79,12 @@ def repeats(
 def at_block(
     general: Iterable[Event | Fence], symbol: Symbol, number: int, times: int
 ) -> list[Event | Fence]:
-    """The block of that number, issued that many times."""
+    """Returns the block of that number, issued that many times."""
     made: list[Event | Fence] = []
     for item in general:
         if isinstance(item, Event):
             offset = item.offset
-            if isinstance(offset, Int):
+            if isinstance(offset, AffineInt):
                 offset = put_in(offset, symbol, number)  # type: ignore[assignment]
             made.append(replace(item, offset=offset, issued=item.issued * times))
         else:
@@ -108,16 +108,16 @@ def _repeats(first: Event, general: Event, symbol: Symbol) -> bool:
     if first.object is not general.object or not _moves_whole_words(general, symbol):
         return False
     back = put_in(general.offset, symbol, -1)
-    assert isinstance(back, Int)
+    assert isinstance(back, AffineInt)
     return is_zero(back.base - first.offset.base) and _unknowns(back) == _unknowns(first.offset)
 
 
 def _moves_whole_words(event: Event, symbol: Symbol) -> bool:
-    assert isinstance(event.offset, Int)
+    assert isinstance(event.offset, AffineInt)
     steps = [c for s, c in event.offset.terms if s == symbol]
     return all(isinstance(c, int) and c % max(event.width, 4) == 0 for c in steps)
 
 
-def _unknowns(value: Int) -> Mapping[tuple[str, int], object]:
-    """The unknown part: what is loaded anew in every iteration is alike by name."""
+def _unknowns(value: AffineInt) -> Mapping[tuple[str, int], object]:
+    """Returns the unknown part: what is loaded anew in every iteration is alike by name."""
     return {(s.name, s.multiple): c if isinstance(c, int) else c.tobytes() for s, c in value.terms}

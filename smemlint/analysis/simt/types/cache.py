@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterator
 
     from smemlint.analysis.simt.domain.ctypes import CType, RecordType
+    from smemlint.analysis.simt.domain.environment import Scope
     from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.state import Scope
     from smemlint.frontend.program import Declaration, Unit
 
 
 @dataclass(slots=True, eq=False)
-class Lexicon:
+class TypeCache:
     """What spellings were found to mean.
 
     Attributes:
@@ -23,6 +24,7 @@ class Lexicon:
         aliases: by declaration and template arguments.
         spelled: by spelling and what it rests on (see `spellings`); None for what is no type.
         enumerators: of every enum of the unit; None as long as nobody asked.
+        uses_cute: some file of the unit mentions CuTe; None as long as nobody asked.
         scopes: what keys name by identity lives on here, so that nothing else takes it.
     """
 
@@ -30,12 +32,42 @@ class Lexicon:
     aliases: dict[tuple[Declaration, str], CType] = field(default_factory=dict)
     spelled: dict[tuple[object, ...], CType | None] = field(default_factory=dict)
     enumerators: dict[str, Value] | None = None
+    uses_cute: bool | None = None
     scopes: list[Scope] = field(default_factory=list)
 
 
-def lexicon_of(unit: Unit, kind: Hashable) -> Lexicon:
-    """The unit's lexicon for one kind of evaluation."""
-    found = unit.memory.get(kind)
-    if not isinstance(found, Lexicon):
-        found = unit.memory[kind] = Lexicon()
+@dataclass(slots=True, eq=False)
+class Resolution:
+    """What is known of types and names outside of functions, and what is being worked out.
+
+    Attributes:
+        cache: of the unit that is read.
+        declarations: identities of aliases and variables under way.
+        records: classes under way, by place, name and template arguments.
+        unfinished: definitions under way that were met: what rests on them is not final.
+        depth: spellings under way.
+    """
+
+    cache: TypeCache = field(default_factory=TypeCache)
+    declarations: set[int] = field(default_factory=set)
+    records: dict[str, RecordType] = field(default_factory=dict)
+    unfinished: set[object] = field(default_factory=set)
+    depth: int = 0
+
+    @contextmanager
+    def working_out(self, declaration: Declaration) -> Iterator[None]:
+        """Marks a declaration as under way."""
+        self.declarations.add(id(declaration))
+        try:
+            yield
+        finally:
+            self.declarations.discard(id(declaration))
+            self.unfinished.discard(id(declaration))
+
+
+def type_cache(unit: Unit, key: Hashable) -> TypeCache:
+    """Returns the unit's cache for one kind of evaluation."""
+    found = unit.memory.get(key)
+    if not isinstance(found, TypeCache):
+        found = unit.memory[key] = TypeCache()
     return found

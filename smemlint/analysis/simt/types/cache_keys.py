@@ -11,18 +11,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from smemlint.analysis.simt.domain.ctypes import IntType, RecordType
-from smemlint.analysis.simt.domain.values import Int
-from smemlint.analysis.simt.state import Variable
+from smemlint.analysis.simt.domain.environment import Binding, Variable
+from smemlint.analysis.simt.domain.values import AffineInt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from smemlint.analysis.simt.state import Binding, Frame
+    from smemlint.analysis.simt.state import Frame
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def rests_on(
+def cache_key(
     spelling: str, frame: Frame | None, lookup: Callable[[str], Binding | None]
 ) -> tuple[object, ...] | None:
     """Bindings that a spelling names, as a key; None where one may change, or a type is asked of.
@@ -45,12 +45,12 @@ def rests_on(
         binding = lookup(word) or cast("Binding | None", statics.get(word))
         if isinstance(binding, Variable):
             value = binding.object.cells.get(0)
-            if not isinstance(binding.type, IntType) or not isinstance(value, Int):
+            if not isinstance(binding.type, IntType) or not isinstance(value, AffineInt):
                 return None
             binding = value
         elif binding is None and _is_member(word, frame):
             return None
-        found.append(binding.identity() if isinstance(binding, Int) else binding)
+        found.append(binding.identity() if isinstance(binding, AffineInt) else binding)
     return tuple(found)
 
 

@@ -53,7 +53,7 @@ _known: WeakKeyDictionary[Function, Signature] = WeakKeyDictionary()
 
 
 def signature_of(function: Function) -> Signature:
-    """The signature; a definition that cannot be parsed takes anything."""
+    """Returns the signature; a definition that cannot be parsed takes anything."""
     found = _known.get(function)
     if found is None:
         found = _known[function] = _read(function)
@@ -77,14 +77,14 @@ def _read(function: Function) -> Signature:
 
 
 def parameters_of(tree: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:
-    """The declared parameters of a definition."""
+    """Returns the declared parameters of a definition."""
     params = tree.decl.type.args
     items = params.params if params is not None else ()
     return tuple(p for p in items if isinstance(p, c_ast.Decl))
 
 
 def type_words(node: c_ast.Node | None) -> list[str]:
-    """The words of the type that a declarator is built on."""
+    """Returns the words of the type that a declarator is built on."""
     while node is not None and not isinstance(node, c_ast.IdentifierType):
         node = getattr(node, "type", None)
     return list(node.names) if node is not None else []
@@ -107,7 +107,7 @@ def _shape(node: c_ast.Node) -> Shape:
 
 
 def _fits(shape: Shape, argument: CType) -> int:
-    """How well an argument's type fits a parameter; below zero where it does not."""
+    """Returns how well an argument's type fits a parameter; below zero where it does not."""
     is_pointer = isinstance(argument, PointerType | ArrayType)
     match shape:
         case Shape.ARRAY:
@@ -122,7 +122,7 @@ def _fits(shape: Shape, argument: CType) -> int:
 
 
 def members_of(record: Record, functions: Iterable[Function]) -> list[Function]:
-    """Those that are members of this very definition of a class.
+    """Returns those that are members of this very definition of a class.
 
     A template's partial specializations share its name and define members in their own bodies;
     a member that is defined outside of all bodies may be any one's, and comes last.
@@ -138,7 +138,7 @@ def best_fit(
     arguments: tuple[str, ...],
     is_type: Callable[[str], bool],
 ) -> Function:
-    """The definition that fits best: explicit specialization, arity, kinds of parameters.
+    """Returns the definition that fits best: explicit specialization, arity, kinds of parameters.
 
     Args:
         candidates: not empty; of equals the first is taken.

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import CType, PointerType, is_opaque
-from smemlint.analysis.simt.domain.values import Int, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.frontend.cuda.parser.parse import template_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.frontend.program import Record, Unit
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend.program import Record
 
 Argument: TypeAlias = CType | Value | None
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-class Reader(Protocol):
-    """Reads the spelling of template arguments."""
-
-    unit: Unit
-
-    def type_argument(self, spelling: str) -> CType | None:
-        """The type that it names."""
-        ...
-
-    def value_argument(self, spelling: str) -> Value | None:
-        """Its value."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +34,7 @@ class Specialization:
 
 
 def specialization_for(
-    records: Sequence[Record], arguments: Sequence[Argument], reader: Reader
+    records: Sequence[Record], arguments: Sequence[Argument], ev: Evaluator
 ) -> Specialization | bool:
     """The specialization among `records` that these arguments choose; False for the primary one.
 
@@ -55,13 +43,13 @@ def specialization_for(
     Args:
         records: definitions of one class template.
         arguments: types and values, defaults of the primary template among them.
-        reader: for what the specializations are written for.
+        ev: reads what the specializations are written for.
     """
     fitting: list[Specialization] = []
     for record in records:
         if record.specialization is None:
             continue
-        match = _Match(record, reader)
+        match = _Match(record, ev)
         answer = match.of(arguments)
         if answer is None:
             return True
@@ -73,15 +61,15 @@ def specialization_for(
 class _Match:
     """A specialization's patterns held against arguments."""
 
-    def __init__(self, record: Record, reader: Reader) -> None:
+    def __init__(self, record: Record, ev: Evaluator) -> None:
         _, self._patterns = template_arguments(f"_<{record.specialization}>")
         self._free = {p.name for p in record.template if p.name}
         self._takes_any = any(p.is_pack for p in record.template)
-        self._reader = reader
+        self._ev = ev
         self.bound: dict[str, Argument] = {}
 
     def of(self, arguments: Sequence[Argument]) -> bool | None:
-        """Whether the arguments fit; None where that is not known."""
+        """Returns whether the arguments fit; None where that is not known."""
         if self._takes_any:
             return None
         if len(self._patterns) != len(arguments):
@@ -102,19 +90,19 @@ class _Match:
             return None
         is_open = not self._free.isdisjoint(_WORD.findall(pattern))
         if isinstance(argument, Value):
-            return None if is_open else _same(self._reader.value_argument(pattern), argument)
+            return None if is_open else _same(value_argument(self._ev, pattern), argument)
         if pattern.endswith("*"):
             is_pointer = isinstance(argument, PointerType) and not argument.is_reference
             return is_pointer and self._fits(pattern[:-1], argument.target)  # type: ignore[union-attr]
         if is_open:
             name = template_arguments(pattern)[0].rsplit("::", 1)[-1]
-            is_other = name in self._reader.unit.records and name != getattr(argument, "name", "")
+            is_other = name in self._ev.state.unit.records and name != getattr(argument, "name", "")
             return False if is_other else None  # of another class; an alias may be anything
-        return _same(self._reader.type_argument(pattern), argument)
+        return _same(type_argument(self._ev, pattern), argument)
 
 
 def _same(one: Argument, other: Argument) -> bool | None:
-    if isinstance(one, Int) and isinstance(other, Int):
+    if isinstance(one, AffineInt) and isinstance(other, AffineInt):
         if one.constant is None or other.constant is None:
             return None
         return one.constant == other.constant

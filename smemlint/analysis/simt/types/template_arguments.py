@@ -12,64 +12,66 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
 )
+from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope, Variable
 from smemlint.analysis.simt.domain.values import (
+    AffineInt,
     Aggregate,
-    Callable,
-    Int,
+    CallableValue,
     Pointer,
     Value,
 )
-from smemlint.analysis.simt.state import Binding, Frame, Lazy, Machine, Scope, Variable
+from smemlint.analysis.simt.state import Frame
 
 if TYPE_CHECKING:
+    from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import TemplateParameter
 
 
-class TemplateArguments(Machine):
-    """Binds template parameters."""
+def template_scope(
+    ev: Evaluator, parameters: tuple[TemplateParameter, ...], arguments: tuple[str, ...]
+) -> Scope:
+    """Binds parameters to argument spellings, then defaults; what is missing stays out."""
+    scope: Scope = {}
+    for i, parameter in enumerate(parameters):
+        if parameter.is_pack:
+            break
+        if i < len(arguments):
+            bound = template_argument(ev, arguments[i], parameter)
+        elif parameter.default is not None:
+            ev.state.frames.append(Frame("default", [scope]))
+            try:
+                bound = template_argument(ev, parameter.default, parameter)
+            finally:
+                ev.state.frames.pop()
+        else:
+            continue
+        if bound is not None and parameter.name:
+            scope[parameter.name] = bound
+    return scope
 
-    def template_scope(
-        self, parameters: tuple[TemplateParameter, ...], arguments: tuple[str, ...]
-    ) -> Scope:
-        """Binds parameters to argument spellings, then defaults; what is missing stays out."""
-        scope: Scope = {}
-        for i, parameter in enumerate(parameters):
-            if parameter.is_pack:
-                break
-            if i < len(arguments):
-                bound = self.argument(arguments[i], parameter)
-            elif parameter.default is not None:
-                self.frames.append(Frame("default", [scope]))
-                try:
-                    bound = self.argument(parameter.default, parameter)
-                finally:
-                    self.frames.pop()
-            else:
-                continue
-            if bound is not None and parameter.name:
-                scope[parameter.name] = bound
-        return scope
 
-    def argument(self, spelling: str, parameter: TemplateParameter) -> Binding | None:
-        """What one template argument's spelling stands for."""
-        if parameter.kind == "type":
-            return self.type_argument(spelling) or OpaqueType(spelling)
-        if parameter.kind == "template":
-            return Callable(spelling)
-        return self.value_argument(spelling)
+def template_argument(ev: Evaluator, spelling: str, parameter: TemplateParameter) -> Binding | None:
+    """Returns what one template argument's spelling stands for."""
+    if parameter.kind == "type":
+        return type_argument(ev, spelling) or OpaqueType(spelling)
+    if parameter.kind == "template":
+        return CallableValue(spelling)
+    return value_argument(ev, spelling)
 
-    def type_argument(self, spelling: str) -> CType | None:
-        """The type a template argument names."""
-        found = self.spelled_type(spelling)
-        if found is not None:
-            return found
-        node = self.unit.parse_type(spelling)
-        return None if node is None else self.resolve(node)
 
-    def value_argument(self, spelling: str) -> Value | None:
-        """The value of a template argument."""
-        node = self.unit.parse_expression(spelling)
-        return None if node is None else self.evaluate(node)
+def type_argument(ev: Evaluator, spelling: str) -> CType | None:
+    """Returns the type a template argument names."""
+    found = ev.types.spelled(spelling)
+    if found is not None:
+        return found
+    node = ev.state.unit.parse_type(spelling)
+    return None if node is None else ev.types.resolve(node)
+
+
+def value_argument(ev: Evaluator, spelling: str) -> Value | None:
+    """Returns the value of a template argument."""
+    node = ev.state.unit.parse_expression(spelling)
+    return None if node is None else ev.evaluate(node)
 
 
 @lru_cache(4096)
@@ -88,7 +90,7 @@ def split_qualified(spelling: str) -> tuple[str, str]:
 
 
 def bindings_text(scope: Scope) -> str:
-    """A text that tells the bindings of template parameters apart."""
+    """Returns a text that tells the bindings of template parameters apart."""
     return ",".join(f"{k}={_binding_text(v)}" for k, v in scope.items())
 
 
@@ -101,6 +103,6 @@ def _binding_text(binding: Binding) -> str:
             return f"{_binding_text(binding.target)}{'&' if binding.is_reference else '*'}"
         case ArrayType():
             return f"{_binding_text(binding.element)}[{binding.count}]"
-        case Aggregate() | Pointer() | Lazy() | Callable() | Variable():
+        case Aggregate() | Pointer() | Lazy() | CallableValue() | Variable():
             return f"{type(binding).__name__}#{id(binding):x}"
-    return binding.identity() if isinstance(binding, Int) else repr(binding)
+    return binding.identity() if isinstance(binding, AffineInt) else repr(binding)

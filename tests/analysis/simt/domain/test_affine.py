@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smemlint.analysis.simt.domain.affine import Algebra
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I32, U8, U32
-from smemlint.analysis.simt.domain.values import Int, Symbol, Unknown, number
+from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown, number
 
 LANES = np.arange(32, dtype=np.int64)
 OPERATORS = (
@@ -32,7 +32,7 @@ OPERATORS = (
 )
 
 
-def apply(algebra: Algebra, op: str, a: Int, b: Int) -> Int | Unknown:
+def apply(algebra: AffineDomain, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
     if op in ("min", "max"):
         return algebra.extreme(op == "max", a, b)
     return algebra.operate(op, a, b)
@@ -96,8 +96,8 @@ def test_a_decided_result_is_what_c_computes_for_every_value_of_the_unknown(
         right %= 12
     unknown = Symbol("n", "n", multiple, nonnegative)
     coefficient = factor + lane_factor * LANES if lane_factor else factor
-    a = Int(scale * LANES + shift, I32, ((unknown, coefficient),))
-    result = apply(Algebra(), op, a, number(right))
+    a = AffineInt(scale * LANES + shift, I32, ((unknown, coefficient),))
+    result = apply(AffineDomain(), op, a, number(right))
     if isinstance(result, Unknown):
         return
     n = multiple * quotient
@@ -119,27 +119,27 @@ def test_a_decided_result_is_what_c_computes_for_every_value_of_the_unknown(
     y=st.lists(st.integers(1, 20), min_size=32, max_size=32),
 )
 def test_known_lanes_compute_as_c_does(op, x, y):
-    a = Int(np.array(x, dtype=np.int64), I32)
-    b = Int(np.array(y, dtype=np.int64), I32)
-    result = apply(Algebra(), op, a, b)
-    assert isinstance(result, Int)
+    a = AffineInt(np.array(x, dtype=np.int64), I32)
+    b = AffineInt(np.array(y, dtype=np.int64), I32)
+    result = apply(AffineDomain(), op, a, b)
+    assert isinstance(result, AffineInt)
     got = np.broadcast_to(np.asarray(result.base), (32,)).tolist()
     assert got == [in_c(op, p, q) for p, q in zip(x, y, strict=True)]
 
 
 def test_a_split_symbol_takes_its_residue():
-    algebra = Algebra({"n": (8, 5)})
+    algebra = AffineDomain({"n": (8, 5)})
     n = algebra.symbol("n", "n", U32)
     assert n.base == 5
     assert [(s.key, c) for s, c in n.terms] == [("n/8", 8)]
-    rest = algebra.modulo(algebra.add(Int(LANES, U32), n), number(8, U32))
-    assert isinstance(rest, Int)
+    rest = algebra.modulo(algebra.add(AffineInt(LANES, U32), n), number(8, U32))
+    assert isinstance(rest, AffineInt)
     assert rest.base.tolist() == [(lane + 5) % 8 for lane in range(32)]
 
 
 def test_an_undecided_remainder_names_the_split_that_decides_it():
-    n = Algebra().symbol("n", "n", U32)
-    rest = Algebra().modulo(Algebra().add(Int(LANES, U32), n), number(32, U32))
+    n = AffineDomain().symbol("n", "n", U32)
+    rest = AffineDomain().modulo(AffineDomain().add(AffineInt(LANES, U32), n), number(32, U32))
     assert isinstance(rest, Unknown)
     assert rest.split is not None
     assert (rest.split[0].key, rest.split[1]) == ("n", 32)
@@ -147,19 +147,19 @@ def test_an_undecided_remainder_names_the_split_that_decides_it():
 
 @pytest.mark.parametrize(("value", "expected"), [(-1, 0xFFFFFFFF), (1 << 32, 0), (7, 7)])
 def test_unsigned_results_wrap(value, expected):
-    result = Algebra().add(number(value, U32), number(0, U32))
+    result = AffineDomain().add(number(value, U32), number(0, U32))
     assert result.base == expected
 
 
 def test_conversion_to_a_narrow_type_keeps_its_bits():
-    result = Algebra().convert(Int(LANES * 16, I32), U8)
-    assert isinstance(result, Int)
+    result = AffineDomain().convert(AffineInt(LANES * 16, I32), U8)
+    assert isinstance(result, AffineInt)
     assert result.base.tolist() == [(16 * lane) & 255 for lane in range(32)]
 
 
 def test_lanes_of_both_signs_masked_by_an_unknown_end():
-    lanes, n = Int(np.arange(-1, 31)), Int(0, terms=((Symbol("n", "n"), 1),))
-    masked = Algebra().bitwise("&", lanes, n)
+    lanes, n = AffineInt(np.arange(-1, 31)), AffineInt(0, terms=((Symbol("n", "n"), 1),))
+    masked = AffineDomain().bitwise("&", lanes, n)
     assert isinstance(masked, Unknown)
     assert masked.reason == "depends on the value of `n`"
 
@@ -168,17 +168,17 @@ def test_lanes_of_both_signs_masked_by_an_unknown_end():
 def test_residues_of_a_sum_of_unknowns_are_split_once(op):
     lanes = np.arange(32)
     terms = ((Symbol("m", "m", 1, True), 6), (Symbol("n", "n", 1, True), 10))
-    total = Int(lanes, U32, terms)
+    total = AffineInt(lanes, U32, terms)
     run = {
         "%": lambda a: a.modulo(total, number(8)),
         "/": lambda a: a.divide(total, number(8)),
         "&": lambda a: a.bitwise("&", total, number(7)),
         ">>": lambda a: a.shift_right(total, number(3)),
     }[op]
-    split = run(Algebra()).split
+    split = run(AffineDomain()).split
     assert split is not None and split[1] == 4  # 6 m + 10 n is any even number: 0, 2, 4, 6 mod 8
     for residue in range(4):
-        result = run(Algebra({split[0].key: (4, residue)}))
+        result = run(AffineDomain({split[0].key: (4, residue)}))
         known = lanes + 2 * residue
         expected = known % 8 if op in "%&" else known // 8
         assert np.array_equal(result.base, expected)
@@ -186,7 +186,7 @@ def test_residues_of_a_sum_of_unknowns_are_split_once(op):
 
 def test_an_unknown_made_of_itself_a_hundred_times_stays_small():
     """The seeds of a Mersenne twister (`x ^= x >> 30` in a loop) once took 24 GB of key."""
-    algebra, other = Algebra(), Algebra()
+    algebra, other = AffineDomain(), AffineDomain()
     x = y = algebra.symbol("seed", "seed", U32)
     z = algebra.symbol("entropy", "entropy", U32)
     for _ in range(100):

@@ -1,0 +1,69 @@
+"""Atomic functions of CUDA: shared ones are recorded as the compiler issues them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.builtins import atomics
+from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
+from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.memory import Space
+from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value
+from smemlint.analysis.simt.interpreter.accesses import record_access
+from smemlint.analysis.simt.interpreter.operands import arguments_of
+from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.facts import AccessKind
+from smemlint.hardware.atomics import LOOPS
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.builtins.table import BuiltinCall
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+_ATOMICS = {
+    "atomicAdd": "add", "atomicSub": "add", "atomicExch": "exch", "atomicMin": "min",
+    "atomicMax": "max", "atomicInc": "inc", "atomicDec": "dec", "atomicCAS": "cas",
+    "atomicAnd": "and", "atomicOr": "or", "atomicXor": "xor",
+}  # fmt: skip
+
+
+@builtin(*(name + scope for name in _ATOMICS for scope in ("", "_block", "_system")), least=2)
+def _atomic(ev: Evaluator, call: BuiltinCall) -> Value:
+    state = ev.state
+    exprs = arguments_of(call.node)
+    pointer = ev.evaluate(exprs[0])
+    operands = [ev.evaluate(a) for a in exprs[1:]]
+    place = dereference(ev, pointer, call.node)
+    if not isinstance(place, LValue):
+        return place
+    if place.object.space is Space.SHARED:
+        base = call.name.removesuffix("_block").removesuffix("_system")
+        operation = f"{_ATOMICS[base]}.{_suffix(place)}"
+        operand = operands[0]
+        if base == "atomicSub" and isinstance(operand, AffineInt):
+            operand = state.domain.add(AffineInt(0, operand.type), operand, -1)
+        operation = atomics.compiled(operation, operand, is_used=call.is_used)
+        if operation in LOOPS:  # a compare-and-swap loop loads the old value first
+            old = LValue(place.object, place.offset, place.type, volatile=True)
+            record_access(ev, AccessKind.LOAD, old, call.node)
+        mask = state.mask
+        state.mask = atomics.issuing(mask, operation, place.offset, operand, is_used=call.is_used)
+        record_access(ev, AccessKind.ATOMIC, place, call.node, operation=operation)
+        state.mask = mask
+    kind = place.type
+    return (
+        FloatValue(kind)
+        if isinstance(kind, FloatType)
+        else Unknown("the result of an atomic", is_data=True)
+    )
+
+
+def _suffix(place: LValue) -> str:
+    kind = place.type
+    if isinstance(kind, IntType):
+        return f"{'s' if kind.signed else 'u'}{kind.bits}"
+    if isinstance(kind, FloatType):
+        return {"half": "f16", "__nv_bfloat16": "bf16"}.get(kind.name, f"f{kind.size * 8}")
+    return {"half2": "f16x2", "__half2": "f16x2"}.get(
+        getattr(kind, "name", ""), f"b{kind.size * 8}"
+    )

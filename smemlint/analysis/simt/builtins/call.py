@@ -1,0 +1,60 @@
+"""Calls built-in functions: CUDA's, CuTe's, vector constructors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.builtins import (
+    async_copies,
+    atomic_functions,
+    cooperative_groups,
+    intrinsics,
+    ptx,
+    python_operators,
+    wmma,
+)
+from smemlint.analysis.simt.builtins.cute_functions import call_cute
+from smemlint.analysis.simt.builtins.table import BUILTINS, BuiltinCall, is_reserved
+from smemlint.analysis.simt.domain.ctypes import NAMED, RecordType
+from smemlint.analysis.simt.domain.values import LanePredicate, Unknown, Value
+from smemlint.analysis.simt.interpreter.construction import construct
+from smemlint.analysis.simt.interpreter.operands import argument_values, arguments_of
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+TABLES = (
+    async_copies, atomic_functions, cooperative_groups, intrinsics, ptx, python_operators, wmma,
+)  # fmt: skip
+"""The modules whose functions are built-ins; they register when they are imported."""
+
+
+def call_builtin(
+    ev: Evaluator,
+    name: str,
+    template_arguments: tuple[str, ...],
+    node: c_ast.FuncCall,
+    *,
+    is_used: bool,
+) -> Value | None:
+    """Returns the value of a built-in function; None where the name is none."""
+    state = ev.state
+    last = name.rsplit("::", 1)[-1]
+    found = BUILTINS.get(last)
+    if found is None:
+        vector = NAMED.get(last[5:]) if last.startswith("make_") else None
+        if isinstance(vector, RecordType) and not state.unit.functions_named(last):
+            return construct(ev, vector, arguments_of(node), node)
+        return call_cute(ev, last, template_arguments, node)
+    is_overloaded = bool(state.unit.functions_named(last)) and not is_reserved(last)
+    if is_overloaded and state.frame.name.split(":", 1)[0] != last:
+        return None  # an overload for vectors calls the built-in one for scalars
+    if len(arguments_of(node)) < found.least:
+        argument_values(ev, node)
+        return ev.state.note_unfollowed(node, f"`{last}` is called with too few arguments")
+    result = found.evaluate(ev, BuiltinCall(last, template_arguments, node, is_used))
+    if isinstance(result, LanePredicate):  # an argument's: it is no truth value any more
+        return Unknown(result.reason, result.is_data)
+    return result

@@ -1,0 +1,73 @@
+"""The built-in functions: a table that handlers register in, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.domain.values import Value
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BuiltinCall:
+    """A call of a built-in function.
+
+    Attributes:
+        name: last component, without template arguments.
+        template_arguments: as spelled.
+        is_used: something depends on the value of the call.
+    """
+
+    name: str
+    template_arguments: tuple[str, ...]
+    node: c_ast.FuncCall
+    is_used: bool = True
+
+
+Handler: TypeAlias = "Callable[[Evaluator, BuiltinCall], Value]"
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A built-in function.
+
+    Attributes:
+        evaluate: returns the value of a call.
+        least: arguments that it counts on; a call with fewer does not compile.
+    """
+
+    evaluate: Handler
+    least: int
+
+
+BUILTINS: dict[str, Builtin] = {}
+"""The built-in functions by name."""
+
+
+def builtin(*names: str, least: int = 0) -> Callable[[Handler], Handler]:
+    """Registers a function that evaluates calls of these names."""
+
+    def decorate(handler: Handler) -> Handler:
+        register(names, handler, least=least)
+        return handler
+
+    return decorate
+
+
+def register(names: Iterable[str], handler: Handler, *, least: int = 0) -> None:
+    """Registers the handler of some names; see `Builtin`."""
+    for name in names:
+        if name in BUILTINS:
+            raise ValueError(f"`{name}` has two handlers")
+        BUILTINS[name] = Builtin(handler, least)
+
+
+def is_reserved(name: str) -> bool:
+    """Returns whether a built-in stays one even where the unit defines something of its name."""
+    return name.startswith(("__", "atomic")) or name == "asm"

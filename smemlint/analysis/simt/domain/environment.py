@@ -1,0 +1,155 @@
+"""What code runs in: the threads of a block, masks of them, and what names are bound to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    FloatType,
+    IntType,
+    OpaqueType,
+    PointerType,
+    RecordType,
+    StaticType,
+    VoidType,
+)
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    Cute,
+    FloatValue,
+    Pointer,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.domain.memory import Object
+
+WARP = 32
+MAX_THREADS = 1024
+"""Of a block."""
+Mask: TypeAlias = NDArray[np.bool_]
+"""Which threads of a block take part: bool of shape (32 * warps,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A name bound to an object of a type."""
+
+    object: Object
+    type: CType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lazy:
+    """A constant that is evaluated when it is first named."""
+
+    node: c_ast.Node
+    scope: Scope
+
+
+Binding: TypeAlias = Variable | CType | Value | Lazy
+Scope: TypeAlias = dict[str, Binding]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LValue:
+    """Typed bytes of an object: what an lvalue expression names."""
+
+    object: Object
+    offset: AffineInt
+    type: CType
+    volatile: bool = False
+
+    def pointer(self) -> Pointer:
+        """Returns a pointer (or reference) to it."""
+        return Pointer(self.object, self.offset, self.type, self.volatile)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Thread coordinates of a block, padded to whole warps.
+
+    Attributes:
+        block: its shape (x, y, z).
+        x, y, z, linear: int64 of shape (32 * warps,).
+        exists: which of these threads the block has.
+    """
+
+    block: tuple[int, int, int]
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+    z: NDArray[np.int64]
+    linear: NDArray[np.int64]
+    exists: NDArray[np.bool_]
+
+    @staticmethod
+    def of(block: tuple[int, int, int]) -> Geometry:
+        """Returns the geometry of a block shape."""
+        bx, by, bz = block
+        count = bx * by * bz
+        linear = np.arange(-(-count // WARP) * WARP, dtype=np.int64)
+        return Geometry(
+            block,
+            linear % bx,
+            linear // bx % by,
+            linear // (bx * by),
+            linear,
+            linear < count,
+        )
+
+
+CTYPES = (IntType, FloatType, VoidType, PointerType, ArrayType, RecordType, OpaqueType)
+"""Bindings of these classes are types."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """A call's argument: a place that is read when a parameter takes its value, or a value."""
+
+    node: c_ast.Node
+    place: LValue | None
+    value: Value | None
+
+    @property
+    def type(self) -> CType:
+        """The type that template deduction sees."""
+        if self.place is not None:
+            return self.place.type
+        return type_of(self.value) if self.value is not None else OpaqueType("auto")
+
+
+def type_of(value: Value) -> CType:
+    """Returns the type that `auto` or a deduced template parameter takes from a value."""
+    match value:
+        case AffineInt() | FloatValue() | Aggregate():
+            return value.type
+        case Pointer():
+            return PointerType(value.target)
+        case Cute():
+            return StaticType(str(value), value=value)
+        case _:
+            return OpaqueType("auto")
+
+
+def is_reference(type: CType) -> bool:
+    """Returns whether a variable of this type is another name for what it points to."""
+    return isinstance(type, PointerType) and type.is_reference
+
+
+def is_any(mask: NDArray[np.bool_]) -> bool:
+    """Returns whether one entry is set; counting takes a fifth of the time that `any` takes."""
+    return bool(np.count_nonzero(mask))
+
+
+def kept(mask: Mask, now: Mask) -> Mask:
+    """Returns `mask` itself where `now` equals it: identity then shows that nothing changed."""
+    return mask if now is mask or now.tobytes() == mask.tobytes() else now

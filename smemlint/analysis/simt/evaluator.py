@@ -1,0 +1,101 @@
+"""What handlers see of the interpreter: its state, its types, its policy, and dispatch by node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.domain.ctypes import CType, IntType
+    from smemlint.analysis.simt.domain.environment import Binding, LValue, Operand
+    from smemlint.analysis.simt.domain.values import Unknown, Value
+    from smemlint.analysis.simt.state import State
+    from smemlint.frontend.program import Declaration, Function, Unit
+
+
+class TypeResolver(Protocol):
+    """Resolves names and declarators to types, in the scopes of the innermost frame."""
+
+    def enter(self, unit: Unit) -> None:
+        """Makes names mean what they mean in this unit."""
+
+    def resolve(self, node: c_ast.Node) -> CType:
+        """Returns the type that a declarator, type-id or specifier node names."""
+
+    def named(self, words: tuple[str, ...]) -> CType:
+        """Returns the type of words like `unsigned int`, `T` or `Traits<3>::Element`."""
+
+    def spelled(self, spelling: str) -> CType | None:
+        """Returns the type that one (qualified, templated) word names; None where it names none."""
+
+
+class Policy(Protocol):
+    """What differs between kernels, host code, and host code that encodes tensor maps.
+
+    Attributes:
+        tracks_scev: integers keep how the compiler computes them, which fusion needs.
+    """
+
+    tracks_scev: bool
+
+    def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
+        """Yields the definitions whose last component is that of `name`, most local first."""
+
+    def units(self, ev: Evaluator) -> Sequence[Unit]:
+        """Returns the units whose variables are visible, most local first."""
+
+    def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
+        """Returns whether a variable that is not declared constant is never written."""
+
+    def bind_global(self, ev: Evaluator, declaration: Declaration, found: Binding) -> Binding:
+        """Returns what a variable of a file is bound to."""
+
+    def convert_unknown(self, ev: Evaluator, value: Unknown, type: IntType) -> Value:
+        """Returns an integer that is not known."""
+
+    def max_trips(self, ev: Evaluator, loop: c_ast.Node) -> int:
+        """Returns how many iterations of a loop, and of loops in it, are executed at the most."""
+
+    def run_inlined(
+        self,
+        ev: Evaluator,
+        function: Function,
+        operands: Sequence[Operand],
+        run: Callable[[], Value],
+    ) -> Value:
+        """Returns the value of a called function, which `run` executes."""
+
+    def intercept_call(self, ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+        """Returns the value of a call that the policy itself evaluates; None for all others."""
+
+    def on_step(self, ev: Evaluator) -> None:
+        """Sees that a statement is about to be executed."""
+
+    def on_assignment(self, node: c_ast.Assignment, value: Value) -> None:
+        """Sees the value that was assigned."""
+
+    def prefer(self, ev: Evaluator, a: Value, b: Value, node: c_ast.Node) -> Value | None:
+        """Returns the one of two values that wins where control flow joins; None for a join."""
+
+    def refine(self, value: Value, known: Value | None) -> None:
+        """Takes the switched value as known inside of a case; None ends that."""
+
+
+class Evaluator(Protocol):
+    """Executes statements and evaluates expressions for all threads of a block at once."""
+
+    state: State
+    types: TypeResolver
+    policy: Policy
+
+    def evaluate(self, node: c_ast.Node) -> Value:
+        """Returns the value of an expression; side effects happen for the active threads."""
+
+    def lvalue(self, node: c_ast.Node) -> LValue | Unknown:
+        """Returns what an expression names in memory; `Unknown` where that is not followed."""
+
+    def execute(self, node: c_ast.Node | None) -> None:
+        """Executes a statement for the active threads."""

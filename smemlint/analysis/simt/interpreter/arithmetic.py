@@ -1,0 +1,88 @@
+"""Built-in binary operators on numbers and pointers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.affine import COMPARISONS, is_plain
+from smemlint.analysis.simt.domain.ctypes import BOOL, I64
+from smemlint.analysis.simt.domain.scev import operated_scev
+from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    FloatValue,
+    Pointer,
+    Unknown,
+    Value,
+    number,
+    propagated,
+)
+from smemlint.analysis.simt.interpreter.pointers import advance_or_forget
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: c_ast.Node) -> Value:
+    """`a op b` for the built-in operators."""
+    state = ev.state
+    if a.__class__ is AffineInt and b.__class__ is AffineInt:
+        return _apply_to_integers(ev, op, a, b, node)
+    if isinstance(a, Pointer) or isinstance(b, Pointer):
+        return _apply_to_pointers(ev, op, a, b)
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return propagated(a, b)
+    if isinstance(a, FloatValue) or isinstance(b, FloatValue):
+        state.spend(1)
+        if op in COMPARISONS:
+            return Unknown("a condition on a floating-point number", is_data=True)
+        return a if isinstance(a, FloatValue) else b
+    if state.loops:
+        state.spend_on(node)
+    return Unknown(f"operator `{op}` on class objects is not followed")
+
+
+def _apply_to_integers(
+    ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: c_ast.Node
+) -> Value:
+    state = ev.state
+    if state.loops:
+        state.spend_on(node)
+    try:
+        result = state.domain.operate(op, a, b)
+    except OverflowError:
+        return Unknown("a number does not fit into 64 bits")
+    if result.__class__ is AffineInt and ev.policy.tracks_scev and _may_have_form(result, a, b):
+        result.form = operated_scev(op, a, b, signed=result.type.signed)
+    return result
+
+
+def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
+    state = ev.state
+    if op == "+" and isinstance(a, Pointer):
+        return advance_or_forget(ev, a, b)
+    if op == "+" and isinstance(b, Pointer):
+        return advance_or_forget(ev, b, a)
+    if op == "-" and isinstance(a, Pointer) and not isinstance(b, Pointer):
+        return advance_or_forget(ev, a, b, -1)
+    for pointer in (a, b):
+        if isinstance(pointer, Pointer) and is_lost(pointer.offset):
+            return why_lost(pointer.object)
+    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
+        difference = state.domain.add(a.offset, b.offset, -1)
+        if op == "-":
+            return state.domain.divide(difference, AffineInt(max(a.target.size, 1), I64))
+        if op in COMPARISONS:
+            return state.domain.compare(op, difference, AffineInt(0, I64))
+    if op in ("==", "!="):  # against nullptr: pointers that we know are not null
+        return number(int(op == "!="), BOOL)
+    return Unknown("pointers into different objects are combined")
+
+
+def _may_have_form(result: AffineInt, a: AffineInt, b: AffineInt) -> bool:
+    """Returns whether a result without a form comes from something the compiler does not know."""
+    if result.form is not None:
+        return False
+    return not (is_plain(a) and is_plain(b))

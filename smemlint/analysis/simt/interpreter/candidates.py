@@ -1,0 +1,68 @@
+"""Candidates of a call: the definitions that its name and number of arguments may mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.interpreter.operands import arguments_of
+from smemlint.analysis.simt.types.overloads import members_of, signature_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from smemlint.analysis.simt.domain.ctypes import RecordType
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend.program import Function, Record
+
+
+def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
+    """Returns whether no function of that name takes its argument at this index by reference."""
+    name, _ = ev.state.unit.template_arguments(callee)
+    for function in ev.policy.functions(ev, name):
+        params = signature_of(function).parameters
+        if index >= len(params) or not isinstance(params[index].type, c_ast.TypeDecl):
+            return False
+    return True
+
+
+def find_candidates(
+    ev: Evaluator, name: str, owner: RecordType | None, node: c_ast.FuncCall
+) -> list[Function]:
+    """Definitions that take this many arguments, as members of a class or free."""
+    state = ev.state
+    key = (name, owner.record if owner is not None else None, len(arguments_of(node)))
+    if key not in state.definitions:
+        state.definitions[key] = _definitions(ev, *key)
+    return _nearest(ev, state.definitions[key], name, node)
+
+
+def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[Function]:
+    named: Iterable[Function] = ev.policy.functions(ev, name)
+    if record is None:
+        named = [f for f in named if f.record is None]
+    else:
+        named = members_of(cast("Record", record), named)
+    found = []
+    for function in named:
+        signature = signature_of(function)
+        if not function.is_kernel and signature.least <= count <= signature.most:
+            found.append(function)
+    return [f for f in found if f.is_device] or found
+
+
+def _nearest(
+    ev: Evaluator, found: list[Function], name: str, node: c_ast.FuncCall
+) -> list[Function]:
+    """Of functions in several namespaces: those of the one that the call names or stands in."""
+    if len({f.scope for f in found}) < 2:
+        return found
+    spelling = getattr(node.name, "name", "")
+    prefix = spelling.split("<", 1)[0].rpartition("::")[0] if isinstance(spelling, str) else ""
+    if prefix:
+        wanted = tuple(prefix.strip(":").split("::"))
+        named = [f for f in found if f.scope[-len(wanted) :] == wanted]
+        return named or found
+    path = ev.state.unit.span(node).path
+    return [f for f in found if f.span.path == path] or found

@@ -1,0 +1,109 @@
+"""Elements: `a[i]` of arrays, classes and CuTe tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.builtins.cute_functions import tensor_element, tensor_named
+from smemlint.analysis.simt.dispatch import evaluates, locates
+from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
+from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
+from smemlint.analysis.simt.domain.memory import Space
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    Pointer,
+    Unknown,
+    Value,
+    offset_of,
+)
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.analysis.simt.interpreter.candidates import find_candidates
+from smemlint.analysis.simt.interpreter.inlining import inline_best
+from smemlint.analysis.simt.interpreter.lvalues import variable_lvalue
+from smemlint.analysis.simt.interpreter.pointers import (
+    advance,
+    dereference,
+    lvalue_at_unknown_offset,
+)
+from smemlint.analysis.simt.types.overloads import signature_of
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+def _plain_element(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown:
+    base = ev.evaluate(node.name)
+    index = ev.evaluate(node.subscript)
+    if isinstance(base, AffineInt) and isinstance(index, Pointer):
+        base, index = index, base
+    if isinstance(base, Aggregate):
+        return _element_of_class(ev, base, index, node)
+    if not isinstance(base, Pointer):
+        return base if isinstance(base, Unknown) else Unknown("what is indexed is not a pointer")
+    moved = advance(ev, base, index)
+    if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
+        ev.state.spend(2)
+    if isinstance(moved, Unknown):
+        return lvalue_at_unknown_offset(ev, base, moved)  # counted: the array is known even so
+    return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
+
+
+def _element_of_class(
+    ev: Evaluator, base: Value, index: Value, node: c_ast.Node
+) -> LValue | Unknown:
+    state = ev.state
+    if isinstance(base, Aggregate) and isinstance(base.type, RecordType):
+        for member in base.type.members:  # std::array and its like
+            if (
+                isinstance(member.type, ArrayType)
+                and isinstance(index, AffineInt)
+                and index.constant is not None
+            ):
+                cell = base.cells.get(member.offset + index.constant * member.type.element.size)
+                if cell is not None:
+                    return LValue(
+                        state.new_local("element", member.type.element, state.key(node), cell),
+                        offset_of(0),
+                        member.type.element,
+                    )
+    return Unknown(f"`{state.source_text(node)}` calls an operator that is not followed")
+
+
+@evaluates(c_ast.ArrayRef)
+def evaluate_element(ev: Evaluator, node: c_ast.ArrayRef) -> Value:
+    """Returns the value of an element."""
+    place = locate_element(ev, node)
+    return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
+
+
+@locates(c_ast.ArrayRef)
+def locate_element(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown:
+    """Returns an element: of a CuTe tensor, by a class's own `operator[]`, or of an array."""
+    tensor = tensor_named(ev, node.name)
+    if tensor is not None:
+        return tensor_element(ev, tensor, [node.subscript], node)
+    binding = ev.state.lookup(node.name.name) if isinstance(node.name, c_ast.ID) else None
+    if isinstance(binding, Variable) and isinstance(binding.type, RecordType):
+        found = _by_operator(ev, binding, binding.type, node)
+        if found is not None:
+            return found
+    return _plain_element(ev, node)
+
+
+def _by_operator(
+    ev: Evaluator, variable: Variable, record: RecordType, node: c_ast.ArrayRef
+) -> LValue | Unknown | None:
+    """Returns what the `operator[]` of a class gives; None where it defines none."""
+    call = c_ast.FuncCall(node.name, c_ast.ExprList([node.subscript]), node.coord)
+    candidates = find_candidates(ev, "operator[]", record, call) if record.record else []
+    if not candidates:
+        return None
+    this = variable_lvalue(ev, variable).pointer()
+    value = inline_best(ev, candidates, (), call, this, record)
+    if all(signature_of(f).returns_reference for f in candidates) or isinstance(value, Unknown):
+        return dereference(ev, value, node)
+    held = ev.state.new_local("element", type_of(value), ev.state.key(node), value)
+    return LValue(held, offset_of(0), type_of(value))

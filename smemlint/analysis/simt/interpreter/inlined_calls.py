@@ -1,0 +1,48 @@
+"""Finds the call that the compiler's line table names in place of an inlined access."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.state import State
+
+
+def opened_call(state: State, node: c_ast.Node, offset: AffineInt | Unknown) -> c_ast.Node | None:
+    """Returns the outermost call that an access is the first thing of; see `Event.call`.
+
+    Of the copies that unrolling makes of a call, only the first and those that compute an
+    address of their own, on its line, name it.
+    """
+    is_new = isinstance(offset, AffineInt) and _is_first(state, scev_of(offset).terms)
+    line, found = node.coord.line if node.coord is not None else 0, None
+    for depth, frame in reversed(list(enumerate(state.frames))):
+        if frame.call is None or not frame.opens_with(line, state.trace):
+            break
+        chain = tuple(id(f.call) for f in state.frames[: depth + 1])
+        is_first = _is_first(state, (line, *chain)) or not frame.is_copy
+        if is_first or (is_new and _has_argument_on_its_line(state, frame.call)):
+            found = frame.call
+    return found
+
+
+def _has_argument_on_its_line(state: State, call: c_ast.Node) -> bool:
+    """Returns whether an argument of a call begins on the call's first line."""
+    arguments = getattr(call, "args", None)
+    unit = state.unit
+    line = unit.span(call).line
+    return any(unit.span(e).line == line for e in (arguments.exprs if arguments else ()))
+
+
+def _is_first(state: State, key: object) -> bool:
+    """Returns whether no access before this one had such a key."""
+    events = state.trace.events
+    if state.first_events.setdefault(key, events) < events:
+        return False
+    state.first_events[key] = events  # what was rolled back does not count
+    return True

@@ -1,0 +1,146 @@
+"""Jumps: `return`, `break` and `continue`, and what is written before those under open conditions.
+
+What follows is evaluated as if no such jump was taken; what was written before it is joined where
+it ends: behind a loop, at the end of an iteration, in the caller.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.dispatch import executes
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.values import FloatValue, Unknown, Value, same
+from smemlint.analysis.simt.interpreter.joins import join_writes
+from smemlint.analysis.simt.state import BudgetExceeded, PendingJumps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.analysis.simt.domain.memory import UndoLog
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+_MOST_NOTED = 1_000_000
+"""Cells that jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
+
+
+def pending_jumps(ev: Evaluator) -> PendingJumps:
+    """Returns the ways out of a block of code that begins here."""
+    return PendingJumps(ev.state.memory.depth, len(ev.state.frame.open))
+
+
+def record_jump(ev: Evaluator, pending: PendingJumps) -> bool:
+    """Notes what was written before a jump; whether an open condition decides about it."""
+    state = ev.state
+    if len(state.frame.open) <= pending.around:
+        return False
+    condition = open_condition_around(ev, pending.around)
+    pending.is_uniform &= condition.is_uniform
+    if written := state.memory.since(pending.depth):
+        state.budget.cells_noted += len(written)
+        if state.budget.cells_noted > _MOST_NOTED:
+            raise BudgetExceeded("too much is written before jumps under open conditions")
+        pending.jumps.append((written, condition, state.frame.open[-1][1]))
+    return True
+
+
+def open_condition_around(ev: Evaluator, around: int) -> Unknown:
+    """Returns the innermost open condition, uniform if all but the first `around` ones are."""
+    inner = ev.state.frame.open[-1][0]
+    is_uniform = all(condition.is_uniform for condition, _ in ev.state.frame.open[around:])
+    return Unknown(inner.reason, inner.is_data, is_uniform)
+
+
+def assume(ev: Evaluator, texts: Sequence[str], has_returned: bool) -> None:
+    """Notes what holds for the threads that stay; of those that returned, none comes back."""
+    state = ev.state
+    state.assumptions += [text for text in texts if text not in state.assumptions]
+    if has_returned:
+        state.frame.guards |= dict.fromkeys(texts)
+
+
+def drop_guards(
+    ev: Evaluator,
+    assumed: int,
+    before: UndoLog,
+    *,
+    reached: frozenset[int] = frozenset(),
+    own: frozenset[int] = frozenset(),
+) -> None:
+    """Drops the conditions of a block that ends, unless what it wrote hangs on them.
+
+    Those under which threads returned stay.
+
+    Args:
+        ev: the evaluator.
+        assumed: conditions that were assumed before it.
+        before: what it wrote, with the values from before.
+        reached: ids of objects that outlive it, if they had a value or not.
+        own: ids of objects that do not, though they had one.
+    """
+    state = ev.state
+    guards = state.assumptions[assumed:]
+    del state.assumptions[assumed:]
+    assume(ev, [text for text in guards if text in state.frame.guards], has_returned=False)
+    for obj, offset, old in before.values():
+        now = obj.cells.get(offset)
+        outlives = id(obj) not in own and (old is not None or id(obj) in reached)
+        if outlives and not isinstance(now, FloatValue) and not same(old, now):
+            assume(ev, guards, has_returned=False)
+            break
+
+
+def join_at_target(ev: Evaluator, pending: PendingJumps) -> None:
+    """Joins what was written before the jumps to this place with what is there without them."""
+    for written, condition, node in pending.jumps:
+        join_writes(ev, written, {}, condition, node)
+    pending.jumps.clear()
+
+
+@executes(c_ast.Return)
+def execute_return(ev: Evaluator, node: c_ast.Return) -> None:
+    """Leaves the function with a value."""
+    state = ev.state
+    value: Value = FloatValue(I32)
+    if node.expr is not None:
+        if state.frame.returns_reference:
+            place = ev.lvalue(node.expr)
+            value = place.pointer() if isinstance(place, LValue) else place
+        else:
+            value = ev.evaluate(node.expr)
+    condition = open_condition_around(ev, 0) if state.frame.open else None
+    state.frame.returns.append((state.mask, value, condition))
+    if state.frame.call is not None:  # behind a kernel nothing arrives
+        record_jump(ev, state.frame.pending)
+    state.mask = state.none_active()
+
+
+@executes(c_ast.Break)
+def execute_break(ev: Evaluator, node: c_ast.Break) -> None:
+    """Leaves the loop or switch."""
+    state = ev.state
+    if state.loops:
+        loop = state.loops[-1]
+        loop.broken = loop.broken | state.mask
+        loop.is_left_openly |= record_jump(ev, loop.breaks)
+    state.mask = state.none_active()
+
+
+@executes(c_ast.Continue)
+def execute_continue(ev: Evaluator, node: c_ast.Continue) -> None:
+    """Leaves the iteration."""
+    state = ev.state
+    if state.loops:
+        loop = state.loops[-1]
+        loop.continued = loop.continued | state.mask
+        record_jump(ev, loop.continues)
+    state.mask = state.none_active()
+
+
+@executes(c_ast.Goto)
+def execute_goto(ev: Evaluator, node: c_ast.Goto) -> None:
+    """Notes a jump that is not followed."""
+    ev.state.note_unfollowed(node, "goto is not followed")

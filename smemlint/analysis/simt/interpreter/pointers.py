@@ -1,0 +1,81 @@
+"""Pointer arithmetic, and pointers whose offset is not followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.affine import is_plain
+from smemlint.analysis.simt.domain.ctypes import I64, ArrayType, CType
+from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.memory import Object, Space
+from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.unknown_offset import LOST
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    Pointer,
+    Unknown,
+    Value,
+    propagated,
+)
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+def dereference(ev: Evaluator, value: Value, node: c_ast.Node) -> LValue | Unknown:
+    """Returns what a pointer value points to."""
+    if isinstance(value, Pointer):
+        return LValue(value.object, value.offset, value.target, value.is_volatile)
+    if isinstance(value, Aggregate):  # an iterator or smart pointer
+        return Unknown(f"`{ev.state.source_text(node)}` dereferences a class object")
+    return value if isinstance(value, Unknown) else Unknown("a number is dereferenced")
+
+
+def forget_offset(ev: Evaluator, pointer: Pointer, why: Unknown) -> Value:
+    """Returns a pointer that points elsewhere now; into shared memory the array is still known."""
+    if pointer.object.space is not Space.SHARED:
+        return why
+    return lvalue_at_unknown_offset(ev, pointer, why).pointer()
+
+
+def lvalue_at_unknown_offset(ev: Evaluator, base: Pointer, why: Unknown) -> LValue:
+    """Returns a place in a known array at an unknown offset."""
+    known = base.object.origin or base.object
+    lost = Object(known.name, known.type, known.space, f"{known.key} lost")
+    lost.shared = known.shared
+    lost.default = why
+    return LValue(lost, AffineInt(0, I64, ((LOST, 1),)), base.target, base.is_volatile)
+
+
+def advance(ev: Evaluator, pointer: Pointer, index: Value, sign: int = 1) -> Pointer | Unknown:
+    """`pointer + index` in elements of what it points to."""
+    if isinstance(index, Unknown):
+        return propagated(index, index)
+    if not isinstance(index, AffineInt):
+        return Unknown("an index is not an integer")
+    size = pointer.target.size
+    if size == 0:
+        if isinstance(pointer.target, ArrayType):
+            return Unknown("the array's inner extent is not known")
+        return Unknown(f"the size of `{type_name(pointer.target)}` is not known")
+    form = None if is_plain(index) else scev_of(index)
+    wide = AffineInt(index.base, I64, index.terms, form)
+    step = ev.state.domain.multiply(wide, AffineInt(size, I64))
+    if isinstance(step, Unknown):
+        return step
+    offset = ev.state.domain.add(pointer.offset, step, sign)
+    return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
+
+
+def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1) -> Value:
+    """Returns a pointer that went on; into a shared array it stays one, wherever it points."""
+    moved = advance(ev, pointer, by, sign)
+    return forget_offset(ev, pointer, moved) if isinstance(moved, Unknown) else moved
+
+
+def type_name(kind: CType) -> str:
+    """Returns a type as messages name it."""
+    return getattr(kind, "spelling", None) or getattr(kind, "name", None) or "the element"

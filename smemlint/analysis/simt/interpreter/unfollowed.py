@@ -1,0 +1,62 @@
+"""Calls of functions and macros whose definition was not read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.cute import tensor_of
+from smemlint.analysis.simt.domain.memory import Space
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value
+from smemlint.analysis.simt.interpreter.operands import (
+    argument_values,
+    arguments_of,
+    operand_of,
+    operand_value,
+)
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+def unfollowed_call(ev: Evaluator, name: str, node: c_ast.FuncCall) -> Value:
+    """Returns a call of what is not known: its value, and what it may have changed."""
+    state = ev.state
+    is_macro = name.isupper()
+    values = _macro_arguments(ev, name, node) if is_macro else argument_values(ev, node)
+    reason = f"the call of `{name}` is not followed: no definition was read"
+    for value in values:
+        if isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms):
+            said = f"`{name}` is given a shared address and its definition was not read"
+            state.note_unfollowed(node, said)
+        if tensor_of(value) is not None:
+            note_shared_argument(ev, name, node)
+        if isinstance(value, Pointer):
+            if value.object.space is Space.SHARED:
+                note_shared_argument(ev, name, node)
+            elif value.object.space is Space.LOCAL:
+                state.memory.forget(value.object, f"was given to `{name}`")
+    return Unknown(reason)
+
+
+def note_shared_argument(ev: Evaluator, name: str, node: c_ast.Node) -> None:
+    """Notes that an unread function is given shared memory."""
+    said = f"`{name}` is given shared memory and its definition was not read"
+    ev.state.note_unfollowed(node, said)
+
+
+def _macro_arguments(ev: Evaluator, name: str, node: c_ast.FuncCall) -> list[Value]:
+    """Arguments of a name in capitals: a macro from a header that was not read.
+
+    Such macros often view their argument as something wider (`FLOAT4(s[i])`), so an lvalue
+    in shared memory is not taken for a read of the element.
+    """
+    values = []
+    for argument in arguments_of(node):
+        operand = operand_of(ev, argument)
+        if operand.place is not None and operand.place.object.space is Space.SHARED:
+            note_shared_argument(ev, name, node)
+        else:
+            values.append(operand_value(ev, operand))
+    return values

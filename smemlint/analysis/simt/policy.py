@@ -1,0 +1,73 @@
+"""How kernels are evaluated; host code differs (see `launches`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.domain.ctypes import CType, IntType
+    from smemlint.analysis.simt.domain.environment import Binding, Operand
+    from smemlint.analysis.simt.domain.values import Unknown, Value
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend.program import Declaration, Function, Unit
+
+
+class KernelPolicy:
+    """The policy of kernels: one unit, nothing guessed, no call intercepted."""
+
+    tracks_scev = True
+
+    def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
+        """Yields the definitions of the unit."""
+        yield from ev.state.unit.functions_named(name.rsplit("::", 1)[-1])
+
+    def units(self, ev: Evaluator) -> Sequence[Unit]:
+        """Returns the kernel's unit."""
+        return (ev.state.unit,)
+
+    def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
+        """Returns False: host code may set any variable before the launch."""
+        return False
+
+    def bind_global(self, ev: Evaluator, declaration: Declaration, found: Binding) -> Binding:
+        """Returns what was found."""
+        return found
+
+    def convert_unknown(self, ev: Evaluator, value: Unknown, type: IntType) -> Value:
+        """Returns the value as it is."""
+        return value
+
+    def max_trips(self, ev: Evaluator, loop: c_ast.Node) -> int:
+        """Returns the limit of the budget."""
+        return ev.state.budget.max_trips
+
+    def run_inlined(
+        self,
+        ev: Evaluator,
+        function: Function,
+        operands: Sequence[Operand],
+        run: Callable[[], Value],
+    ) -> Value:
+        """Executes every function that is called."""
+        return run()
+
+    def intercept_call(self, ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+        """Intercepts none."""
+        return None
+
+    def on_step(self, ev: Evaluator) -> None:
+        """Does nothing."""
+
+    def on_assignment(self, node: c_ast.Assignment, value: Value) -> None:
+        """Does nothing."""
+
+    def prefer(self, ev: Evaluator, a: Value, b: Value, node: c_ast.Node) -> Value | None:
+        """Prefers none."""
+        return None
+
+    def refine(self, value: Value, known: Value | None) -> None:
+        """Does nothing."""

@@ -1,0 +1,69 @@
+"""Enumerators: those of the unit, and of local enums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.state import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.analysis.simt.domain.environment import Scope
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+def enumerators(ev: Evaluator) -> dict[str, Value]:
+    """Enumerators of every enum of the unit."""
+    lexicon = ev.state.resolution.cache
+    if lexicon.enumerators is None:
+        lexicon.enumerators = {}
+        try:
+            for node in _enums(ev):
+                lexicon.enumerators.update(enumerator_values(ev, node))
+        except BaseException:
+            lexicon.enumerators = None  # a budget ended it half way
+            raise
+    return lexicon.enumerators
+
+
+def _enums(ev: Evaluator) -> Iterator[c_ast.Enum]:
+    """Every enum of the unit, to be read outside of functions."""
+    state = ev.state
+    for group in list(state.unit.declarations.values()):
+        for declaration in group:
+            node = declaration.parse() if declaration.kind == "enum" else None
+            enum = getattr(node, "type", node)
+            if isinstance(enum, c_ast.Enum):
+                frames, state.frames = state.frames, [Frame("file", [{}])]
+                try:
+                    yield enum
+                finally:
+                    state.frames = frames
+
+
+def enumerator_values(ev: Evaluator, node: c_ast.Enum) -> dict[str, Value]:
+    """Name -> value of one enum."""
+    state = ev.state
+    values: dict[str, Value] = {}
+    scope: Scope = {}
+    state.frame.scopes.append(scope)
+    following: Value = AffineInt(0)
+    try:
+        for item in node.values.enumerators if node.values is not None else ():
+            value = ev.evaluate(item.value) if item.value is not None else following
+            values[item.name] = scope[item.name] = value
+            if isinstance(value, AffineInt):
+                following = state.domain.add(value, AffineInt(1))
+    finally:
+        state.frame.scopes.pop()
+    return values
+
+
+def bind_enumerators(ev: Evaluator, node: c_ast.Enum) -> None:
+    """Declares a local enum's names."""
+    for name, value in enumerator_values(ev, node).items():
+        ev.state.bind(name, value)

@@ -1,0 +1,141 @@
+"""Finds what one spelling of a type means: CuTe, standard templates, aliases, classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.builtins.cute_types import cute_type
+from smemlint.analysis.simt.domain import ctypes
+from smemlint.analysis.simt.domain.ctypes import (
+    I32,
+    ArrayType,
+    CType,
+    FloatType,
+    RecordType,
+    is_opaque,
+    lay_out,
+)
+from smemlint.analysis.simt.domain.environment import CTYPES, type_of
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.records import record_named
+from smemlint.analysis.simt.types.template_arguments import (
+    bindings_text,
+    split_qualified,
+    template_scope,
+    type_argument,
+    value_argument,
+)
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+_MAX_DEPTH = 64
+_SAME_TYPE = frozenset(
+    ("remove_reference_t", "remove_cv_t", "remove_cvref_t", "decay_t", "add_const_t")
+)
+_ARRAYS = frozenset(("array", "Array", "AlignedArray", "ArrayEngine", "array_aligned"))
+
+
+def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
+    """Returns the type that a spelling names where it stands; None where it names none."""
+    if spelling.startswith("decltype"):
+        return _resolve_decltype(ev, spelling)
+    prefix, last = split_qualified(spelling)
+    name, arguments = ev.state.unit.template_arguments(last)
+    if prefix:
+        owner = ev.types.spelled(prefix)
+        if isinstance(owner, RecordType):
+            inner = _inherited(owner, name)
+            return inner if isinstance(inner, CTYPES) else None
+    found = cute_type(ev, name, arguments) or _resolve_standard(ev, name, arguments)
+    if found is not None:
+        return found
+    resolution = ev.state.resolution
+    if resolution.depth > _MAX_DEPTH:
+        resolution.unfinished.add("depth")
+        return None
+    resolution.depth += 1
+    try:
+        return (
+            _resolve_alias(ev, name, arguments)
+            or ctypes.builtin((name,))
+            or record_named(ev, name, arguments)
+        )
+    finally:
+        resolution.depth -= 1
+        if not resolution.depth:
+            resolution.unfinished.clear()
+
+
+def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:
+    """Returns the type of standard and CUTLASS templates that every kernel author uses."""
+    last = name.rsplit("::", 1)[-1]
+    if not arguments:
+        return None
+    if last in _SAME_TYPE:
+        return type_argument(ev, arguments[0])
+    if last in _ARRAYS:
+        element = type_argument(ev, arguments[0])
+        count = value_argument(ev, arguments[1]) if len(arguments) > 1 else None
+        n = count.constant if isinstance(count, AffineInt) else None
+        if element is None or n is None or not element.size:
+            return None
+        if last != "array" and ev.state.unit.records.get(last):
+            return None
+        return lay_out(name, [("", ArrayType(element, n), 0)])
+    if last == "complex" and len(arguments) == 1:  # of thrust and cuda::std, aligned whole
+        part = type_argument(ev, arguments[0])
+        if isinstance(part, FloatType):
+            return lay_out(name, [("", ArrayType(part, 2), 0)], align=2 * part.size)
+    if last == "conditional_t" and len(arguments) == 3:
+        condition = value_argument(ev, arguments[0])
+        if isinstance(condition, AffineInt) and condition.constant is not None:
+            return type_argument(ev, arguments[1 if condition.constant else 2])
+    return None
+
+
+def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
+    node = ev.state.unit.parse_expression(spelling[len("decltype") :].strip())
+    return None if node is None else type_of(ev.evaluate(node))
+
+
+def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:
+    """Returns what an enum or alias of the unit stands for."""
+    state = ev.state
+    last = name.rsplit("::", 1)[-1]
+    resolution = state.resolution
+    for declaration in state.unit.declarations.get(last, ()):
+        if declaration.kind == "enum":
+            return I32
+        if declaration.kind != "alias":
+            continue
+        node = declaration.parse()
+        if node is None:
+            continue
+        if id(declaration) in resolution.declarations:
+            resolution.unfinished.add(id(declaration))
+            continue  # an alias that names itself means another of that name
+        scope = template_scope(ev, declaration.template, arguments)
+        key = (declaration, bindings_text(scope))
+        aliases = resolution.cache.aliases
+        if key not in aliases:
+            resolution.cache.scopes.append(scope)
+            with resolution.working_out(declaration):
+                state.frames.append(Frame(f"alias {name}", [scope]))
+                try:
+                    aliases[key] = ev.types.resolve(node)
+                finally:
+                    state.frames.pop()
+        found = aliases[key]
+        if not is_opaque(found):
+            return found
+    return None
+
+
+def _inherited(owner: RecordType, name: str) -> object:
+    """Returns what a class or one of its bases calls so; None where none does."""
+    if name in owner.statics:
+        return owner.statics[name]
+    bases = (m.type for m in owner.members if not m.name and isinstance(m.type, RecordType))
+    return next((found for b in bases if (found := _inherited(b, name)) is not None), None)

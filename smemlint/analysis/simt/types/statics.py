@@ -1,0 +1,37 @@
+"""Static members of classes, and the scope that their methods see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope
+from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
+from smemlint.analysis.simt.state import Frame
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None:
+    """Returns a static constant, nested type or enumerator of a record."""
+    inner = owner.statics.get(name)
+    if isinstance(inner, Lazy):
+        ev.state.frames.append(Frame(f"static {owner.name}", [scope_of(owner)]))
+        owner.statics[name] = Unknown(f"`{owner.name}::{name}` is defined by itself")
+        try:
+            inner = owner.statics[name] = ev.evaluate(inner.node)
+        finally:
+            ev.state.frames.pop()
+    return inner  # type: ignore[return-value]
+
+
+def scope_of(record: RecordType) -> Scope:
+    """Returns the names that a record's methods and constants see."""
+    return dict(record.statics)  # type: ignore[arg-type]
+
+
+def static_value(kind: StaticType) -> Value:
+    """Returns the one value that objects of the type have."""
+    value = kind.value
+    return value if isinstance(value, Cute | AffineInt) else Unknown(f"`{kind.spelling}`")
