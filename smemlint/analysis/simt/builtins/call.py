@@ -15,10 +15,10 @@ from smemlint.analysis.simt.builtins import (
 )
 from smemlint.analysis.simt.builtins.cute_functions import call_cute
 from smemlint.analysis.simt.builtins.table import BUILTINS, BuiltinCall, is_reserved
+from smemlint.analysis.simt.calls.construction import construct
+from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
 from smemlint.analysis.simt.domain.ctypes import NAMED, RecordType
 from smemlint.analysis.simt.domain.values import LanePredicate, Unknown, Value
-from smemlint.analysis.simt.interpreter.construction import construct
-from smemlint.analysis.simt.interpreter.operands import argument_values, arguments_of
 
 if TYPE_CHECKING:
     from pycparser import c_ast

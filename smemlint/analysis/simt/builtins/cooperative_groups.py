@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import FLOAT, NAMED, U32, RecordType
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -17,7 +18,6 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
-from smemlint.analysis.simt.interpreter.operands import argument_values
 from smemlint.analysis.simt.types.template_arguments import value_argument
 
 if TYPE_CHECKING:

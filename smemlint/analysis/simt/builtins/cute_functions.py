@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
+from smemlint.analysis.simt.calls.operands import arguments_of
+from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.domain.ctypes import I64, ArrayType, CType, RecordType, StaticType
 from smemlint.analysis.simt.domain.cute import (
     Swizzled,
@@ -34,9 +36,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
-from smemlint.analysis.simt.interpreter.operands import arguments_of
 from smemlint.analysis.simt.interpreter.pointers import lvalue_at_unknown_offset
-from smemlint.analysis.simt.interpreter.unfollowed import unfollowed_call
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.facts import Certainty, LayoutUse

@@ -9,6 +9,7 @@ import numpy as np
 
 from smemlint.analysis.simt.builtins.atomics import is_one_for_a_warp
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, builtin, register
+from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
 from smemlint.analysis.simt.domain.ctypes import FLOAT, HALF, I32, U64
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.scev import Scev, scev_of
@@ -25,7 +26,6 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import pointer_to_int
-from smemlint.analysis.simt.interpreter.operands import argument_values, arguments_of
 from smemlint.analysis.simt.interpreter.pointers import dereference
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from smemlint.analysis.simt.builtins import atomics
 from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.ctypes import I64, FloatType
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.memory import Space
@@ -22,7 +23,6 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.accesses import emit_event, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import shared_pointer
-from smemlint.analysis.simt.interpreter.operands import arguments_of
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:

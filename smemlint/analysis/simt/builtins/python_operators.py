@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import common
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value, settled
-from smemlint.analysis.simt.interpreter.operands import argument_values
 
 if TYPE_CHECKING:
     from pycparser import c_ast

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.calls.inlined_calls import opened_call
 from smemlint.analysis.simt.domain.ctypes import (
     I16,
     I64,
@@ -33,7 +34,6 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.inlined_calls import opened_call
 from smemlint.analysis.simt.interpreter.pointers import type_name
 from smemlint.facts import AccessKind
 

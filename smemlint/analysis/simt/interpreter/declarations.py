@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.construction import construct_at, zero_value
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -24,7 +25,6 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
-from smemlint.analysis.simt.interpreter.construction import construct_at, zero_value
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.initializers import _first_argument, initialize
 from smemlint.analysis.simt.state import BudgetExceeded

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.analysis.simt.builtins.cute_functions import tensor_element, tensor_named
+from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
@@ -20,8 +22,6 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.candidates import find_candidates
-from smemlint.analysis.simt.interpreter.inlining import inline_best
 from smemlint.analysis.simt.interpreter.lvalues import variable_lvalue
 from smemlint.analysis.simt.interpreter.pointers import (
     advance,

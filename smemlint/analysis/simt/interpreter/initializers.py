@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, cast
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.construction import construct_at, zero_value
+from smemlint.analysis.simt.calls.inlining import inline
+from smemlint.analysis.simt.calls.operands import is_call
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, IntType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Unknown, Value, offset_of
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
-from smemlint.analysis.simt.interpreter.construction import construct_at, zero_value
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.inlining import inline
-from smemlint.analysis.simt.interpreter.operands import is_call
 from smemlint.analysis.simt.types.overloads import members_of
 
 if TYPE_CHECKING:

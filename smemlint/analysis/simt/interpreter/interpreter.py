@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.calls import calls
 from smemlint.analysis.simt.dispatch import EXPRESSIONS, LVALUES, STATEMENTS
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.analysis.simt.interpreter import (
     branches,
-    calls,
     conditional,
     conversions,
     declarations,
@@ -20,6 +20,7 @@ from smemlint.analysis.simt.interpreter import (
     names,
     operators,
     statements,
+    switches,
 )
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.loops import loops
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 HANDLERS = (
     branches, calls, conditional, conversions, declarations, elements, expressions, jumps, loops,
-    lvalues, names, operators, statements,
+    lvalues, names, operators, statements, switches,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
 from smemlint.analysis.simt.domain.environment import (
@@ -27,7 +28,6 @@ from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.interpreter.operands import operand_value
 from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of

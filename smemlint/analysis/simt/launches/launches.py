@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
+from smemlint.analysis.simt.calls.operands import arguments_of, operand_of, operand_value
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, CallableValue, Value, number
-from smemlint.analysis.simt.interpreter.inlining import deduce_template_arguments
-from smemlint.analysis.simt.interpreter.operands import arguments_of, operand_of, operand_value
 from smemlint.analysis.simt.launches.host_interpreter import (
     LAUNCHERS,
     HostPolicy,

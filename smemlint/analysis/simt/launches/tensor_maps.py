@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value, offset_of
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.interpreter.operands import arguments_of
 from smemlint.analysis.simt.kernel.evaluate import parameter_binding
 from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame

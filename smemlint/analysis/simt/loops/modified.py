@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.candidates import takes_by_value
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
     ArrayType,
@@ -19,7 +20,6 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Unknown
-from smemlint.analysis.simt.interpreter.candidates import takes_by_value
 from smemlint.analysis.simt.loops.mod_sets import Escape, ModSet, mod_set_of
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.inlining import MAX_RECURSION, entered_frame, returned_value
+from smemlint.analysis.simt.calls.operands import arguments_of, operand_of
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
 )
@@ -14,8 +16,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
-from smemlint.analysis.simt.interpreter.inlining import MAX_RECURSION, entered_frame, returned_value
-from smemlint.analysis.simt.interpreter.operands import arguments_of, operand_of
 from smemlint.analysis.simt.state import Frame
 
 if TYPE_CHECKING:

@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.inlining import inline_best
+from smemlint.analysis.simt.calls.operands import arguments_of
+from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.domain.ctypes import (
     CType,
     FloatType,
@@ -25,12 +29,8 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import write_lvalue
-from smemlint.analysis.simt.interpreter.candidates import find_candidates
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.inlining import inline_best
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue
-from smemlint.analysis.simt.interpreter.operands import arguments_of
-from smemlint.analysis.simt.interpreter.unfollowed import unfollowed_call
 from smemlint.analysis.simt.types.statics import static_value
 
 if TYPE_CHECKING:

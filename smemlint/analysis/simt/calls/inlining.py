@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.calls.operands import (
+    arguments_of,
+    operand_of,
+    operand_value,
+    operand_values,
+)
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
@@ -39,12 +45,6 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
-from smemlint.analysis.simt.interpreter.operands import (
-    arguments_of,
-    operand_of,
-    operand_value,
-    operand_values,
-)
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import (
     best_fit,

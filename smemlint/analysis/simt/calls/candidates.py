@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from pycparser import c_ast
 
-from smemlint.analysis.simt.interpreter.operands import arguments_of
+from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
 
 if TYPE_CHECKING:

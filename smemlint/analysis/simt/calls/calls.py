@@ -14,6 +14,12 @@ from smemlint.analysis.simt.builtins.cute_functions import (
     evaluate_tensor_call,
     tensor_element,
 )
+from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.construction import construct, initialize_member
+from smemlint.analysis.simt.calls.inlining import inline_best
+from smemlint.analysis.simt.calls.lambdas import Lambda, call_lambda, make_lambda
+from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
+from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
@@ -30,15 +36,9 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.candidates import find_candidates
-from smemlint.analysis.simt.interpreter.construction import construct, initialize_member
 from smemlint.analysis.simt.interpreter.globals import find_global
-from smemlint.analysis.simt.interpreter.inlining import inline_best
-from smemlint.analysis.simt.interpreter.lambdas import Lambda, call_lambda, make_lambda
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
-from smemlint.analysis.simt.interpreter.operands import argument_values, arguments_of
 from smemlint.analysis.simt.interpreter.pointers import dereference
-from smemlint.analysis.simt.interpreter.unfollowed import note_shared_argument, unfollowed_call
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator

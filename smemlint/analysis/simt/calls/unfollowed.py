@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.cute import tensor_of
-from smemlint.analysis.simt.domain.memory import Space
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value
-from smemlint.analysis.simt.interpreter.operands import (
+from smemlint.analysis.simt.calls.operands import (
     argument_values,
     arguments_of,
     operand_of,
     operand_value,
 )
+from smemlint.analysis.simt.domain.cute import tensor_of
+from smemlint.analysis.simt.domain.memory import Space
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value
 
 if TYPE_CHECKING:
     from pycparser import c_ast

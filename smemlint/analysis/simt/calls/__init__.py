@@ -1,0 +1,1 @@
+"""Calls: which function a call means, its operands, inlining, construction and lambdas."""

@@ -1,0 +1,173 @@
+"""Switches: threads enter at their cases; a value that is not known enters at all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.dispatch import executes
+from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
+from smemlint.analysis.simt.interpreter.branches import End, execute_alternative
+from smemlint.analysis.simt.interpreter.joins import join_writes, merge_writes
+from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target, pending_jumps
+from smemlint.analysis.simt.state import Loop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from smemlint.analysis.simt.domain.memory import UndoLog
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Item:
+    """A case label, the default label, or a statement of a switch."""
+
+    label: c_ast.Node | None = None
+    is_default: bool = False
+    statement: c_ast.Node | None = None
+
+
+@executes(c_ast.Switch)
+def execute_switch(ev: Evaluator, node: c_ast.Switch) -> None:
+    """Executes the cases that the value picks, or all of them."""
+    state = ev.state
+    value = ev.evaluate(node.cond)
+    body = node.stmt
+    items = list(_items(body.block_items or () if isinstance(body, c_ast.Compound) else (body,)))
+    outer, mask = state.loops, state.mask
+    loop = Loop(state.none_active(), state.none_active(), breaks=pending_jumps(ev))
+    if outer:
+        loop.continues = outer[-1].continues
+    state.loops = [*state.loops, loop]
+    state.frame.scopes.append({})
+    try:
+        if isinstance(value, AffineInt) and value.constant is not None:
+            _execute_known_case(ev, items, value.constant)
+        elif isinstance(value, AffineInt) and value.is_concrete:
+            _execute_cases_by_thread(ev, items, value, node)
+        else:
+            _execute_unknown_case(ev, items, value, node)
+    finally:
+        state.frame.scopes.pop()
+        state.loops = outer
+    if outer:
+        outer[-1].continued = outer[-1].continued | loop.continued
+    state.mask = kept(mask, state.mask | (loop.broken & mask))
+    join_at_target(ev, loop.breaks)
+
+
+def _execute_known_case(ev: Evaluator, items: list[_Item], value: int) -> None:
+    """Executes what follows the case of a number, or the default."""
+    start = None
+    for i, item in enumerate(items):
+        if item.label is not None:
+            known = ev.evaluate(item.label)
+            if isinstance(known, AffineInt) and known.constant == value:
+                start = i
+                break
+        elif item.is_default and start is None:
+            start = i
+    for item in items[start:] if start is not None else ():
+        ev.execute(item.statement)
+
+
+def _execute_cases_by_thread(
+    ev: Evaluator, items: list[_Item], value: AffineInt, node: c_ast.Switch
+) -> None:
+    """Lets every thread enter at its own case and fall through to what follows."""
+    state = ev.state
+    waiting = state.mask
+    entering: dict[int, Mask] = {}
+    for i, item in enumerate(items):
+        if item.label is None:
+            continue
+        known = ev.evaluate(item.label)
+        if not isinstance(known, AffineInt) or known.constant is None:
+            _execute_unknown_case(ev, items, value, node)
+            return
+        entering[i] = waiting & (value.base == known.constant)
+        waiting = waiting & ~entering[i]
+    for i, item in enumerate(items):
+        if item.is_default:
+            entering[i], waiting = waiting, state.none_active()
+    state.mask = state.none_active()
+    for i, item in enumerate(items):
+        if i in entering:
+            state.trace.fence("block")
+            state.mask = state.mask | entering[i]
+        if is_any(state.mask):
+            ev.execute(item.statement)
+    state.trace.fence("block")
+    state.mask = state.mask | waiting
+
+
+def _execute_unknown_case(
+    ev: Evaluator, items: list[_Item], value: Value, node: c_ast.Switch
+) -> None:
+    """Executes every case from the same state; only what all agree on survives."""
+    state = ev.state
+    mask, loop = state.mask, state.loops[-1]
+    loop.breaks.around += 1
+    condition = (
+        value if isinstance(value, Unknown) else Unknown("the case is not known", is_uniform=True)
+    )
+    written: UndoLog | None = None
+    subject = state.source_text(node.cond)
+    ends: list[End] = []
+    returned = len(state.frame.returns)
+    for i, item in enumerate(items):
+        if item.label is None and not item.is_default:
+            continue
+        known, text = None, f"`{subject}` is no case"
+        if item.label is not None:
+            known = ev.evaluate(item.label)
+            text = f"`{subject}` is {state.source_text(item.label)}"
+        state.mask = mask
+        loop.broken = state.none_active()
+        ev.policy.refine(value, known)
+        try:
+            statements = [following.statement for following in items[i:]]
+            end = execute_alternative(ev, text, statements, condition, node)
+        finally:
+            ev.policy.refine(value, None)
+        end = replace(end, mask=end.mask | loop.broken)
+        ends.append(end)
+        if is_any(end.mask):
+            written = (
+                end.writes
+                if written is None
+                else merge_writes(ev, written, end.writes, condition, node)
+            )
+    if not any(item.is_default for item in items):
+        ends.insert(0, End(f"`{subject}` is no case", mask, {}, []))
+    loop.broken = state.none_active()
+    _join_masks(ev, mask, ends, len(state.frame.returns) > returned)
+    if written is not None:
+        join_writes(ev, written, {}, condition, node)
+
+
+def _join_masks(ev: Evaluator, mask: Mask, ends: Sequence[End], has_returned: bool) -> None:
+    """The threads that any case leaves behind it; where others lose some, it is assumed."""
+    staying = ev.state.none_active()
+    for end in ends:
+        staying = staying | end.mask
+    ev.state.mask = kept(mask, staying)
+    if any(is_any(staying & ~end.mask) for end in ends):
+        whole = [end.text for end in ends if not is_any(staying & ~end.mask)]
+        assume(ev, [whole[0] if whole else ends[0].text], has_returned)
+    assume(ev, [text for end in ends if is_any(end.mask) for text in end.guards], has_returned)
+
+
+def _items(statements: Iterable[c_ast.Node]) -> Iterator[_Item]:
+    """Yields labels and statements in program order, so that cases fall through."""
+    for statement in statements:
+        if isinstance(statement, c_ast.Case | c_ast.Default):
+            is_default = isinstance(statement, c_ast.Default)
+            yield _Item(label=None if is_default else statement.expr, is_default=is_default)
+            yield from _items(statement.stmts or ())
+        else:
+            yield _Item(statement=statement)
