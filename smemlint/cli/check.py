@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.cli import CLEAN, FAILED, FOUND
 from smemlint.cli.flags import add_flags
 from smemlint.config.options import FOR_PEOPLE
-from smemlint.sources.sandbox import Sandbox
+from smemlint.files.sandbox import Sandbox
 from smemlint.visible import print_lines
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 from typing import TextIO
 
 from smemlint.errors import SmemlintError
-from smemlint.sources.replace import replace_file
+from smemlint.files.replace import replace_file
 from smemlint.visible import without_commands
 
 

@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import SmemlintError
+from smemlint.files.replace import replace_file
 from smemlint.layout.swizzle import Swizzle
-from smemlint.sources.replace import replace_file
 
 if TYPE_CHECKING:
     import argparse

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import ConfigError
+from smemlint.files.sandbox import Sandbox, resolve_given
 from smemlint.limits.documents import check_toml
 from smemlint.limits.errors import TooLarge
-from smemlint.sources.sandbox import Sandbox, resolve_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from smemlint.config.files import ConfigFile, config_in, is_repository, parse_toml, read_config
 from smemlint.config.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 from smemlint.errors import ConfigError, suggestion
-from smemlint.sources.sandbox import AccessDenied, Sandbox
+from smemlint.files.sandbox import AccessDenied, Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

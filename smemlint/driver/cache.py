@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint import __version__
 from smemlint.driver.cache_folder import CacheFolder
-from smemlint.sources.sandbox import Sandbox
+from smemlint.files.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ import sys
 from contextlib import suppress
 from hmac import compare_digest
 
-from smemlint.sources.sandbox import (
+from smemlint.files.sandbox import (
     AccessDenied,
     is_below,
     project_root,

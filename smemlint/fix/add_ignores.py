@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
 from smemlint.facts import Span
+from smemlint.files.replace import replace_file
+from smemlint.files.sandbox import Sandbox
 from smemlint.finding import Edit
 from smemlint.fix.edits import CannotEdit
 from smemlint.sources.pragmas import CommentStyle
-from smemlint.sources.replace import replace_file
-from smemlint.sources.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence

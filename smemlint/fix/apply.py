@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SourceError
+from smemlint.files.replace import replace_file
 from smemlint.fix.edits import CannotEdit, applied, compatible
-from smemlint.sources.replace import replace_file
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:

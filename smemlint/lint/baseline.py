@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import ConfigError, SmemlintError
+from smemlint.files.replace import replace_file
+from smemlint.files.sandbox import read_regular, resolve_given
 from smemlint.finding import Finding, Suppression
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge
 from smemlint.lint.fingerprints import VERSION, fingerprints
-from smemlint.sources.replace import replace_file
-from smemlint.sources.sandbox import read_regular, resolve_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

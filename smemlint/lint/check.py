@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.dialects import holds_marks, is_python, python_facts
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of, verdicts
-from smemlint.sources.sandbox import Sandbox
+from smemlint.files.sandbox import Sandbox
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.config.files import is_repository
 from smemlint.errors import SourceError
-from smemlint.sources.sandbox import AccessDenied, Sandbox, resolve_given
+from smemlint.files.sandbox import AccessDenied, Sandbox, resolve_given
 from smemlint.sources.source import PYTHON_SUFFIXES, Source
 
 if TYPE_CHECKING:

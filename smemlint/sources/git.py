@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from smemlint.sources.sandbox import is_below, read_regular, repository_of
+from smemlint.files.sandbox import is_below, read_regular, repository_of
 
 _SECONDS = 60
 _POINTER = b"gitdir:"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from smemlint.sources.sandbox import MAX_BYTES, AccessDenied, Sandbox
+from smemlint.files.sandbox import MAX_BYTES, AccessDenied, Sandbox
 
 if TYPE_CHECKING:
     from smemlint.sources.notebook import Notebook

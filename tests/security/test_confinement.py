@@ -14,10 +14,10 @@ import pytest
 from smemlint.config.settings import Configuration
 from smemlint.driver.cache_folder import CacheFolder, machine_key
 from smemlint.errors import ConfigError, SourceError
+from smemlint.files.replace import replace_file
+from smemlint.files.sandbox import AccessDenied, Sandbox, read_regular, resolve_given
 from smemlint.sources.discovery import find_sources
 from smemlint.sources.git import find_git, listed_files
-from smemlint.sources.replace import replace_file
-from smemlint.sources.sandbox import AccessDenied, Sandbox, read_regular, resolve_given
 
 KERNEL = """\
 __global__ void k(float *o) { __shared__ float t[32][32]; o[0] = t[threadIdx.x][0]; }

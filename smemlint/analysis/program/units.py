@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Journal
 from smemlint.analysis.program.memo import Part, Work
 from smemlint.facts import NotAnalysed, Span
+from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.preprocessor import makefile
 from smemlint.frontend.cuda.unit import LoadOptions
 from smemlint.limits.steps import current, spend
-from smemlint.sources.sandbox import AccessDenied, Sandbox
 from smemlint.sources.source import is_python_path
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
-from smemlint.sources.sandbox import Sandbox
+from smemlint.files.sandbox import Sandbox
 from smemlint.sources.source import Source, lines_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.values import Function, Value
+from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
-from smemlint.sources.sandbox import Sandbox
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 import stat
 from contextlib import suppress
 
-from smemlint.sources.sandbox import resolve_given
+from smemlint.files.sandbox import resolve_given
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):

@@ -1,0 +1,1 @@
+"""Opening and writing files whose names come from hostile input: confined, bounded, atomic."""
