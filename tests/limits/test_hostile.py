@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from conftest import facts_of
 
-from smemlint.analysis.simt.builtins.intrinsics import _TABLE
+from smemlint.analysis.simt.builtins.call import BUILTINS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.frontend.cuda.lexer.keywords import OWN_WORDS
 from smemlint.lint.check import analyze
 from smemlint.sources.notebook import Notebook
 from smemlint.sources.source import MAX_BYTES, Source
 
-NAMES = sorted({*_TABLE, *OWN_WORDS})
+NAMES = sorted({*BUILTINS, *OWN_WORDS})
 
 
 def kernel_of(statement: str) -> str:
