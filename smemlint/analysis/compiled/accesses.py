@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
-from smemlint.facts import Access, AccessKind, Certainty, Span
+from smemlint.facts import Access, AccessKind, CallLine, Certainty, Span, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from smemlint.analysis.compiled.recorder import Issued, Site
     from smemlint.facts import Instance, WarpPattern
 
+_Part: TypeAlias = "tuple[Site, Issued]"
 _Key = tuple[Span, AccessKind, str, str, int]
 
 
@@ -38,7 +39,7 @@ def accesses(
         assumptions: what holds for all of it, in words.
         failure: why the evaluation ended early; nothing is decided then.
     """
-    places: dict[_Key, list[tuple[Site, Issued]]] = {}
+    places: dict[_Key, list[_Part]] = {}
     for site, issued in sites.items():
         name = site.array.name if site.array is not None else ""
         key = (site.span, site.kind, name, site.operation, site.matrices)
@@ -65,40 +66,26 @@ def _sampled(access: Access) -> Access:
 
 
 def _access(
-    parts: Sequence[tuple[Site, Issued]],
+    parts: Sequence[_Part],
     instance: Instance,
     arch: str,
     assumptions: Sequence[str],
     failure: str,
 ) -> Access:
     site = parts[0][0]
-    undecided = Cause(failure) if failure else _undecided(issued for _, issued in parts)
-    patterns: list[WarpPattern] = []
     groups = _groups(parts)
-    if groups:
-        try:
-            patterns = priced_patterns(
-                groups,
-                kind=site.kind,
-                matrices=site.matrices,
-                operation=site.operation,
-                arch=arch,
-            )
-        except ValueError as error:
-            undecided = undecided or Cause(str(error))
-    depends_on_data = any(issued.depends_on_data for _, issued in parts)
-    if depends_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
-        # Fewer threads may not conflict at all; where all of them do not, none ever will.
-        undecided = undecided or Cause("which threads take part depends on data", is_data=True)
+    patterns: list[WarpPattern] = []
+    undecided = Cause(failure) if failure else _undecided(parts)
+    if undecided is None:
+        found = _patterns(site, groups, arch)
+        undecided = found if isinstance(found, Cause) else _doubt(parts, found)
+        patterns = found if isinstance(found, list) and undecided is None else []
     conditions = tuple(dict.fromkeys(c for _, issued in parts for c in issued.conditions))
-    taken = (*assumptions, *(f"the condition at {place} holds" for place in conditions))
-    certainty = Certainty.ASSUMED if taken else Certainty.PROVED
+    taken = tuple(f"the condition at {place} holds" for place in conditions)
+    certainty = Certainty.ASSUMED if assumptions or taken else Certainty.PROVED
     if undecided is not None:
         certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
-        patterns = []
-    priced = [p for p in patterns if p.ideal]
-    has_figure = bool(priced) and len(priced) == len(patterns)
-    opcodes = dict.fromkeys(s.opcode for s, _ in parts)
+    figures = _figures(patterns)
     access = Access(
         span=site.span,
         instance=instance,
@@ -106,27 +93,70 @@ def _access(
         kind=site.kind,
         width_bytes=max(s.width for s, _ in parts),
         instructions=sum(p.count for p in patterns) or _warp_instructions(groups),
-        wavefronts=stat_of([(p.wavefronts, p.count) for p in priced]) if has_figure else None,
-        ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
+        wavefronts=figures[0] if figures else None,
+        ideal=figures[1] if figures else None,
         certainty=certainty,
-        assumptions=taken,
+        assumptions=(*assumptions, *taken),
         reason=undecided.reason if undecided is not None else "",
         patterns=costliest(patterns),
         matrices=site.matrices,
         note=site.operation,
-        expression=", ".join(opcodes),
+        expression=", ".join(dict.fromkeys(s.opcode for s, _ in parts)),
         line=site.span.line,
-        conditions=taken[len(assumptions) :],
+        conditions=taken,
+        calls=tuple(_calls(parts, arch)) if figures else (),
     )
     return on_architecture(access, arch)
 
 
-def _undecided(parts: Iterable[Issued]) -> Cause | None:
-    causes = [issued.undecided for issued in parts if issued.undecided is not None]
+def _patterns(site: Site, groups: Sequence[Group], arch: str) -> list[WarpPattern] | Cause:
+    if not groups:
+        return []
+    try:
+        return priced_patterns(
+            groups, kind=site.kind, matrices=site.matrices, operation=site.operation, arch=arch
+        )
+    except ValueError as error:
+        return Cause(str(error))
+
+
+def _figures(patterns: Sequence[WarpPattern]) -> tuple[Stat, Stat] | None:
+    """Wavefronts and ideal; None where some pattern has no price."""
+    if not patterns or not all(p.ideal for p in patterns):
+        return None
+    return (
+        stat_of([(p.wavefronts, p.count) for p in patterns]),
+        stat_of([(p.profiler_ideal, p.count) for p in patterns]),
+    )
+
+
+def _calls(parts: Sequence[_Part], arch: str) -> Iterator[CallLine]:
+    """The instructions that profilers show at calls."""
+    calls: dict[Span, list[_Part]] = {}
+    for site, issued in parts:
+        if site.call is not None:
+            calls.setdefault(site.call, []).append((site, issued))
+    for span, some in calls.items():
+        found = _patterns(some[0][0], _groups(some), arch)
+        figures = _figures(found) if isinstance(found, list) else None
+        if figures and isinstance(found, list):
+            yield CallLine(span, sum(p.count for p in found), *figures)
+
+
+def _doubt(parts: Sequence[_Part], patterns: Sequence[WarpPattern]) -> Cause | None:
+    """Fewer threads may not conflict at all; where all of them do not, none ever will."""
+    depends_on_data = any(issued.depends_on_data for _, issued in parts)
+    if depends_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
+        return Cause("which threads take part depends on data", is_data=True)
+    return None
+
+
+def _undecided(parts: Sequence[_Part]) -> Cause | None:
+    causes = [issued.undecided for _, issued in parts if issued.undecided is not None]
     return next((c for c in causes if c.is_data), causes[0] if causes else None)
 
 
-def _groups(parts: Sequence[tuple[Site, Issued]]) -> list[Group]:
+def _groups(parts: Sequence[_Part]) -> list[Group]:
     return [
         Group(
             group.addresses.reshape(-1),

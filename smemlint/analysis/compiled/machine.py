@@ -15,8 +15,8 @@ import numpy as np
 
 from smemlint.analysis.compiled.joins import includes, join, widen
 from smemlint.analysis.compiled.predicates import truth
-from smemlint.analysis.compiled.recorder import Recorder
-from smemlint.analysis.compiled.state import Choices, Fork, Fragment, Geometry, State
+from smemlint.analysis.compiled.recorder import Fork, Recorder
+from smemlint.analysis.compiled.state import Choices, Fragment, Geometry, Register, State
 from smemlint.analysis.compiled.values import PATHS, Cause, Value, is_uniform, top
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.analysis.compiled.control_flow import Loop
-    from smemlint.analysis.compiled.program import Exit, Program, Register
+    from smemlint.analysis.compiled.program import Exit, Program
 
     Mask = NDArray[np.bool_]
 

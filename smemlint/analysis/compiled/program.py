@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.control_flow import LoopNest, loop_nest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from smemlint.analysis.compiled.state import State
-    from smemlint.analysis.compiled.values import Value
-
-Register: TypeAlias = "Hashable"
-Operand: TypeAlias = "Callable[[State], Value]"
-Effect: TypeAlias = "Callable[[State], None]"
+    from smemlint.analysis.compiled.state import Effect, Operand, Register
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from smemlint.analysis.compiled.state import Fork
     from smemlint.facts import SharedArray, Span
 
     Mask = NDArray[np.bool_]
@@ -37,6 +36,19 @@ MAX_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fork:
+    """A condition that is not known: paths go both ways.
+
+    Attributes:
+        cause: why lanes are not known to agree; None where each warp goes one way.
+        place: names the condition, e.g. `line 12`.
+    """
+
+    cause: Cause | None
+    place: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Site:
     """One shared access of the code.
 
@@ -49,6 +61,7 @@ class Site:
         operation: of an atomic, e.g. `add.u32`.
         array: that it is known to address.
         shift: bytes that a fused instruction begins away from the address.
+        call: the call whose inlined function begins with it, which profilers show it at.
     """
 
     kind: AccessKind
@@ -59,6 +72,7 @@ class Site:
     operation: str = ""
     array: SharedArray | None = None
     shift: int = 0
+    call: Span | None = None
 
 
 @dataclass(slots=True, eq=False)

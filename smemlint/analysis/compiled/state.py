@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from smemlint.analysis.compiled.predicates import select, truth
+from smemlint.analysis.compiled.recorder import Fork
 from smemlint.analysis.compiled.values import (
     DATA,
     UNSET,
@@ -21,15 +22,20 @@ from smemlint.analysis.compiled.values import (
 from smemlint.hardware.arch import LANES
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
-    from smemlint.analysis.compiled.program import Effect, Register
     from smemlint.analysis.compiled.recorder import Recorder, Site
 
     Mask = NDArray[np.bool_]
 
+Register: TypeAlias = "Hashable"
+"""A tuple is a word of thread-local memory, which is live to the end of the kernel."""
+Operand: TypeAlias = "Callable[[State], Value]"
+"""Reads an operand."""
+Effect: TypeAlias = "Callable[[State], None]"
+"""Executes an instruction."""
 _UNSET = top(UNSET)
 
 
@@ -68,19 +74,6 @@ class Geometry:
             Value(number // LANES),
             number < count,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fork:
-    """A condition that is not known: paths go both ways.
-
-    Attributes:
-        cause: why lanes are not known to agree; None where each warp goes one way.
-        place: names the condition, e.g. `line 12`.
-    """
-
-    cause: Cause | None
-    place: str
 
 
 Choices: TypeAlias = "dict[Hashable, tuple[Fork, bool]]"
@@ -172,9 +165,15 @@ class State:
         symbol, is_positive = found
         return Value(int(self.fragment.choices[symbol][1] == is_positive))
 
-    def access(self, site: Site, address: Value) -> None:
-        """Records a shared access of the active lanes."""
-        if self.mask.any():
+    def forget(self, registers: Sequence[Register], cause: Cause = DATA) -> None:
+        """Writes what is not known."""
+        value = top(cause)
+        for register in registers:
+            self.set(register, value)
+
+    def access(self, site: Site | None, address: Value) -> None:
+        """Records a shared access of the active lanes; without a site, nothing is issued here."""
+        if site is not None and self.mask.any():
             forks = [fork for fork, _ in self.fragment.choices.values()]
             if self.doubt is not None:
                 forks.append(self.doubt)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
-from smemlint.analysis.simt.codegen.slots import fused_slot, run_and_position
+from smemlint.analysis.simt.codegen.slots import fused_slot, issued_once, run_and_position
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
 from smemlint.analysis.simt.domain.scev import power_of_two, scev_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from smemlint.analysis.simt.domain.memory import Object
-    from smemlint.analysis.simt.domain.trace import Trace
+    from smemlint.analysis.simt.domain.trace import Fence, Trace
 
 _SLOT = {2: 8, 4: 16, 8: 16}
 """Bytes of a slot, by width of the element."""
@@ -45,9 +45,19 @@ def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
         trace: accesses and fences.
         bases: identity of a shared object -> its offset in the block's shared memory.
     """
+    return fused(vectorized(forwarded(trace.items)), bases)
+
+
+def fused(items: Iterable[Event | Fence], bases: Mapping[int, int]) -> list[Event]:
+    """What ptxas makes of accesses that LLVM is done with, in program order.
+
+    Args:
+        items: accesses and fences.
+        bases: identity of a shared object -> its offset in the block's shared memory.
+    """
     out: list[Event] = []
     window: list[Event] = []
-    for item in vectorized(forwarded(trace.items)):
+    for item in items:
         if isinstance(item, Event) and not item.issued:
             out.append(item)
             continue
@@ -121,7 +131,8 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
     assert isinstance(some.offset, AffineInt)
     size = _slot_size(some, some.offset, base)
     if size <= width:
-        yield from (e for events in run.values() for e in events)
+        for events in run.values():
+            yield from issued_once(events)
         return
     slots: dict[int, dict[int, Sequence[Event]]] = {}
     for position, events in run.items():

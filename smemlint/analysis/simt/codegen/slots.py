@@ -46,7 +46,7 @@ def _fused(
     if not part:
         return
     if count == 1:
-        yield from _single(part[start])
+        yield from issued_once(part[start])
         return
     is_load = next(iter(part.values()))[0].kind is AccessKind.LOAD
     enough = count // 2 + 1 if is_load else count
@@ -57,8 +57,8 @@ def _fused(
     yield from _fused(part, start + count // 2, count // 2, width)
 
 
-def _single(events: Sequence[Event]) -> Iterator[Event]:
-    """Accesses of one address: a load is not issued again, a store is."""
+def issued_once(events: Sequence[Event]) -> Iterator[Event]:
+    """Yields accesses of one address: a load is not issued again, a store is."""
     if events[0].kind is AccessKind.LOAD:
         yield from _counted(events, events[0], events[0].width, 0)
     else:

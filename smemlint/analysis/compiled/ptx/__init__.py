@@ -1,0 +1,1 @@
+"""PTX kernels to access facts: what each instruction does to the abstract state."""

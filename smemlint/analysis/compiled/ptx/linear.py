@@ -1,0 +1,122 @@
+"""How ptxas sees an address: a constant and multiples of values that it does not take apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom, power_of_two, scaled, sum_of
+from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Operation, Sum
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LANE = ("%tid", "%laneid", "%lanemask")
+_TRANSPARENT = ("mov", "cvta", "cvt")
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """`constant + form`.
+
+    Attributes:
+        constant: bytes.
+        form: the part that is no compile-time constant.
+        variable: the variable whose address went into it; empty for none.
+    """
+
+    constant: int = 0
+    form: Scev = CONSTANT
+    variable: str = ""
+
+
+class LinearForms:
+    """The linear forms of the registers that one instruction alone writes.
+
+    Args:
+        operations: of the kernel, in order.
+        addresses: of variables in shared memory.
+    """
+
+    def __init__(self, operations: Sequence[Operation], addresses: Mapping[str, int]) -> None:
+        self._addresses = addresses
+        self._writers: dict[str, Operation | None] = {}
+        self._forms: dict[str, Linear] = {}
+        for operation in operations:
+            target = operation.operands[0] if operation.operands else None
+            if isinstance(target, Name):
+                known = target.text in self._writers or operation.guard
+                self._writers[target.text] = None if known else operation
+        for name, writer in self._writers.items():
+            self._forms[name] = self._atom(name) if writer is None else self._computed(name, writer)
+
+    def of(self, operand: Operand) -> Linear:
+        """The linear form of an operand."""
+        match operand:
+            case Immediate(number):
+                return Linear(number)
+            case Name(text) if text in self._addresses:
+                return Linear(self._addresses[text], CONSTANT, text)
+            case Name(text):
+                return self._forms.get(text) or self._atom(text)
+            case Sum(base, offset) | Address(base, offset, _):
+                found = self.of(base)
+                return Linear(found.constant + offset, found.form, found.variable)
+            case _:
+                return Linear(0, atom(repr(operand), is_divergent=True))
+
+    def _atom(self, name: str, alignment: int = 1) -> Linear:
+        return Linear(0, atom(name, alignment, is_divergent=name.startswith(_LANE)))
+
+    def _computed(self, name: str, operation: Operation) -> Linear:
+        opcode = operation.opcode
+        operands = [self.of(operand) for operand in operation.operands[1:]]
+        last = opcode[-1]
+        if last[:1] in "bus" and operands:
+            match opcode[0], operands:
+                case head, [x] if head in _TRANSPARENT:
+                    return x
+                case "add" | "sub", [x, y]:
+                    return _sum(x, y, -1 if opcode[0] == "sub" else 1)
+                case "shl", [x, Linear(count, form)] if not form.terms and 0 <= count < 64:
+                    return _scaled(x, 1 << count)
+                case "mul", [x, y] if "hi" not in opcode and not (x.form.terms and y.form.terms):
+                    return _product(x, y)
+                case "mad", [x, y, z] if "hi" not in opcode and not (x.form.terms and y.form.terms):
+                    return _sum(_product(x, y), z)
+                case "or" | "xor", [x, y] if not y.form.terms and _fits_below(y, x):
+                    return _sum(x, y)
+                case _:
+                    return self._opaque(name, opcode[0], operands)
+        return self._opaque(name, opcode[0], operands)
+
+    def _opaque(self, name: str, head: str, operands: Sequence[Linear]) -> Linear:
+        """A value of its own, with the alignment that its operands prove."""
+        by_lane = any(x.form.is_divergent for x in operands) or head in ("ld", "atom", "shfl")
+        alignment = 1
+        if len(operands) == 2 and head in ("and", "or", "xor"):
+            divisors = [min(x.form.alignment, power_of_two(x.constant)) for x in operands]
+            alignment = max(divisors) if head == "and" else min(divisors)
+        variable = next((x.variable for x in operands if x.variable), "")
+        return Linear(0, atom(name, alignment, is_divergent=by_lane), variable)
+
+
+def _fits_below(constant: Linear, x: Linear) -> bool:
+    """Whether a constant only meets bits that are zero: adding it is the same."""
+    return 0 <= constant.constant < x.form.alignment and not x.constant % x.form.alignment
+
+
+def _sum(x: Linear, y: Linear, sign: int = 1) -> Linear:
+    return Linear(
+        x.constant + sign * y.constant, sum_of(x.form, y.form, sign), x.variable or y.variable
+    )
+
+
+def _scaled(x: Linear, factor: int) -> Linear:
+    return Linear(x.constant * factor, scaled(x.form, factor), x.variable)
+
+
+def _product(x: Linear, y: Linear) -> Linear:
+    if x.form.terms:
+        return _scaled(x, y.constant)
+    return _scaled(y, x.constant)

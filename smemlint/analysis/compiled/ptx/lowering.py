@@ -1,0 +1,112 @@
+"""What the instructions of one PTX kernel ask for while they are lowered: names, sites, notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.compiled.ptx.fusion import Fused
+from smemlint.analysis.compiled.recorder import Site
+from smemlint.analysis.compiled.values import Symbol, Value
+from smemlint.analysis.simt.builtins.atomics import issuing
+from smemlint.analysis.simt.domain.values import AffineInt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.compiled.ptx.linear import LinearForms
+    from smemlint.analysis.compiled.ptx.opcode import Opcode
+    from smemlint.analysis.compiled.ptx.operands import Names
+    from smemlint.facts import AccessKind, SharedArray, Span
+    from smemlint.frontend.ptx.syntax import Operand, Operation
+
+    Mask = NDArray[np.bool_]
+
+
+@dataclass(slots=True, eq=False)
+class Lowering:
+    """One kernel on its way to a program.
+
+    Attributes:
+        names: of registers and variables.
+        span_of: where an instruction stands for the user.
+        call_of: where the call stands whose inlined function begins with an instruction.
+        arrays: shared arrays by name.
+        arguments: known kernel arguments by name and byte offset.
+        makes_generic: some shared address becomes a generic one.
+        forms: how ptxas sees addresses.
+        fusion: what ptxas makes of accesses, by the identity of the operation.
+        notes: what is not followed, once for each place.
+    """
+
+    names: Names
+    span_of: Callable[[Operation], Span]
+    call_of: Callable[[Operation], Span | None]
+    arrays: Mapping[str, SharedArray]
+    arguments: Mapping[tuple[str, int], int]
+    makes_generic: bool
+    forms: LinearForms
+    fusion: Mapping[int, Fused]
+    notes: dict[tuple[Span, str], None] = field(default_factory=dict)
+    _parameters: dict[tuple[str, int], Value] = field(default_factory=dict)
+
+    # ---- what handlers ask for
+
+    def note(self, operation: Operation, reason: str) -> None:
+        """Notes that an instruction is not followed."""
+        self.notes.setdefault((self.span_of(operation), reason))
+
+    def parameter(self, name: str, offset: int, opcode: Opcode) -> Value:
+        """The value of a kernel parameter: known, or one unknown for the whole launch."""
+        key = (name, offset)
+        if key in self.arguments:
+            return Value(self.arguments[key])
+        if key not in self._parameters:
+            shown = name if not offset else f"{name}+{offset}"
+            mask = -1 if opcode.is_signed or opcode.width == 64 else (1 << opcode.width) - 1
+            self._parameters[key] = Value(0, ((Symbol(shown, mask), 1),))
+        return self._parameters[key]
+
+    def site(
+        self,
+        operation: Operation,
+        kind: AccessKind,
+        width: int,
+        address: Operand,
+        *,
+        matrices: int = 0,
+        atomic: str = "",
+    ) -> Site | None:
+        """The site of an access; None where ptxas makes it part of another one."""
+        fused = self.fusion.get(id(operation)) or Fused(width)
+        if not fused.is_issued:
+            return None
+        span = self.span_of(operation)
+        call = self.call_of(operation)
+        return Site(
+            kind,
+            fused.width,
+            span,
+            operation.spelling,
+            matrices,
+            atomic,
+            self.arrays.get(self.forms.of(address).variable),
+            fused.shift,
+            call if call is not None and call.line != span.line else None,
+        )
+
+    def issuing(
+        self, address: Operand, operand: Operand | None, atomic: str, *, is_used: bool
+    ) -> Callable[[Mask], Mask]:
+        """Which lanes issue an atomic: on one address ptxas adds up over the warp."""
+        where = AffineInt(0, form=self.forms.of(address).form)
+        what = AffineInt(0, form=self.forms.of(operand).form) if operand is not None else where
+
+        def lanes(mask: Mask) -> Mask:
+            found = issuing(mask.reshape(-1), atomic, where, what, is_used=is_used)
+            return found.reshape(mask.shape)
+
+        return lanes

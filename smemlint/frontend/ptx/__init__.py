@@ -1,0 +1,1 @@
+"""PTX, the assembly of NVIDIA's virtual architecture: text becomes typed statements."""
