@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.oracle.compiled.compare import WRONG
-from tests.oracle.compiled.repository import RepositoryCheck, table
+from tests.oracle.compiled.repository import Report, RepositoryCheck, table
 from tests.oracle.compiled.toolchain import Toolchain
 
 if TYPE_CHECKING:
     from tests.oracle.compiled.analysis import LineFigures
     from tests.oracle.compiled.compare import Difference
-    from tests.oracle.compiled.repository import Report
 
 
 def main() -> int:
@@ -37,13 +36,16 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--flag", action="append", default=[], help="passed to nvcc")
+    parser.add_argument("--programs", action="store_true", help="each folder by itself")
     arguments = parser.parse_args()
     tools = Toolchain.find(arguments.environment, arguments.cache)
     reports: list[tuple[str, Report]] = []
     rows = []
     for repository in arguments.repositories:
-        check = RepositoryCheck(repository, tools, tuple(arguments.flag))
-        report = check.run(lambda text: print(text, file=sys.stderr, flush=True))
+        report = Report()
+        for root in sorted(programs(repository)) if arguments.programs else [repository]:
+            check = RepositoryCheck(root, tools, tuple(arguments.flag), report)
+            check.run(lambda text: print(text, file=sys.stderr, flush=True))
         reports.append((repository.name, report))
         rows += [{"repository": repository.name, **record(d)} for d in report.differences]
         print(repository.name, dict(report.counts), dict(report.seconds), flush=True)
@@ -54,6 +56,11 @@ def main() -> int:
     if arguments.out:
         arguments.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return 0
+
+
+def programs(repository: Path) -> set[Path]:
+    """Returns the folders of a collection of programs whose CUDA files use shared memory."""
+    return {path.parent for path in repository.rglob("*.cu") if b"__shared__" in path.read_bytes()}
 
 
 def record(difference: Difference) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tests.oracle.compiled.instances import Instance
 
 STORES = ("store", "stmatrix", "atomic")
 _LAUNCH = re.compile(r"launch at ([^():]+\.\w+):\d+")
+_SECONDS = 900
 DECIDED = ("proved", "assumed")
 
 
@@ -71,13 +72,17 @@ def analyse(repository: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
         *options,
     ]
     here = str(Path(__file__).resolve().parents[3])
-    run = subprocess.run(
-        command,
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": here},
-    )
+    try:
+        run = subprocess.run(
+            command,
+            cwd=repository,
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": here},
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(f"{repository.name} takes more than {_SECONDS} s") from error
     if not run.stdout:
         raise RuntimeError(run.stderr[-2000:])
     return dict(json.loads(run.stdout))

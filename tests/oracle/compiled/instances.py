@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _CAST = re.compile(r"\((?:[\w:]+ ?)+\)(?=-?\d)")
@@ -27,6 +31,10 @@ _SPELLINGS = {
     "half2": "__half2",
     "nv_bfloat16": "__nv_bfloat16",
 }
+
+
+UNKNOWN = "?"
+"""A template argument that the analysis does not know."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,18 +104,53 @@ def split_arguments(text: str) -> list[str]:
     return [*parts, text[start:]] if text.strip() else []
 
 
-def matching(instance: Instance, demangled: dict[str, str]) -> list[str]:
-    """Returns the mangled names of the compiled functions that are this instance."""
-    same = [name for name, text in demangled.items() if base_name(text) == instance.kernel]
-    wanted = tuple(normalized(value) for _, value in instance.template)
+def matching(
+    instance: Instance, demangled: dict[str, str], others: Iterable[Instance] = ()
+) -> list[str]:
+    """Returns the mangled names of the compiled functions that are this instance.
+
+    Args:
+        instance: what the analysis assumed.
+        demangled: the compiled functions, by mangled name.
+        others: further instances. A type that no compiled function spells is an alias: of those
+            that fit otherwise, the functions that are one of the others are left out.
+    """
+    same = {
+        name: _flat(template_arguments(text))
+        for name, text in demangled.items()
+        if base_name(text) == instance.kernel
+    }
+    wanted = _spelled(instance)
     if not wanted:
-        return [name for name in same if not template_arguments(demangled[name])]
-    exact = [name for name in same if _flat(template_arguments(demangled[name])) == wanted]
-    if exact:
+        return [name for name, arguments in same.items() if not arguments]
+    known = {argument for arguments in same.values() for argument in arguments}
+    exact = [n for n, arguments in same.items() if _fits(wanted, arguments, known, False)]
+    if exact or not all(w in known or w[:1].isalpha() or w == UNKNOWN for w in wanted):
         return exact
-    return [
-        name for name in same if _flat(template_arguments(demangled[name]))[: len(wanted)] == wanted
-    ]
+    taken = {
+        name
+        for other in others
+        if other.kernel == instance.kernel and other.template != instance.template
+        for name, arguments in same.items()
+        if _fits(_spelled(other), arguments, known, False)
+    }
+    loose = [n for n, arguments in same.items() if _fits(wanted, arguments, known, True)]
+    left = [n for n in loose if n not in taken]
+    return left if len(left) == 1 else []
+
+
+def _spelled(instance: Instance) -> tuple[str, ...]:
+    return tuple(normalized(value) for _, value in instance.template)
+
+
+def _fits(
+    wanted: tuple[str, ...], arguments: tuple[str, ...], known: set[str], with_aliases: bool
+) -> bool:
+    """Whether the leading arguments are those wanted; an alias may be any type."""
+    return len(wanted) <= len(arguments) and all(
+        w in (a, UNKNOWN) or (with_aliases and w not in known and w[:1].isalpha())
+        for w, a in zip(wanted, arguments, strict=False)
+    )
 
 
 def _flat(arguments: tuple[str, ...]) -> tuple[str, ...]:

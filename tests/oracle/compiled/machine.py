@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ARCH = "sm_90"
 PARAMETERS = 0x210
+LARGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,11 @@ class Cubin:
             machine.steps,
             _outside(found, self.sections.get(name)),
         )
+
+    def large_sizes(self, name: str) -> dict[int, int]:
+        """Returns constants that make every parameter of four bytes a large round number."""
+        places = self.sections[name].parameters
+        return {PARAMETERS + offset: LARGE for offset, size in places if size == 4}
 
     def parameter_words(self, name: str, values: Mapping[int, int]) -> dict[int, int]:
         """Returns the constants that parameters of known value are, by the parameter's number."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from smemlint.report.analysis_json import access_record
 from tests.oracle.compiled.analysis import LineFigures, Rows, add, analyse, rows_of
 from tests.oracle.compiled.compare import Difference, differences
 from tests.oracle.compiled.instances import Instance, matching
-from tests.oracle.compiled.machine import Cubin
+from tests.oracle.compiled.machine import Cubin, Evaluation
 from tests.oracle.compiled.units import UnitCompiler
 
 if TYPE_CHECKING:
@@ -46,17 +47,27 @@ class Report:
 class RepositoryCheck:
     """One repository under comparison."""
 
-    def __init__(self, repository: Path, tools: Toolchain, flags: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        repository: Path,
+        tools: Toolchain,
+        flags: tuple[str, ...] = (),
+        report: Report | None = None,
+    ) -> None:
         self._root = repository.resolve()
         self._tools = tools
         self._compiler = UnitCompiler(self._root, tools, flags)
-        self.report = Report()
+        self.report = report or Report()
 
     def run(self, say: Callable[[str], None] = print) -> Report:
         """Compares every instance that the analysis assumed and that compiles."""
         start = time.perf_counter()
-        analysis = rows_of(analyse(self._root))
-        self.report.seconds["analysis"] = round(time.perf_counter() - start)
+        try:
+            analysis = rows_of(analyse(self._root))
+        except (RuntimeError, TimeoutError) as error:
+            self.report.failures[f"analysis: {error}"[-160:]] += 1
+            return self.report
+        self.report.seconds["analysis"] += round(time.perf_counter() - start)
         oracle: Rows = {}
         for unit, instances in sorted(self._units(analysis).items()):
             pending = [i for i in instances if i not in oracle]
@@ -64,9 +75,9 @@ class RepositoryCheck:
                 say(f"{unit}: {len(pending)} instances")
                 oracle.update(self._evaluated(unit, pending))
         found = {i for i in analysis if i in oracle}
-        self.report.counts["instances"] = len(analysis)
-        self.report.counts["compared"] = len(found)
-        self.report.differences = list(differences(analysis, oracle))
+        self.report.counts["instances"] += len(analysis)
+        self.report.counts["compared"] += len(found)
+        self.report.differences += differences(analysis, oracle)
         return self.report
 
     def _units(self, analysis: Rows) -> dict[str, list[Instance]]:
@@ -76,13 +87,19 @@ class RepositoryCheck:
             if instance.block is None:
                 self.report.counts["without a block"] += 1
                 continue
-            files = Counter(file for file, _, _ in lines)
-            candidates = [instance.origin, *(f for f, _ in files.most_common())]
-            candidates = [f for f in candidates if (self._root / f).is_file()]
+            files = [f for f, _ in Counter(file for file, _, _ in lines).most_common()]
+            candidates = [*self._named(instance.origin, files[0]), *files]
             sources = [f for f in candidates if f.endswith(".cu")] or candidates
             for file in dict.fromkeys(sources):
                 units[file].append(instance)
         return units
+
+    def _named(self, name: str, beside: str) -> list[str]:
+        """The file that the analysis names by its last part, the nearest to another one."""
+        found = [p for p in self._root.rglob(PurePath(name).name) if p.is_file()]
+        near = self._root / beside
+        found.sort(key=lambda p: (-_shared_parts(p, near), str(p)))
+        return [str(p.relative_to(self._root)) for p in found[:1]]
 
     def _evaluated(self, unit: str, instances: list[Instance]) -> Rows:
         start = time.perf_counter()
@@ -95,7 +112,7 @@ class RepositoryCheck:
         for path in compiled.cubins:
             cubin = Cubin(path, self._tools, self._is_foreign)
             for instance in instances:
-                names = [] if instance in rows else matching(instance, cubin.names)
+                names = [] if instance in rows else matching(instance, cubin.names, instances)
                 if names and (row := self._row(cubin, names[0], instance)) is not None:
                     rows[instance] = row
         self.report.seconds["evaluating"] += time.perf_counter() - start
@@ -115,18 +132,35 @@ class RepositoryCheck:
             return None
         self.report.counts["instructions"] += found.instructions
         self.report.counts["steps"] += found.steps
-        lines: dict[tuple[str, int, str], LineFigures] = defaultdict(LineFigures)
+        lines = self._lines(found)
+        if any(not line.is_decided for line in lines.values()):
+            # Trip counts that differ by lane: the analysis takes loop conditions to hold.
+            supposed = self._lines(cubin.evaluate(name, instance.block, cubin.large_sizes(name)))
+            lines |= {
+                key: line
+                for key, line in supposed.items()
+                if key in lines and not lines[key].is_decided and line.is_decided
+            }
+        self.report.outside |= {
+            (self._relative(path), line, instance.kernel) for path, line in found.outside
+        }
+        return lines
+
+    def _lines(self, found: Evaluation) -> dict[tuple[str, int, str], LineFigures]:
+        lines: dict[tuple[str, int, str], LineFigures] = {}
         for access in found.accesses:
             record = access_record(access)
             record["file"] = self._relative(record["file"])
             add(lines, record)
-        self.report.outside |= {
-            (self._relative(path), line, instance.kernel) for path, line in found.outside
-        }
-        return dict(lines)
+        return lines
 
     def _relative(self, path: str) -> str:
         return path.removeprefix(str(self._root) + "/")
+
+
+def _shared_parts(path: Path, other: Path) -> int:
+    pairs = zip(path.parts, other.parts, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), len(path.parts))
 
 
 def table(reports: Iterable[tuple[str, Report]]) -> str:

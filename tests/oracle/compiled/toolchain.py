@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,11 +81,10 @@ class Toolchain:
         return text.read_text()
 
     def _run(self, command: list[str]) -> str:
-        nice = [shutil.which("nice") or "nice"]
         environment = dict(os.environ, TMPDIR=str(self.cache))
         try:
             run = subprocess.run(
-                [*nice, *command],
+                command,
                 capture_output=True,
                 text=True,
                 errors="replace",

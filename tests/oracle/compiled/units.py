@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.oracle.compiled.instances import Instance, matching
+from tests.oracle.compiled.instances import UNKNOWN, Instance, matching
 from tests.oracle.compiled.toolchain import Toolchain, demangle
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class UnitCompiler:
             return result
         result.cubins.append(cubin)
         names = demangle(self._kernels(cubin))
-        missing = [i for i in instances if not matching(i, names)]
+        instances = list(instances)
+        missing = [i for i in instances if not matching(i, names, instances)]
         if missing and (forced := self._forced(path, missing, includes)):
             result.cubins.append(forced)
         return result
@@ -96,7 +97,7 @@ class UnitCompiler:
         """A cubin that takes the address of each instance; those that do not compile are left out."""
         spaces = namespaces(path.read_text(errors="replace"))
         head = [f'#include "{path}"', *(f"using namespace {s};" for s in spaces)]
-        wanted = list(dict.fromkeys(i.spelling for i in missing))
+        wanted = [w for w in dict.fromkeys(i.spelling for i in missing) if UNKNOWN not in w]
         for _ in range(4):
             lines = [*head, *(_address_of(w, n) for n, w in enumerate(wanted))]
             source = "\n".join(lines) + "\n"
