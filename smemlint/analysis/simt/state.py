@@ -168,6 +168,7 @@ class State:
         frames, loops: under way, innermost last.
         assumptions: conditions under which the code at this point runs, in words.
         data_conditions: those of them that hold for few threads, which only the data tell.
+        constexpr_conditions: those of them that the compiler decides and this evaluation cannot.
         declared_swizzle: returns the swizzle that the user declares for a shared array.
         layouts: swizzled layouts of shared memory, by what names them.
         loop_values: loop variables and their values, for messages.
@@ -195,6 +196,7 @@ class State:
     loops: list[Loop] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     data_conditions: set[str] = field(default_factory=set)
+    constexpr_conditions: set[str] = field(default_factory=set)
     declared_swizzle: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     layouts: dict[str, LayoutUse] = field(default_factory=dict)
     loop_values: list[tuple[str, int]] = field(default_factory=list)

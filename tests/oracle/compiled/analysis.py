@@ -29,6 +29,7 @@ class LineFigures:
         certainties: of the accesses.
         reasons: why some are undecided.
         assumptions: of the accesses, in words.
+        is_supposed: of the oracle: sizes that are parameters were set to a large round number.
     """
 
     wavefronts: float = 0.0
@@ -38,6 +39,7 @@ class LineFigures:
     certainties: set[str] = field(default_factory=set)
     reasons: set[str] = field(default_factory=set)
     assumptions: set[str] = field(default_factory=set)
+    is_supposed: bool = False
 
     @property
     def excess(self) -> float | None:

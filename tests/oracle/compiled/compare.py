@@ -91,6 +91,8 @@ def _verdict(ours: LineFigures | None, theirs: LineFigures | None) -> Verdict:
     mine, real = ours.excess or 0.0, theirs.excess or 0.0
     if abs(mine - real) <= TOLERANCE * real:
         return Verdict.AGREES
+    if theirs.is_supposed:  # other sizes than those that the analysis knows
+        return Verdict.UNKNOWN_TO_ORACLE
     if mine > CONFLICT >= real:
         return Verdict.FALSE_ALARM
     return Verdict.MISSED if real > CONFLICT >= mine else Verdict.WRONG_FIGURE

@@ -136,11 +136,10 @@ class RepositoryCheck:
         if any(not line.is_decided for line in lines.values()):
             # Trip counts that differ by lane: the analysis takes loop conditions to hold.
             supposed = self._lines(cubin.evaluate(name, instance.block, cubin.large_sizes(name)))
-            lines |= {
-                key: line
-                for key, line in supposed.items()
-                if key in lines and not lines[key].is_decided and line.is_decided
-            }
+            for key, line in supposed.items():
+                if key in lines and not lines[key].is_decided and line.is_decided:
+                    line.is_supposed = True
+                    lines[key] = line
         self.report.outside |= {
             (self._relative(path), line, instance.kernel) for path, line in found.outside
         }

@@ -206,6 +206,8 @@ def emit_event(
             assumptions = (*assumptions, *layout.assumptions)
             if isinstance(offset, AffineInt):
                 offset = _in_bytes(offset, declared, obj.shared)
+    if not state.constexpr_conditions.isdisjoint(state.assumptions):
+        offset = Unknown("which branch of an `if constexpr` is compiled is not known")
     if not isinstance(offset, Unknown):
         state.budget.last_progress = state.budget.steps
     elif offset.split is not None:

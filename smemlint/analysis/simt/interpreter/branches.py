@@ -80,10 +80,13 @@ def execute_if(ev: Evaluator, node: c_ast.If) -> None:
     unknown = value if isinstance(value, Unknown) else Unknown("the condition is not known")
     text = state.source_text(node.cond)
     may_hold, holds = truth_bounds(unknown)
+    alternatives = (f"`{text}` holds", f"`{text}` does not hold")
+    if condition is not node.cond:
+        state.constexpr_conditions.update(alternatives)
     execute_both_ways(
         ev,
-        (f"`{text}` holds", mask & may_hold, node.iftrue),
-        (f"`{text}` does not hold", mask & ~holds, node.iffalse),
+        (alternatives[0], mask & may_hold, node.iftrue),
+        (alternatives[1], mask & ~holds, node.iffalse),
         unknown,
         node,
     )

@@ -19,7 +19,11 @@ from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.enums import enumerators
 from smemlint.analysis.simt.types.statics import static_member
-from smemlint.analysis.simt.types.template_arguments import split_qualified, template_scope
+from smemlint.analysis.simt.types.template_arguments import (
+    closed_spelling,
+    split_qualified,
+    template_scope,
+)
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -42,6 +46,9 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     if found is None:
         found = enumerators(ev).get(last)
     if found is None and any(True for _ in ev.policy.functions(ev, last.split("<", 1)[0])):
+        closed = closed_spelling(ev, name)
+        if closed != name:  # it means another function wherever its parameters have other values
+            return CallableValue(closed)
         found = CallableValue(name)
     if found is not None and not prefix:
         state.globals[name] = found

@@ -32,6 +32,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, variable_lvalue
 from smemlint.analysis.simt.types.statics import static_member
+from smemlint.analysis.simt.types.type_traits import trait_value
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -74,8 +75,11 @@ def find_binding(ev: Evaluator, name: str, node: c_ast.Node) -> Binding:
 
 
 def _global_binding(ev: Evaluator, name: str) -> Binding | None:
-    """Returns what a name means outside of functions; CuTe's variable templates are values."""
-    found = variable_template(ev, name) if uses_cute(ev) and "_v<" in name else None
+    """Returns what a name means outside of functions; traits and CuTe's templates are values."""
+    found: Binding | None = None
+    if "<" in name:
+        found = variable_template(ev, name) if uses_cute(ev) and "_v<" in name else None
+        found = found if found is not None else trait_value(ev, name)
     return found if found is not None else find_global(ev, name)
 
 

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
+    FloatType,
+    IntType,
     OpaqueType,
     PointerType,
     RecordType,
+    builtin,
+    is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope, Variable
 from smemlint.analysis.simt.domain.values import (
@@ -20,6 +24,7 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Value,
 )
+from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.state import Frame
 
 if TYPE_CHECKING:
@@ -72,6 +77,27 @@ def value_argument(ev: Evaluator, spelling: str) -> Value | None:
     """Returns the value of a template argument."""
     node = ev.state.unit.parse_expression(spelling)
     return None if node is None else ev.evaluate(node)
+
+
+def closed_spelling(ev: Evaluator, name: str) -> str:
+    """Returns a function's name with numbers and built-in types for its template arguments.
+
+    `load<T, D>` is called where `T` and `D` may mean something else, if they mean anything.
+    """
+    plain, arguments = ev.state.unit.template_arguments(name)
+    if not arguments:
+        return name
+    return f"{plain}<{', '.join(_closed_argument(ev, a) for a in arguments)}>"
+
+
+def _closed_argument(ev: Evaluator, spelling: str) -> str:
+    kind = type_argument(ev, spelling)
+    if kind is None or is_opaque(kind):
+        value = value_argument(ev, spelling)
+        constant = value.constant if isinstance(value, AffineInt) else None
+        return spelling if constant is None else str(constant)
+    text = type_text(kind)
+    return text if builtin((text,)) is kind or isinstance(kind, (IntType, FloatType)) else spelling
 
 
 @lru_cache(4096)

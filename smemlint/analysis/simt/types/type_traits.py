@@ -1,0 +1,86 @@
+"""Values of the standard's type traits, which `if constexpr` asks for.
+
+`std::is_same_v<T, float>`, `std::is_same<T, float>::value`, `cuda::std::is_integral_v<T>`; a trait
+of a type that is not known has no value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    FloatType,
+    IntType,
+    PointerType,
+    RecordType,
+    is_opaque,
+)
+from smemlint.analysis.simt.domain.values import Value, number
+from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+_STANDARD_FLOATS = frozenset(("float", "double", "long double"))
+"""Of which `std::is_floating_point` holds; `__half` and its like are classes."""
+
+
+def _is_standard_float(kind: CType) -> bool:
+    return isinstance(kind, FloatType) and kind.name in _STANDARD_FLOATS
+
+
+def _is_arithmetic(kind: CType) -> bool:
+    return isinstance(kind, IntType) or _is_standard_float(kind)
+
+
+def _is_same(a: CType, b: CType) -> bool:
+    """Whether two types are one; `half2` and `__half2` are two names of a vector type."""
+    if isinstance(a, RecordType) and isinstance(b, RecordType) and a.record is b.record is None:
+        return _plain_name(a) == _plain_name(b)
+    return a == b
+
+
+def _plain_name(kind: RecordType) -> str:
+    return kind.name.lstrip("_").removeprefix("nv_")
+
+
+_OF_ONE_TYPE: dict[str, Callable[[CType], bool]] = {
+    "is_integral": lambda kind: isinstance(kind, IntType),
+    "is_floating_point": _is_standard_float,
+    "is_arithmetic": _is_arithmetic,
+    "is_signed": lambda kind: (
+        _is_standard_float(kind) or (isinstance(kind, IntType) and kind.signed)
+    ),
+    "is_unsigned": lambda kind: isinstance(kind, IntType) and not kind.signed,
+    "is_pointer": lambda kind: isinstance(kind, PointerType) and not kind.is_reference,
+    "is_reference": lambda kind: isinstance(kind, PointerType) and kind.is_reference,
+    "is_array": lambda kind: isinstance(kind, ArrayType),
+    "is_class": lambda kind: (
+        isinstance(kind, RecordType)
+        or (isinstance(kind, FloatType) and kind.name not in _STANDARD_FLOATS)
+    ),
+}
+
+
+def trait_value(ev: Evaluator, spelling: str) -> Value | None:
+    """Returns what a trait's name stands for; None of all other names, and of unknown types."""
+    prefix, last = split_qualified(spelling)
+    if last == "value":
+        name, arguments = ev.state.unit.template_arguments(split_qualified(prefix)[1])
+    elif "_v<" in last:
+        name, arguments = ev.state.unit.template_arguments(last)
+        name = name.removesuffix("_v")
+    else:
+        return None
+    kinds = [type_argument(ev, a) for a in arguments]
+    known = [k for k in kinds if k is not None and not is_opaque(k)]
+    if len(known) < len(kinds):
+        return None
+    if name == "is_same" and len(known) == 2:
+        return number(int(_is_same(*known)))
+    test = _OF_ONE_TYPE.get(name)
+    return number(int(test(known[0]))) if test is not None and len(known) == 1 else None
