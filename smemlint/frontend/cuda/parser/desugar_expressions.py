@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.lexer.keywords import BUILTIN_TYPES, OPERATORS, QUALIFIERS
+from smemlint.frontend.cuda.lexer.keywords import (
+    BUILTIN_TYPES,
+    OPERATORS,
+    QUALIFIERS,
+    STATEMENT_WORDS,
+)
 from smemlint.frontend.cuda.parser.desugar_cuda import Special, string_literal
 from smemlint.frontend.cuda.parser.desugar_types import (
     CannotLower,
@@ -105,6 +110,9 @@ class Expressions(Special):
                 return i + 1, True
             case "pragma":
                 return i + 1, after_operand
+            case "identifier" if _is_text(words, i):
+                self.emit("STRING_LITERAL", '""', word)
+                return i + 1, True
             case "identifier":
                 return self._identifier(words, i, after_operand)
             case _:
@@ -317,6 +325,13 @@ def _has_fold(words: Sequence[Word]) -> bool:
             return True
         i += words[i].reach + 1
     return False
+
+
+def _is_text(words: Sequence[Word], i: int) -> bool:
+    """Whether the name beside a string is a part of it: `__FILE__ ":"`, `"%" PRIu64`."""
+    if i + 1 < len(words) and words[i + 1].kind == "string":
+        return words[i].text not in STATEMENT_WORDS
+    return i > 0 and words[i - 1].kind == "string"
 
 
 def _launch_after(words: Sequence[Word], i: int) -> int:

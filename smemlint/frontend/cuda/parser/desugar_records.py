@@ -18,11 +18,11 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     split_at_commas,
     text_at,
 )
+from smemlint.frontend.cuda.parser.qualified_names import Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.frontend.cuda.parser.qualified_names import Word
     from smemlint.frontend.cuda.parser.token_stream import GrammarToken
 
 
@@ -295,8 +295,12 @@ class Records(Declarations):
         """`using X = T;` as `typedef T X;`: the index after its `;`."""
         end = statement_end(words, i, stop)
         word, name = words[i], words[i + 1]
-        self.emit("TYPEDEF", "typedef", word)
         right = words[i + 3 : end]
+        if self.defines_record(right, 0, len(right)):  # `typedef union {..} X;`
+            typedef = Word("identifier", "typedef", word.first, word.last)
+            self.record([typedef, *right, name], 0, len(right) + 2)
+            return end + 1
+        self.emit("TYPEDEF", "typedef", word)
         k, _ = self.specifiers(right, 0)
         k = self.pointers(right, k)
         if text_at(right, k) == "(" and text_at(right, k + 1) in ("*", "&", "&&"):
