@@ -74,11 +74,17 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A data member at its byte offset."""
+    """A data member at its byte offset.
+
+    Attributes:
+        behind: the member whose size is not known, behind which it lies; its offset is nominal
+            then, which tells members of local objects apart and prices nothing.
+    """
 
     name: str
     type: CType
     offset: int
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +94,7 @@ class RecordType:
     Attributes:
         scope: template arguments and enclosing names by which methods are evaluated.
         is_vector: a built-in vector, which nvcc moves with one instruction when it is aligned.
+        is_sized: the sizes of all members are known; `size` is nominal otherwise.
     """
 
     name: str
@@ -98,6 +105,7 @@ class RecordType:
     statics: dict[str, object] = field(default_factory=dict)
     record: object = None
     arguments: tuple[str, ...] = ()
+    is_sized: bool = True
 
     def member(self, name: str) -> Member | None:
         """Returns the member of that name, looked for in anonymous members and bases too."""
@@ -108,7 +116,8 @@ class RecordType:
             if not m.name and isinstance(m.type, RecordType):
                 inner = m.type.member(name)
                 if inner is not None:
-                    return Member(name, inner.type, m.offset + inner.offset)
+                    behind = m.behind or inner.behind
+                    return Member(name, inner.type, m.offset + inner.offset, behind)
         return None
 
 
@@ -131,6 +140,15 @@ class StaticType(OpaqueType):
 def is_opaque(kind: object) -> bool:
     """Returns whether nothing is known of a type."""
     return isinstance(kind, OpaqueType) and not isinstance(kind, StaticType)
+
+
+def is_sized(kind: CType) -> bool:
+    """Returns whether `size` is what the compiler gives objects of the type."""
+    while isinstance(kind, ArrayType):
+        if kind.count is None:
+            return False
+        kind = kind.element
+    return kind.is_sized if isinstance(kind, RecordType) else not is_opaque(kind)
 
 
 CType: TypeAlias = (
@@ -264,11 +282,14 @@ def lay_out(
     """
     offset = size = 0
     members = []
+    behind = ""
     for field_name, kind, extra in fields:
         a = max(kind.align, extra, 1)
         align = max(align, a)
         offset = 0 if union else -(-offset // a) * a
-        members.append(Member(field_name, kind, offset))
+        members.append(Member(field_name, kind, offset, behind))
+        if not union and not is_sized(kind):
+            behind = behind or field_name or name
         offset += kind.size
         size = max(size, offset)
     return RecordType(
@@ -278,6 +299,7 @@ def lay_out(
         align,
         record=record,
         arguments=arguments,
+        is_sized=all(is_sized(kind) for _, kind, _ in fields),
     )
 
 

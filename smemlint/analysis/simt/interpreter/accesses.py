@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue, is_any
 from smemlint.analysis.simt.domain.memory import Object, Space
@@ -34,7 +35,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.pointers import type_name
+from smemlint.analysis.simt.interpreter.pointers import unsized
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
@@ -167,11 +168,11 @@ def record_access(
     offset: AffineInt | Unknown = place.offset
     width = place.type.size
     pieces = [(0, width)]
-    if isinstance(place.type, RecordType):
+    if not is_sized(place.type):
+        offset = unsized(place.type)
+    elif isinstance(place.type, RecordType):
         piece = min(16, place.type.align, width & -width)
         pieces = [(at, piece) for at in range(0, width, piece)]
-    elif width == 0:
-        offset = Unknown(f"the size of `{type_name(place.type)}` is not known")
     extends = kind is AccessKind.LOAD and place.type == I16  # never fused
     for at, size in pieces:
         moved = (

@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     PointerType,
     RecordType,
+    is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
 from smemlint.analysis.simt.domain.memory import Object, Space
@@ -122,7 +123,7 @@ def shared_object(ev: Evaluator, node: c_ast.Decl, kind: CType) -> Object:
         dims.append(element.count)
         element = element.element
     is_dynamic = "extern" in (node.storage or ())
-    size = None if is_dynamic or not kind.size or None in dims else kind.size
+    size = None if is_dynamic or not is_sized(kind) else kind.size
     if size is not None and size > _MOST_BYTES:
         raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes")
     shared = SharedArray(

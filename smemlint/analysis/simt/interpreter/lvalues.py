@@ -19,7 +19,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.analysis.simt.interpreter.pointers import dereference, lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_member
 
 if TYPE_CHECKING:
@@ -130,8 +130,12 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
                     state.new_local(name, value.type, name, value), offset_of(0), value.type
                 )
         return Unknown(f"`{record.name}` has no member `{name}` that was read")
-    offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
     kind = member.type
+    if member.behind and base.object.space is not Space.LOCAL:
+        why = Unknown(f"the size of `{member.behind}` in front of `{name}` is not known")
+        nowhere = lvalue_at_unknown_offset(ev, base, why)
+        return LValue(nowhere.object, nowhere.offset, kind, base.is_volatile)
+    offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
     if is_reference(kind) and base.object.space is Space.LOCAL:
         held = state.memory.read(base.object, offset, kind)
         return dereference(ev, held, c_ast.ID(name))

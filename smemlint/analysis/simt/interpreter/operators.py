@@ -8,7 +8,14 @@ import numpy as np
 from pycparser import c_ast
 
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.ctypes import BOOL, U64, CType, FloatType, RecordType
+from smemlint.analysis.simt.domain.ctypes import (
+    BOOL,
+    U64,
+    CType,
+    FloatType,
+    RecordType,
+    is_sized,
+)
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_any, is_reference
 from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import (
@@ -106,7 +113,9 @@ def _size_of(ev: Evaluator, node: c_ast.UnaryOp, op: str) -> Value:
             state.trace.unmute()
     if kind is not None and is_reference(kind):
         kind = kind.target  # type: ignore[union-attr]
-    size = (kind.size if op == "sizeof" else kind.align) if kind is not None else 0
+    size = 0
+    if kind is not None and is_sized(kind):
+        size = kind.size if op == "sizeof" else kind.align
     return (
         number(size, U64)
         if size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.affine import is_plain
-from smemlint.analysis.simt.domain.ctypes import I64, ArrayType, CType
+from smemlint.analysis.simt.domain.ctypes import I64, ArrayType, CType, is_sized
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.scev import scev_of
@@ -57,10 +57,9 @@ def advance(ev: Evaluator, pointer: Pointer, index: Value, sign: int = 1) -> Poi
     if not isinstance(index, AffineInt):
         return Unknown("an index is not an integer")
     size = pointer.target.size
-    if size == 0:
-        if isinstance(pointer.target, ArrayType):
-            return Unknown("the array's inner extent is not known")
-        return Unknown(f"the size of `{type_name(pointer.target)}` is not known")
+    is_priced = pointer.object.space is not Space.LOCAL
+    if size == 0 or (is_priced and not is_sized(pointer.target)):
+        return unsized(pointer.target)
     form = None if is_plain(index) else scev_of(index)
     wide = AffineInt(index.base, I64, index.terms, form)
     step = ev.state.domain.multiply(wide, AffineInt(size, I64))
@@ -76,6 +75,15 @@ def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1)
     return forget_offset(ev, pointer, moved) if isinstance(moved, Unknown) else moved
 
 
+def unsized(kind: CType) -> Unknown:
+    """Returns why nothing is known that depends on the size of a type."""
+    if isinstance(kind, ArrayType) and is_sized(kind.element):
+        return Unknown("the array's inner extent is not known")
+    return Unknown(f"the size of `{type_name(kind)}` is not known")
+
+
 def type_name(kind: CType) -> str:
     """Returns a type as messages name it."""
+    while isinstance(kind, ArrayType):
+        kind = kind.element
     return getattr(kind, "spelling", None) or getattr(kind, "name", None) or "the element"

@@ -12,10 +12,9 @@ from pycparser import c_ast
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import (
-    FLOAT,
     ArrayType,
-    CType,
     IntType,
+    OpaqueType,
     PointerType,
     RecordType,
     is_opaque,
@@ -302,7 +301,7 @@ def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Assumption
 
 
 def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[str, ...]]:
-    """Template parameters that no launch told: defaults, `float` for types, unknown numbers."""
+    """Template parameters that no launch told: defaults; other types and numbers stay unknown."""
     scope = template_scope(ev, function.template, ())
     said: list[str] = []
     for parameter in function.template:
@@ -314,15 +313,10 @@ def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[str, 
                 said.append(f"`{parameter.name}` has its default `{parameter.default}`")
             continue
         if parameter.kind == "type":
-            scope[parameter.name] = _type_guess(parameter.name)
-            said.append(f"`{parameter.name}` is `float`: no launch says")
+            scope[parameter.name] = OpaqueType(parameter.name)
         elif parameter.kind == "value":
             scope[parameter.name] = _value_guess(parameter.name)
     return scope, tuple(said)
-
-
-def _type_guess(name: str) -> CType:
-    return FLOAT
 
 
 def _value_guess(name: str) -> Value:
