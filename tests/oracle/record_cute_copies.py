@@ -8,6 +8,7 @@ instead. Cases are drawn by `tests/layout/cute/random_cases.py`; needs no GPU.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -201,6 +202,8 @@ class Host:
 
     def __init__(self, cutlass: Path, cuda: Path, folder: Path) -> None:
         self._folder = folder
+        forms = (ROOT / "tests/oracle/cute_copies/forms.hpp").read_text()
+        self.key = [str(cutlass), forms, PATCHES]
         for name, edits in PATCHES.items():
             text = (cutlass / name).read_text()
             for old, new in edits:
@@ -249,11 +252,19 @@ class Host:
 
 
 def chunks_of(host: Host, statements: list[str], size: int) -> list[list[str] | None]:
-    """The lines that each statement prints; None where it does not compile."""
+    """The lines that each statement prints; None where it does not compile.
+
+    What a chunk printed is kept in the folder of temporary files, so that an interrupted run goes on.
+    """
     found: list[list[str] | None] = []
     for start in range(0, len(statements), size):
         part = statements[start : start + size]
-        text, bad = host.run(part)
+        digest = hashlib.sha256(json.dumps([host.key, part]).encode()).hexdigest()[:16]
+        kept = Path(tempfile.gettempdir()) / f"cute_copies_{digest}.json"
+        if not kept.exists():
+            text, bad = host.run(part)
+            kept.write_text(json.dumps([text, sorted(bad)]))
+        text, bad = json.loads(kept.read_text())
         blocks: dict[int, list[str]] = {}
         for line in text.splitlines():
             if line.startswith("@ "):
