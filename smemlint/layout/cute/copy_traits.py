@@ -64,6 +64,9 @@ class CopyOp:
     max_vector_bits: int = 0
     is_zero_filling: bool = False
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def has_lane_addresses(self) -> bool:
         """Whether each lane names an address in shared memory."""

@@ -58,7 +58,10 @@ class DynamicInt:
     value: Lanes = None
 
     def __repr__(self) -> str:
-        return "?"
+        value = self.value
+        if hasattr(value, "tobytes"):
+            return f"?#{hash(value.tobytes()):x}"
+        return "?" if value is None else f"?{value}"
 
     def __add__(self, other: Integer) -> DynamicInt:
         return _dynamic(lambda a, b: a + b, self, other)

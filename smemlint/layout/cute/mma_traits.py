@@ -43,6 +43,9 @@ class MmaOp:
     a_is_descriptor: bool = False
     b_is_descriptor: bool = False
 
+    def __str__(self) -> str:
+        return self.name
+
     def element_bits(self, operand: str) -> int:
         """Returns the width of the elements of an operand, A, B or C; 0 where it is not known."""
         index = {"D": 0, "A": 1, "B": 2, "C": 3}[operand]

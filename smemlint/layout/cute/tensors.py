@@ -81,7 +81,8 @@ class Tensor:
 
     def __str__(self) -> str:
         pointer = f"{self.swizzle} o " if self.swizzle is not None else ""
-        return f"{self.space.value}[{self.bits}b] o {pointer}{self.layout}"
+        at = f"{self.origin}+{self.base}" if self.origin is not None else self.base
+        return f"{self.space.value}[{self.bits}b]@{at} o {pointer}{self.layout}"
 
     @property
     def shape(self) -> IntTuple:

@@ -59,6 +59,9 @@ class CopyAtom:
             if layout.mode(0).size != self.op.threads.size:
                 raise CuteError(f"{self.op.name} does not move values of {self.bits} bits")
 
+    def __str__(self) -> str:
+        return f"Copy_Atom<{self.op},{self.element or f'{self.bits}b'}>"
+
     @property
     def source(self) -> Layout:
         """(thread, value) of the source."""
@@ -118,6 +121,10 @@ class TiledCopy:
         values = static(self.thread_value.mode(1).size)
         if self.threads % self.atom.threads or values % self.atom.values:
             raise CuteError(f"a TiledCopy has too few threads or values for {self.atom.op.name}")
+
+    def __str__(self) -> str:
+        tiler = ",".join(map(str, self.tiler if isinstance(self.tiler, tuple) else (self.tiler,)))
+        return f"TiledCopy<{self.atom},{self.thread_value},({tiler})>"
 
     @property
     def threads(self) -> int:

@@ -49,6 +49,9 @@ class TiledMma:
     atoms: Layout = ONE_ATOM
     permutation: tuple[Tiler, ...] = (UNDERSCORE, UNDERSCORE, UNDERSCORE)
 
+    def __str__(self) -> str:
+        return f"TiledMMA<{self.op},{self.atoms},({','.join(map(str, self.permutation))})>"
+
     @property
     def thread_layout(self) -> Layout:
         """(V, M, N, K) of the atoms to thread: `ThrLayoutVMNK`."""

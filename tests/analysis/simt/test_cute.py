@@ -156,17 +156,15 @@ def test_parameters_of_an_instance_are_checked(smemlint, tmp_path):
     assert not findings(good, smemlint, tmp_path, "SML201")
 
 
-def test_what_is_not_static_is_said_and_not_guessed():
-    text = kernel(
+def test_a_run_time_extent_leaves_what_does_not_depend_on_it_decided():
+    head = (
         "  __shared__ float smem[1024];\n"
-        "  auto t = make_tensor(make_smem_ptr(smem), make_layout(make_shape(_32{}, gridDim.x)));\n"
-        "  t(i, 0) = 1.f;"
+        "  auto t = make_tensor(make_smem_ptr(smem), make_layout({}));\n  {} = 1.f;"
     )
-    facts = facts_of(text)
-    assert not facts.kernels[0].accesses
-    assert any("known only at run time" in n.reason for n in facts.not_analysed) or any(
-        "known only at run time" in n.reason for n in facts.kernels[0].not_analysed
-    )
+    last = kernel(head.format("make_shape(_32{}, gridDim.x)", "t(i, 3)"))
+    assert np.array_equal(addresses(last), 4 * (LANES + 96))
+    (access,) = accesses_of(kernel(head.format("make_shape(gridDim.x, _32{})", "t(0, i)")))
+    assert not access.certainty.is_decided
 
 
 def test_a_class_of_that_name_that_is_not_cutes_is_left_alone(smemlint, tmp_path):
@@ -208,26 +206,12 @@ __global__ void k(half_t *out, Thr thr) {
   auto mine = thr.get_slice(threadIdx.x).partition_S(s);
   copy(thr, s, out);
   auto tile = local_tile(s, make_shape(_8{}, _8{}), make_coord(0, threadIdx.x / 8));
+  use(tile);
 }
 """
     )
     notes = [n for k in facts_of(text).kernels for n in k.not_analysed]
-    assert [n.span.line for n in notes if "is given shared memory" in n.reason] == [8, 9, 10]
-
-
-def test_the_atoms_of_wgmma_are_those_of_the_headers():
-    from smemlint.analysis.simt.domain.cute import mma_atom
-
-    bits = {"INTER": (0, 16), "SW32": (1, 32), "SW64": (2, 64), "SW128": (3, 128)}
-    for mode, (b, span) in bits.items():
-        for size in (1, 2, 4):
-            k, mn = (mma_atom(f"Layout_{m}_{mode}_Atom", size) for m in ("K", "MN"))
-            assert str(k) == f"Swizzle<{b},4,3> o (8,{span // size}):({span // size},1)"
-            assert str(mn) == f"Swizzle<{b},4,3> o ({span // size},8):(1,{span // size})"
-            assert k.units == mn.units == "bytes"
-    wide = mma_atom("Layout_MN_SW128_32B_Atom", 4)
-    assert str(wide) == "Swizzle<2,5,2> o (32,4):(1,32)"
-    assert mma_atom("Layout_K_SW256_Atom", 2) is None
+    assert [n.span.line for n in notes] == [8, 9, 11]
 
 
 def test_a_constant_that_takes_the_value_of_its_namesake_does_not_recurse():

@@ -168,3 +168,19 @@ def test_swizzles_limit_common_vectors() -> None:
     other = cute.compose_swizzle(Swizzle(2, 1, 3), flat)
     assert cute.max_common_vector(by_row, other) == 2
     assert isinstance(three, cute.ComposedLayout)
+
+
+def test_the_atoms_of_wgmma_are_those_of_the_headers() -> None:
+    bits = {"INTER": (0, 16), "SW32": (1, 32), "SW64": (2, 64), "SW128": (3, 128)}
+    for mode, (b, span) in bits.items():
+        for size in (1, 2, 4):
+            k, mn = (cute.smem_atom(f"Layout_{m}_{mode}_Atom", 8 * size) for m in ("K", "MN"))
+            assert k is not None and mn is not None
+            assert k.swizzle == mn.swizzle == Swizzle(b, 4, 3)
+            assert str(k.layout) == f"(8,{span // size}):({span // size},1)"
+            assert str(mn.layout) == f"({span // size},8):(1,{span // size})"
+    wide = cute.smem_atom("Layout_MN_SW128_32B_Atom", 32)
+    assert wide is not None
+    assert (wide.swizzle, str(wide.layout)) == (Swizzle(2, 5, 2), "(32,4):(1,32)")
+    assert cute.smem_atom("Layout_K_SW256_Atom", 16) is None
+    assert cute.select_smem_atom("K", 16, 128, 96) == "Layout_K_SW64_Atom"

@@ -47,7 +47,7 @@ def call_builtin(
         vector = NAMED.get(last[5:]) if last.startswith("make_") else None
         if isinstance(vector, RecordType) and not state.unit.functions_named(last):
             return construct(ev, vector, arguments_of(node), node)
-        return call_cute(ev, last, template_arguments, node)
+        return call_cute(ev, name, template_arguments, node)
     is_overloaded = bool(state.unit.functions_named(last)) and not is_reserved(last)
     if is_overloaded and state.frame.name.split(":", 1)[0] != last:
         return None  # an overload for vectors calls the built-in one for scalars

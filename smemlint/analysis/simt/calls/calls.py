@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.analysis.simt.builtins.call import call_builtin
+from smemlint.analysis.simt.builtins.containers import elements_of
 from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
 from smemlint.analysis.simt.builtins.cute_functions import (
-    call_cute_method,
-    called_tensor,
-    evaluate_tensor_call,
-    tensor_element,
+    call_array_method,
+    call_method_of_cute,
+    called_tensor_or_layout,
+    evaluate_coordinate,
+    locate_coordinate,
 )
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.construction import construct, initialize_member
@@ -20,20 +22,23 @@ from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.calls.lambdas import Lambda, call_lambda, make_lambda
 from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
+from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     RecordType,
     is_opaque,
 )
-from smemlint.analysis.simt.domain.cute import tensor_of
-from smemlint.analysis.simt.domain.environment import CTYPES, LValue, Variable
+from smemlint.analysis.simt.domain.environment import CTYPES, LValue, Variable, type_of
 from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import (
     Aggregate,
     CallableValue,
+    Cute,
+    Pointer,
     Unknown,
     Value,
+    offset_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
@@ -53,18 +58,17 @@ def execute_call(ev: Evaluator, node: c_ast.FuncCall) -> None:
 @locates(c_ast.FuncCall)
 def locate_call(ev: Evaluator, node: c_ast.FuncCall) -> LValue | Unknown:
     """Returns the element that `t(i, j)` names of a CuTe tensor, or what a call gives."""
-    tensor = called_tensor(ev, node)
-    if tensor is not None:
-        return tensor_element(ev, tensor, arguments_of(node), node)
-    return lvalue_of_value(ev, node)
+    value = called_tensor_or_layout(ev, node)
+    place = locate_coordinate(ev, value, node) if value is not None else None
+    return place if place is not None else lvalue_of_value(ev, node)
 
 
 @evaluates(c_ast.FuncCall)
 def evaluate_call(ev: Evaluator, node: c_ast.FuncCall, *, is_used: bool = True) -> Value:
     """Returns the value of a call, or of an element of a CuTe tensor."""
-    tensor = called_tensor(ev, node)
-    if tensor is not None:
-        return evaluate_tensor_call(ev, tensor, node)
+    value = called_tensor_or_layout(ev, node)
+    if value is not None:
+        return evaluate_coordinate(ev, value, node)
     return call(ev, node, is_used=is_used)
 
 
@@ -128,6 +132,8 @@ def _call_value(ev: Evaluator, value: Value, node: c_ast.FuncCall) -> Value:
         return call(ev, c_ast.FuncCall(c_ast.ID(value.name, node.coord), node.args, node.coord))
     if isinstance(value, Aggregate) and isinstance(value.type, RecordType):
         return _call_operator(ev, value, node)
+    if isinstance(value, Cute):
+        return evaluate_coordinate(ev, value, node)
     return unfollowed_call(ev, ev.state.source_text(node.name), node)
 
 
@@ -145,31 +151,52 @@ def _call_operator(ev: Evaluator, value: Aggregate, node: c_ast.FuncCall) -> Val
 
 def _call_method(ev: Evaluator, callee: c_ast.StructRef, node: c_ast.FuncCall) -> Value:
     state = ev.state
-    found = call_cute_method(ev, callee, node)
+    found = call_array_method(ev, callee, node)
     if found is not None:
         return found
     name, arguments = state.unit.template_arguments(callee.field.name)
+    place: LValue | Unknown
     if callee.type == "->":
         place = dereference(ev, ev.evaluate(callee.name), callee)
+    elif name == "get" and isinstance(callee.name, c_ast.FuncCall):
+        called = ev.evaluate(callee.name)
+        if isinstance(called, Pointer):
+            return called  # of a pointer class that is a pointer here, as `v.data().get()`
+        place = _temporary(ev, called, callee.name)
     else:
         place = ev.lvalue(callee.name)
     if isinstance(place, Unknown):
-        if any(tensor_of(v) is not None for v in argument_values(ev, node)):
+        if any(shared_tensor_of(v) is not None for v in argument_values(ev, node)):
             note_shared_argument(ev, state.source_text(callee), node)
         return place
     record = place.type
+    if isinstance(record, OpaqueType):
+        key = state.key(callee.name, "elements")
+        elements = elements_of(ev, record, name, key)
+        if elements is not None:
+            return elements
     if isinstance(record, OpaqueType) or (isinstance(record, RecordType) and record.record is None):
         value = read_lvalue(ev, place, callee.name) if place.object.space is Space.LOCAL else None
         if isinstance(value, Aggregate):
             found = call_group_method(ev, value, name, arguments, node)
-            if found is not None:
-                return found
+        elif isinstance(value, Cute):
+            found = call_method_of_cute(ev, value, name, arguments, node)
+        if found is not None:
+            return found
     if isinstance(record, RecordType) and record.record is not None:
         for kind in _with_bases(record):
             candidates = find_candidates(ev, name, kind, node)
             if candidates:
                 return inline_best(ev, candidates, arguments, node, place.pointer(), kind)
     return unfollowed_call(ev, state.source_text(callee), node)
+
+
+def _temporary(ev: Evaluator, value: Value, node: c_ast.Node) -> LValue | Unknown:
+    """Returns a place that holds a value."""
+    if isinstance(value, Unknown):
+        return value
+    held = ev.state.new_local("temporary", type_of(value), ev.state.key(node), value)
+    return LValue(held, offset_of(0), type_of(value))
 
 
 def _with_bases(record: RecordType) -> list[RecordType]:

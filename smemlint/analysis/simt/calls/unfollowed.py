@@ -10,7 +10,7 @@ from smemlint.analysis.simt.calls.operands import (
     operand_of,
     operand_value,
 )
-from smemlint.analysis.simt.domain.cute import tensor_of
+from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value
 
@@ -30,7 +30,7 @@ def unfollowed_call(ev: Evaluator, name: str, node: c_ast.FuncCall) -> Value:
         if isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms):
             said = f"`{name}` is given a shared address and its definition was not read"
             state.note_unfollowed(node, said)
-        if tensor_of(value) is not None:
+        if shared_tensor_of(value) is not None:
             note_shared_argument(ev, name, node)
         if isinstance(value, Pointer):
             if value.object.space is Space.SHARED:

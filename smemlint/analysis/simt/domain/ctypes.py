@@ -24,6 +24,14 @@ class IntType:
 
 
 @dataclass(frozen=True, slots=True)
+class StaticIntType(IntType):
+    """The type of CuTe's static integers, `cute::C<v>`: the value is part of the type.
+
+    A calculation with any other integer leaves it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class FloatType:
     """A floating-point type whose values are never followed: `half`, `float`, `double`, fp8."""
 
@@ -318,4 +326,6 @@ def _common(a: IntType, b: IntType) -> IntType:
     a, b = promoted(a), promoted(b)
     if a.bits != b.bits:
         return a if a.bits > b.bits else b
+    if isinstance(a, StaticIntType) and a == b:
+        return a
     return IntType(a.bits, a.signed and b.signed)

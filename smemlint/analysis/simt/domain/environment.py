@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     PointerType,
     RecordType,
+    StaticIntType,
     StaticType,
     VoidType,
 )
@@ -130,6 +131,8 @@ class Operand:
 def type_of(value: Value) -> CType:
     """Returns the type that `auto` or a deduced template parameter takes from a value."""
     match value:
+        case AffineInt() if isinstance(value.type, StaticIntType) and value.constant is not None:
+            return StaticType(f"Int<{value.constant}>", value=value)
         case AffineInt() | FloatValue() | Aggregate():
             return value.type
         case Pointer():

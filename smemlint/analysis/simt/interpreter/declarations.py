@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     PointerType,
     RecordType,
+    StaticType,
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
@@ -77,6 +78,8 @@ def declare(ev: Evaluator, node: c_ast.Decl) -> None:
         state.memory.write(obj, offset_of(0), kind, convert(ev, value, kind), state.mask)
     elif node.init is not None:
         initialize(ev, variable, node.init)
+    elif isinstance(kind, StaticType):
+        state.memory.write(obj, offset_of(0), kind, zero_value(kind), state.mask)
     elif isinstance(kind, RecordType) and kind.record is not None:
         construct_at(ev, LValue(obj, offset_of(0), kind), [], node)
 

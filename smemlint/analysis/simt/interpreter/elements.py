@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from smemlint.analysis.simt.builtins.cute_functions import tensor_element, tensor_named
+from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.dispatch import evaluates, locates
@@ -82,9 +82,9 @@ def evaluate_element(ev: Evaluator, node: c_ast.ArrayRef) -> Value:
 @locates(c_ast.ArrayRef)
 def locate_element(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown:
     """Returns an element: of a CuTe tensor, by a class's own `operator[]`, or of an array."""
-    tensor = tensor_named(ev, node.name)
-    if tensor is not None:
-        return tensor_element(ev, tensor, [node.subscript], node)
+    element = element_by_subscript(ev, node)
+    if element is not None:
+        return element
     binding = ev.state.lookup(node.name.name) if isinstance(node.name, c_ast.ID) else None
     if isinstance(binding, Variable) and isinstance(binding.type, RecordType):
         found = _by_operator(ev, binding, binding.type, node)

@@ -1,0 +1,95 @@
+"""Instructions of a copy as accesses of the kernel, at the line where the user wrote the copy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.cute.run_time import from_engine
+from smemlint.analysis.simt.cute.values import Origin
+from smemlint.analysis.simt.domain.ctypes import I64
+from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, scev_of, sum_of
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.interpreter.accesses import emit_event
+from smemlint.facts import AccessKind
+from smemlint.layout.cute import DynamicInt, Integer
+
+if TYPE_CHECKING:
+    from pycparser import c_ast
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.layout.cute import Instruction, Tensor
+
+_KINDS = {
+    "load": AccessKind.LOAD,
+    "store": AccessKind.STORE,
+    "cp.async": AccessKind.ASYNC_COPY,
+    "ldmatrix": AccessKind.LDMATRIX,
+    "stmatrix": AccessKind.STMATRIX,
+}
+_INLINE_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
+"""Never merged with others by the compiler."""
+
+
+def issue(ev: Evaluator, instructions: list[Instruction], node: c_ast.Node) -> None:
+    """Records the instructions of one call, and says which move data without lane addresses."""
+    for instruction in instructions:
+        kind = _KINDS.get(instruction.op)
+        if kind is None:
+            name = name_of(instruction.tensor)
+            said = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
+            ev.state.note_unfollowed(node, said)
+            continue
+        origin = instruction.tensor.origin
+        assert isinstance(origin, Origin)
+        emit_event(
+            ev,
+            kind,
+            origin.pointer.object,
+            offset_of_address(instruction.address, instruction.tensor),
+            instruction.width,
+            node,
+            matrices=instruction.matrices,
+            volatile=instruction.op in _INLINE_ASSEMBLY,
+        )
+
+
+def name_of(tensor: Tensor) -> str:
+    """Returns the name of what a tensor points into."""
+    origin = tensor.origin
+    return origin.pointer.object.name if isinstance(origin, Origin) else "a tensor"
+
+
+def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
+    """Returns the byte offset of a lane address in the object that a tensor points into."""
+    number: Integer = address if isinstance(address, int) else DynamicInt(address)
+    found = from_engine(number)
+    if isinstance(found, Unknown):
+        return found
+    offset = AffineInt(found.base, I64, found.terms, found.form)
+    origin = tensor.origin
+    if isinstance(offset.base, int):
+        return offset
+    if isinstance(origin, Origin) and origin.use is not None:
+        # The exclusive-or hides from the compiler which accesses are neighbours.
+        offset.form = atom(offset.identity(), is_divergent=True)
+    else:
+        offset.form = _thread_form(offset)
+    return offset
+
+
+def _thread_form(offset: AffineInt) -> Scev:
+    """What the compiler sees of a thread's address: a part of the thread plus a constant."""
+    lanes = np.asarray(offset.base)
+    pattern = AffineInt(lanes - lanes.flat[0], I64)
+    alignment = power_of_two(int(np.gcd.reduce(pattern.base, axis=None)))
+    form = atom(pattern.identity(), alignment, is_divergent=True)
+    rest = AffineInt(0, I64, offset.terms)
+    return sum_of(form, scev_of(rest))
+
+
+def at_object_start(tensor: Tensor, origin: Origin) -> Tensor:
+    """Returns the tensor with another origin."""
+    return replace(tensor, origin=origin)

@@ -1,0 +1,428 @@
+"""CuTe's functions on layouts and tensors: a table from names to the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.tensors import (
+    like_registers,
+    make_tensor,
+    register_tensor,
+    with_use,
+)
+from smemlint.analysis.simt.cute.values import (
+    layout_of,
+    plain_layout_of,
+    tensor_of,
+    value_of,
+)
+from smemlint.analysis.simt.domain.values import Cute, Pointer, Unknown, Value
+from smemlint.analysis.simt.types.template_arguments import type_argument
+from smemlint.layout import cute
+from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Handler = Callable[[Call], Value]
+
+FUNCTIONS: dict[str, Handler] = {}
+
+
+def function(*names: str) -> Callable[[Handler], Handler]:
+    """Registers a handler under names of CuTe's functions."""
+
+    def register(handler: Handler) -> Handler:
+        FUNCTIONS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+# ---- tuples
+
+
+@function("make_shape", "make_stride", "make_coord", "make_tuple", "make_tile", "make_step")
+def _tuple(call: Call) -> Value:
+    return Cute(call.values)
+
+
+@function("select")
+def _select(call: Call) -> Value:
+    payload = call.payload(0)
+    if isinstance(payload, tuple):
+        return Cute(tuple(payload[i] for i in call.static_types()))
+    layout = call.layout(0)
+    modes = [layout.mode(i) for i in call.static_types()]
+    return result(cute.make_layout(*modes))
+
+
+@function("take")
+def _take(call: Call) -> Value:
+    begin, end = call.static_types()
+    payload = call.payload(0)
+    if isinstance(payload, tuple):
+        return Cute(payload[begin:end])
+    return _relayout(call, lambda layout: cute.make_layout(*layout.modes()[begin:end]))
+
+
+@function("repeat")
+def _repeat(call: Call) -> Value:
+    (count,) = call.static_types()
+    return call.values[0] if count == 1 else Cute(call.values[:1] * count)
+
+
+@function("product")
+def _product(call: Call) -> Value:
+    return value_of(cute.product(call.convert.int_tuple(call.values[0])))
+
+
+@function("product_each")
+def _product_each(call: Call) -> Value:
+    return value_of(cute.product_each(call.convert.int_tuple(call.values[0])))
+
+
+@function("ceil_div", "shape_div")
+def _ceil_div(call: Call) -> Value:
+    a, b = (call.convert.int_tuple(value) for value in call.values[:2])
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        pairs = zip(a, b, strict=False)
+        return value_of(
+            (*(cute.ceil_div(cute.product(x), cute.product(y)) for x, y in pairs), *a[len(b) :])
+        )
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        raise cute.CuteError("ceil_div of a tuple and a number")
+    return value_of(cute.ceil_div(a, b))
+
+
+# ---- layouts
+
+
+@function("make_layout")
+def _make_layout(call: Call) -> Value:
+    plains = [plain_layout_of(value) for value in call.values]
+    layouts = [plain for plain in plains if plain is not None]
+    if layouts and len(layouts) == len(plains):
+        return result(cute.make_layout(*layouts))
+    shape = call.convert.int_tuple(call.values[0])
+    if len(call.values) == 1:
+        return result(cute.Layout(shape))
+    if call.payload(1) in ("LayoutLeft", "LayoutRight"):
+        is_right = call.payload(1) == "LayoutRight"
+        return result(cute.Layout(shape, cute.compact_strides(shape, is_right=is_right)))
+    return result(cute.Layout(shape, call.convert.int_tuple(call.values[1])))
+
+
+@function("make_ordered_layout")
+def _make_ordered_layout(call: Call) -> Value:
+    shape = call.convert.int_tuple(call.values[0])
+    return result(cute.make_ordered_layout(shape, call.convert.order(call.values[1])))
+
+
+@function("make_layout_like")
+def _make_layout_like(call: Call) -> Value:
+    return result(cute.make_layout_like(_plain(call, 0)))
+
+
+@function("make_composed_layout")
+def _make_composed_layout(call: Call) -> Value:
+    return _composed(call.payload(0), call)
+
+
+def _composed(swizzle: object, call: Call) -> Value:
+    offset = call.convert.integer(call.values[1])
+    if not isinstance(swizzle, Swizzle) or not isinstance(offset, int):
+        raise cute.CuteError("a composition of what is not known")
+    return result(cute.compose_swizzle(swizzle, call.layout(2), offset))
+
+
+@function("composition")
+def _composition(call: Call) -> Value:
+    outer = call.payload(0)
+    if isinstance(outer, Swizzle):
+        if len(call.values) == 3:
+            return _composed(outer, call)
+        return result(cute.compose_swizzle(outer, call.layout(1)))
+    tiler = call.convert.tiler(call.values[1])
+    return _relayout(call, lambda layout: cute.composition(layout, tiler))
+
+
+@function("tile_to_shape")
+def _tile_to_shape(call: Call) -> Value:
+    shape = call.convert.int_tuple(call.values[1])
+    order = call.convert.order(call.values[2]) if len(call.values) > 2 else "left"
+    return _relayout(call, lambda layout: cute.tile_to_shape(layout, shape, order))
+
+
+def _plain(call: Call, index: int) -> cute.Layout:
+    layout = plain_layout_of(call.values[index])
+    return layout if layout is not None else call.layout(index)
+
+
+def _relayout(call: Call, change: Callable[[cute.Layout], cute.Layout]) -> Value:
+    """The first argument, a layout or a tensor, with another plain layout."""
+    payload = call.payload(0)
+    if isinstance(payload, cute.SmemAtom):
+        return result(cute.SmemAtom(payload.swizzle, change(payload.layout)))
+    if isinstance(payload, cute.Tensor | cute.ComposedLayout | cute.Layout):
+        return result(payload.apply(change))
+    return result(change(call.layout(0)))
+
+
+_BY_TILER = {
+    "logical_divide": cute.logical_divide,
+    "zipped_divide": cute.zipped_divide,
+    "tiled_divide": cute.tiled_divide,
+    "flat_divide": cute.flat_divide,
+    "logical_product": cute.logical_product,
+    "zipped_product": cute.zipped_product,
+    "tiled_product": cute.tiled_product,
+    "flat_product": cute.flat_product,
+}
+_BY_LAYOUT = {"blocked_product": cute.blocked_product, "raked_product": cute.raked_product}
+_ALONE = {
+    "filter": cute.filter_layout,
+    "filter_zeros": cute.filter_zeros,
+    "flatten": cute.flatten,
+    "right_inverse": cute.right_inverse,
+    "left_inverse": cute.left_inverse,
+}
+
+
+@function(*_BY_TILER)
+def _by_tiler(call: Call) -> Value:
+    tiler = call.convert.tiler(call.values[1])
+    return _relayout(call, lambda layout: _BY_TILER[call.name](layout, tiler))
+
+
+@function(*_BY_LAYOUT)
+def _by_layout(call: Call) -> Value:
+    other = call.layout(1)
+    return _relayout(call, lambda layout: _BY_LAYOUT[call.name](layout, other))
+
+
+@function(*_ALONE)
+def _alone(call: Call) -> Value:
+    return _relayout(call, _ALONE[call.name])
+
+
+@function("coalesce")
+def _coalesce(call: Call) -> Value:
+    profile = call.convert.int_tuple(call.values[1]) if len(call.values) > 1 else 1
+    return _relayout(call, lambda layout: cute.coalesce(layout, profile))
+
+
+@function("complement")
+def _complement(call: Call) -> Value:
+    target = call.convert.int_tuple(call.values[1]) if len(call.values) > 1 else None
+    return _relayout(call, lambda layout: cute.complement(layout, target))
+
+
+@function("append", "prepend")
+def _append(call: Call) -> Value:
+    (rank,) = call.static_types()
+    change = cute.append if call.name == "append" else cute.prepend
+    return _relayout(call, lambda layout: change(layout, rank))
+
+
+@function("group_modes", "group")
+def _group(call: Call) -> Value:
+    begin, end = call.static_types()
+    return _relayout(call, lambda layout: cute.group(layout, begin, end))
+
+
+@function("get_nonswizzle_portion")
+def _plain_portion(call: Call) -> Value:
+    return result(_plain(call, 0))
+
+
+@function("get_swizzle_portion")
+def _swizzle_portion(call: Call) -> Value:
+    payload = call.payload(0)
+    if isinstance(payload, cute.Tensor):
+        payload = payload.layout
+    if isinstance(payload, cute.ComposedLayout | cute.SmemAtom):
+        return result(payload.swizzle)
+    return result(Swizzle(0, 4, 3))
+
+
+@function("as_position_independent_swizzle_layout")
+def _independent_layout(call: Call) -> Value:
+    return call.values[0]
+
+
+# ---- queries
+
+
+@function("size", "cosize", "rank", "depth", "shape", "stride", "get", "layout", "tensor")
+def query(call: Call) -> Value:
+    """Returns `size<0>(x)` and its like."""
+    path = call.static_types()
+    payload = call.payload(0)
+    if isinstance(payload, cute.TiledMma | cute.TiledCopy):
+        return _query_tiled(call.name, payload, path)
+    if call.name == "tensor":
+        return result(call.tensor(0).mode(*path) if path else call.tensor(0))
+    found = layout_of(call.values[0])
+    if found is None:
+        return _query_tuple(call, path)
+    if call.name == "layout" and not path:
+        return result(found)
+    plain = found.layout if isinstance(found, cute.SmemAtom) else found.plain
+    layout = plain.mode(*path)
+    match call.name:
+        case "layout":
+            if isinstance(found, cute.SmemAtom):
+                return result(cute.SmemAtom(found.swizzle, layout))
+            return result(found.apply(lambda whole: whole.mode(*path)))
+        case "get" if isinstance(call.payload(0), cute.Tensor | cute.Layout):
+            return result(layout)
+        case "shape" | "get":
+            return value_of(layout.shape)
+        case "stride":
+            return value_of(layout.stride)
+        case "size":
+            return value_of(layout.size)
+        case "cosize":
+            return value_of(layout.cosize)
+    return value_of(layout.rank)
+
+
+def _query_tuple(call: Call, path: tuple[int, ...]) -> Value:
+    found: Value = call.values[0]
+    for mode in path:
+        items = found.payload if isinstance(found, Cute) else None
+        if not isinstance(items, tuple):
+            if mode == 0:
+                continue  # a number is its own only mode
+            raise cute.CuteError("a mode of what is no tuple")
+        if not 0 <= mode < len(items):
+            raise cute.CuteError("a tuple has no such mode")
+        found = items[mode]
+    if call.name in ("get", "shape", "stride"):
+        return found
+    tree = call.convert.int_tuple(found)
+    if call.name == "size":
+        return value_of(cute.product(tree))
+    if call.name == "rank":
+        return value_of(len(cute.wrap(tree)))
+    raise cute.CuteError(f"`{call.name}` of a tuple")
+
+
+def _query_tiled(name: str, tiled: cute.TiledMma | cute.TiledCopy, path: tuple[int, ...]) -> Value:
+    if name != "size":
+        raise cute.CuteError(f"`{name}` of a tiled copy or MMA")
+    if not path:
+        return value_of(tiled.threads)
+    if isinstance(tiled, cute.TiledMma):
+        return value_of(tiled.thread_layout.mode(*path).size)
+    return value_of(tiled.thread_value.mode(*path).size)
+
+
+@function("tile_size", "tile_shape")
+def _tile_size(call: Call) -> Value:
+    payload = call.payload(0)
+    if not isinstance(payload, cute.TiledMma):
+        raise cute.CuteError("the tile of what is no TiledMMA")
+    sizes = tuple(payload.tile_size(i) for i in range(3))
+    path = call.static_types()
+    return value_of(sizes[path[0]] if path else sizes)
+
+
+# ---- tensors
+
+
+@function("make_tensor")
+def _make_tensor(call: Call) -> Value:
+    if call.types:
+        return result(register_tensor(call.type_bits(0), _shape_or_layout(call, 0), _element(call)))
+    pointer = call.values[0]
+    if isinstance(pointer, Unknown):
+        return pointer
+    if not isinstance(pointer, Pointer):
+        raise cute.CuteError("a tensor of what is no pointer")
+    found = layout_of(call.values[1]) if len(call.values) > 1 else None
+    if found is None:
+        found = _shape_or_layout(call, 1)
+    return result(make_tensor(call.ev, pointer, found, call.node))
+
+
+def _element(call: Call) -> Any:
+    return type_argument(call.ev, call.types[0]) if call.types else None
+
+
+def _shape_or_layout(call: Call, index: int) -> cute.Layout:
+    plain = plain_layout_of(call.values[index]) if index < len(call.values) else None
+    if plain is not None:
+        return plain
+    inner = Call(call.ev, "make_layout", (), call.values[index:], call.node)
+    layout = plain_layout_of(_make_layout(inner))
+    assert layout is not None
+    return layout
+
+
+@function("make_fragment_like", "make_tensor_like", "make_rmem_tensor_like")
+def _fragment_like(call: Call) -> Value:
+    bits = call.type_bits(0) if call.types else 0
+    tensor = tensor_of(call.values[0])
+    is_fragment = call.name == "make_fragment_like"
+    plain = _plain(call, 0)
+    layout = cute.make_fragment_like(plain) if is_fragment else cute.make_layout_like(plain)
+    if tensor is None:
+        if not bits:
+            return result(layout)
+        return result(register_tensor(bits, layout, _element(call)))
+    fragment = cute.make_register_tensor(bits or tensor.bits, layout)
+    if bits:
+        return result(register_tensor(bits, layout, _element(call)))
+    return result(like_registers(tensor, fragment))
+
+
+@function("make_identity_tensor", "make_counting_tensor")
+def _coordinates(call: Call) -> Value:
+    layout = _shape_or_layout(call, 0)
+    return result(cute.Tensor(cute.Space.COORDINATE, 32, layout))
+
+
+@function("recast")
+def _recast(call: Call) -> Value:
+    from smemlint.analysis.simt.cute.recast import recast
+
+    return result(recast(call, call.tensor(0), call.type_bits(0)))
+
+
+@function("as_position_independent_swizzle_tensor")
+def _independent(call: Call) -> Value:
+    tensor = call.tensor(0)
+    if tensor.swizzle is None:
+        return call.values[0]
+    return result(with_use(call.ev, cute.as_position_independent(tensor), call.node))
+
+
+@function("domain_offset")
+def _domain_offset(call: Call) -> Value:
+    return result(call.tensor(1).domain_offset(call.convert.coordinate(call.values[0])))
+
+
+@function("local_tile")
+def _local_tile(call: Call) -> Value:
+    projection = call.convert.coordinate(call.values[3]) if len(call.values) > 3 else None
+    tiler, at = call.convert.tiler(call.values[1]), call.convert.coordinate(call.values[2])
+    return result(cute.local_tile(call.tensor(0), tiler, at, projection))
+
+
+@function("local_partition")
+def _local_partition(call: Call) -> Value:
+    projection = call.convert.coordinate(call.values[3]) if len(call.values) > 3 else None
+    thread = call.convert.integer(call.values[2])
+    return result(cute.local_partition(call.tensor(0), call.layout(1), thread, projection))
+
+
+@function("make_smem_ptr", "make_gmem_ptr", "make_rmem_ptr", "raw_pointer_cast", "recast_ptr")
+def _pointer(call: Call) -> Value:
+    value = call.values[0]
+    kind = type_argument(call.ev, call.types[0]) if call.types else None
+    if kind is None or not isinstance(value, Pointer):
+        return value
+    return Pointer(value.object, value.offset, kind, value.is_volatile)

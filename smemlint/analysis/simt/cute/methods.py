@@ -1,0 +1,178 @@
+"""Methods of CuTe's classes: tables from names to the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from smemlint.analysis.simt.cute import tiled as _tiled
+from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.functions import FUNCTIONS
+from smemlint.analysis.simt.cute.tensors import data_of, like_registers
+from smemlint.analysis.simt.cute.values import ThreadSlice, payload_of, value_of
+from smemlint.analysis.simt.domain.values import Cute, Value
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Method = Callable[[Any, Call], Value]
+
+assert _tiled  # registers its functions
+
+_QUERIES = frozenset(("size", "cosize", "rank", "shape", "stride", "layout"))
+
+
+def call_method(value: Value, call: Call) -> Value | None:
+    """Returns the value of a method of one of CuTe's classes; None where it has none.
+
+    Raises:
+        CuteError: what CuTe refuses to compile, or an argument is not known.
+    """
+    payload = payload_of(value)
+    if call.name in _QUERIES and isinstance(payload, cute.Tensor | cute.Layout):
+        return FUNCTIONS[call.name](_with_self(value, call))
+    for type_, table in _METHODS:
+        if isinstance(payload, type_):
+            method = table.get(call.name)
+            return method(payload, call) if method is not None else None
+    return None
+
+
+def _with_self(value: Value, call: Call) -> Call:
+    return Call(call.ev, call.name, call.types, (value, *call.values), call.node)
+
+
+def _slice(tiled: cute.TiledCopy | cute.TiledMma, call: Call) -> Value:
+    return result(ThreadSlice(tiled, call.convert.integer(call.values[0])))
+
+
+def _itself(payload: object, call: Call) -> Value:
+    return Cute(payload)
+
+
+# ---- TiledCopy
+
+
+def _partition(own: ThreadSlice, call: Call) -> Value:
+    side: Literal["S", "D"] = call.name[-1]  # type: ignore[assignment]
+    assert isinstance(own.tiled, cute.TiledCopy)
+    return result(own.tiled.partition(call.tensor(0), own.thread, side))
+
+
+def _retile(own: ThreadSlice, call: Call) -> Value:
+    assert isinstance(own.tiled, cute.TiledCopy)
+    return result(own.tiled.retile(call.tensor(0)))
+
+
+# ---- TiledMMA
+
+
+def _operand(call: Call) -> Literal["A", "B", "C"]:
+    return call.name[-1]  # type: ignore[return-value]
+
+
+def _partition_operand(own: ThreadSlice, call: Call) -> Value:
+    assert isinstance(own.tiled, cute.TiledMma)
+    return result(own.tiled.partition(call.tensor(0), own.thread, _operand(call)))
+
+
+def _partition_fragment(own: ThreadSlice, call: Call) -> Value:
+    assert isinstance(own.tiled, cute.TiledMma)
+    operand = _operand(call)
+    part = own.tiled.partition(call.tensor(0), own.thread, operand)
+    return result(_fragment(own.tiled, part, operand))
+
+
+def _make_fragment(own: ThreadSlice | cute.TiledMma, call: Call) -> Value:
+    mma = own.tiled if isinstance(own, ThreadSlice) else own
+    assert isinstance(mma, cute.TiledMma)
+    return result(_fragment(mma, call.tensor(0), _operand(call)))
+
+
+def _fragment(
+    mma: cute.TiledMma, part: cute.Tensor, operand: Literal["A", "B", "C"]
+) -> cute.Tensor:
+    """Registers for an operand; one that is read by descriptor stays where it is."""
+    reads_descriptor = {"A": mma.op.a_is_descriptor, "B": mma.op.b_is_descriptor}.get(operand)
+    if reads_descriptor:
+        return part
+    return like_registers(part, mma.fragment(part, operand))
+
+
+def _thread_value(mma: cute.TiledMma, call: Call) -> Value:
+    operand: Literal["A", "B", "C"] = call.name[len("get_layout")]  # type: ignore[assignment]
+    return result(mma.thread_value(operand))
+
+
+def _side(copy: cute.TiledCopy, call: Call) -> Value:
+    side: Literal["S", "D"] = call.name[len("get_layout")]  # type: ignore[assignment]
+    return result(copy.layout_of(side))
+
+
+def _tile_size(mma: cute.TiledMma, call: Call) -> Value:
+    return value_of(mma.tile_size(call.static_types()[0]))
+
+
+def _thread_layout(mma: cute.TiledMma, call: Call) -> Value:
+    return result(mma.thread_layout)
+
+
+# ---- tensors and layouts
+
+
+def _data(tensor: cute.Tensor, call: Call) -> Value:
+    return data_of(tensor)
+
+
+def _compose(own: cute.Tensor | cute.Layout | cute.ComposedLayout, call: Call) -> Value:
+    values = call.values
+    tiler: Any = call.convert.tiler(values[0] if len(values) == 1 else Cute(values))
+    return result(own.apply(lambda layout: cute.composition(layout, tiler)))
+
+
+def _with_shape(own: cute.Layout | cute.ComposedLayout, call: Call) -> Value:
+    values = call.values
+    shape = call.convert.int_tuple(values[0] if len(values) == 1 else Cute(values))
+    return result(own.apply(lambda layout: cute.composition(layout, cute.Layout(shape))))
+
+
+def _flat_coordinate(layout: cute.Layout, call: Call) -> Value:
+    return value_of(layout.flat_coordinate(call.convert.integer(call.values[0])))
+
+
+_SLICES: dict[str, Method] = {
+    **dict.fromkeys(("partition_S", "partition_D"), _partition),
+    **dict.fromkeys(("retile_S", "retile_D"), _retile),
+    **dict.fromkeys(("partition_A", "partition_B", "partition_C"), _partition_operand),
+    **dict.fromkeys(
+        ("partition_fragment_A", "partition_fragment_B", "partition_fragment_C"),
+        _partition_fragment,
+    ),
+    **dict.fromkeys(("make_fragment_A", "make_fragment_B", "make_fragment_C"), _make_fragment),
+}
+_COPIES: dict[str, Method] = {
+    **dict.fromkeys(("get_slice", "get_thread_slice"), _slice),
+    **dict.fromkeys(("get_layoutS_TV", "get_layoutD_TV"), _side),
+    "with": _itself,
+}
+_MMAS: dict[str, Method] = {
+    **dict.fromkeys(("get_slice", "get_thread_slice"), _slice),
+    **dict.fromkeys(("make_fragment_A", "make_fragment_B", "make_fragment_C"), _make_fragment),
+    **dict.fromkeys(("get_layoutA_TV", "get_layoutB_TV", "get_layoutC_TV"), _thread_value),
+    "tile_size_mnk": _tile_size,
+    "get_thr_layout_vmnk": _thread_layout,
+    "with": _itself,
+}
+_TENSORS: dict[str, Method] = {"data": _data, "compose": _compose}
+_LAYOUTS: dict[str, Method] = {
+    "compose": _compose,
+    "with_shape": _with_shape,
+    "get_flat_coord": _flat_coordinate,
+}
+_METHODS: tuple[tuple[type | tuple[type, ...], dict[str, Method]], ...] = (
+    (ThreadSlice, _SLICES),
+    ((cute.TiledCopy, cute.CopyAtom), _COPIES),
+    (cute.TiledMma, _MMAS),
+    (cute.Tensor, _TENSORS),
+    ((cute.Layout, cute.ComposedLayout), _LAYOUTS),
+)

@@ -1,0 +1,118 @@
+"""Run-time integers inside the layout engine: lanes plus affine unknowns, or why not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from smemlint.analysis.simt.domain.ctypes import I64, StaticIntType
+from smemlint.analysis.simt.domain.swizzled import swizzled
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
+from smemlint.layout.cute import DynamicInt, Integer
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.affine import AffineDomain
+    from smemlint.layout.swizzle import Swizzle
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunTime:
+    """A number with unknowns in it; the engine calculates with it as with an array.
+
+    Attributes:
+        value: the number; what is not known stays so through every operation.
+    """
+
+    domain: AffineDomain
+    value: AffineInt | Unknown
+
+    __array_ufunc__ = None  # numpy leaves `array + RunTime` to this class
+
+    def __str__(self) -> str:
+        return self.value.identity() if isinstance(self.value, AffineInt) else self.value.reason
+
+    def _operate(self, op: str, other: Any, *, is_reversed: bool = False) -> RunTime:
+        operand = other.value if isinstance(other, RunTime) else AffineInt(other, I64)
+        for value in (self.value, operand):
+            if isinstance(value, Unknown):
+                return RunTime(self.domain, value)
+        a, b = (operand, self.value) if is_reversed else (self.value, operand)
+        return RunTime(self.domain, self.domain.operate(op, _wide(a), _wide(b)))
+
+    def __add__(self, other: Any) -> RunTime:
+        return self._operate("+", other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> RunTime:
+        return self._operate("-", other)
+
+    def __rsub__(self, other: Any) -> RunTime:
+        return self._operate("-", other, is_reversed=True)
+
+    def __mul__(self, other: Any) -> RunTime:
+        return self._operate("*", other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> RunTime:
+        return self._operate("/", other)
+
+    def __rfloordiv__(self, other: Any) -> RunTime:
+        return self._operate("/", other, is_reversed=True)
+
+    def __mod__(self, other: Any) -> RunTime:
+        return self._operate("%", other)
+
+    def __rmod__(self, other: Any) -> RunTime:
+        return self._operate("%", other, is_reversed=True)
+
+    def __and__(self, other: Any) -> RunTime:
+        return self._operate("&", other)
+
+    def __xor__(self, other: Any) -> RunTime:
+        return self._operate("^", other)
+
+    __rxor__ = __xor__
+
+    def __neg__(self) -> RunTime:
+        return self._operate("-", 0, is_reversed=True)
+
+    def __abs__(self) -> RunTime:
+        return self
+
+    def swizzled(self, swizzle: Swizzle) -> RunTime:
+        """Returns where this offset is kept."""
+        if isinstance(self.value, Unknown):
+            return self
+        return RunTime(self.domain, swizzled(self.value, swizzle))
+
+
+def _wide(value: AffineInt | Unknown) -> AffineInt:
+    assert isinstance(value, AffineInt)
+    return AffineInt(value.base, I64, value.terms, value.form)
+
+
+def to_engine(value: Value, domain: AffineDomain) -> Integer:
+    """Returns a number for the engine: a Python int only of a static type."""
+    if not isinstance(value, AffineInt):
+        unknown = value if isinstance(value, Unknown) else Unknown("a value that is no number")
+        return DynamicInt(RunTime(domain, unknown))
+    if value.constant is not None and isinstance(value.type, StaticIntType):
+        return value.constant
+    return DynamicInt(RunTime(domain, value) if value.terms else value.base)
+
+
+def from_engine(number: Integer) -> AffineInt | Unknown:
+    """Returns the evaluator's number; a static one has a static type."""
+    if isinstance(number, int):
+        return AffineInt(number, STATIC)
+    lanes = number.value
+    if lanes is None:
+        return Unknown("a number that is known only at run time")
+    if isinstance(lanes, RunTime):
+        return lanes.value
+    return AffineInt(int(lanes) if getattr(lanes, "ndim", 0) == 0 else lanes, I64)
+
+
+STATIC = StaticIntType(32, True)

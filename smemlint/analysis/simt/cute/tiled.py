@@ -1,0 +1,189 @@
+"""CuTe's tiled copies and MMAs, their partitions, and the algorithms that access memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.cute.accesses import issue
+from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.functions import function
+from smemlint.analysis.simt.cute.tensors import like_registers, register_tensor
+from smemlint.analysis.simt.cute.types import tiled_mma
+from smemlint.analysis.simt.cute.values import payload_of, plain_layout_of, static_int, tensor_of
+from smemlint.analysis.simt.domain.values import Unknown, Value, number
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from smemlint.layout.cute import Instruction
+
+_DONE = number(0)
+
+
+def _atom(call: Call, index: int = 0) -> cute.CopyAtom:
+    payload = call.payload(index)
+    if isinstance(payload, cute.TiledCopy):
+        return payload.atom
+    if not isinstance(payload, cute.CopyAtom):
+        raise cute.CuteError("a copy atom that is not known")
+    return payload
+
+
+@function("make_tiled_copy")
+def _make_tiled_copy(call: Call) -> Value:
+    values = call.layout(2) if len(call.values) > 2 else cute.Layout(1)
+    threads = call.layout(1)
+    if not cute.is_compact(threads):
+        raise cute.CuteError("the thread layout of make_tiled_copy is not compact")
+    return result(cute.make_tiled_copy(_atom(call), threads, values))
+
+
+@function("make_tiled_copy_impl")
+def _make_tiled_copy_impl(call: Call) -> Value:
+    tiler = call.convert.tiler(call.values[2])
+    return result(cute.TiledCopy(_atom(call), call.layout(1), tiler))
+
+
+@function("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C")
+def _make_tiled_copy_for(call: Call) -> Value:
+    operand: Literal["A", "B", "C"] = call.name[-1]  # type: ignore[assignment]
+    return result(cute.make_tiled_copy_for(_atom(call), _mma(call, 1), operand))
+
+
+@function("make_tiled_copy_C_atom")
+def _make_tiled_copy_c_atom(call: Call) -> Value:
+    return result(cute.make_tiled_copy_c_atom(_atom(call), _mma(call, 1)))
+
+
+@function("make_tiled_copy_S", "make_tiled_copy_D")
+def _make_tiled_copy_like(call: Call) -> Value:
+    other = call.payload(1)
+    if not isinstance(other, cute.TiledCopy):
+        raise cute.CuteError("a tiled copy that is not known")
+    side: Literal["S", "D"] = call.name[-1]  # type: ignore[assignment]
+    return result(cute.make_tiled_copy_like(_atom(call), other, side))
+
+
+@function("make_cotiled_copy")
+def _make_cotiled_copy(call: Call) -> Value:
+    return result(cute.make_cotiled_copy(_atom(call), call.layout(1), call.layout(2)))
+
+
+@function("make_tiled_mma")
+def _make_tiled_mma(call: Call) -> Value:
+    return tiled_mma(list(call.values), call.convert)
+
+
+def _mma(call: Call, index: int) -> cute.TiledMma:
+    payload = call.payload(index)
+    if not isinstance(payload, cute.TiledMma):
+        raise cute.CuteError("a TiledMMA that is not known")
+    return payload
+
+
+@function("partition_fragment_C", "partition_shape_C")
+def _partition_fragment_c(call: Call) -> Value:
+    mma = _mma(call, 0)
+    shape = call.convert.int_tuple(call.values[1])
+    whole = cute.make_register_tensor(mma.op.element_bits("C") or 32, cute.Layout(shape))
+    part = mma.partition(whole, 0, "C")
+    if call.name == "partition_shape_C":
+        from smemlint.analysis.simt.cute.values import value_of
+
+        return value_of(part.shape)
+    fragment = mma.fragment(part, "C")
+    return result(register_tensor(fragment.bits, fragment.layout.plain))
+
+
+# ---- algorithms
+
+
+def _policy(call: Call) -> cute.CopyAtom | cute.TiledCopy | None:
+    """The first of three arguments; None where there are two."""
+    if len(call.values) == 2:
+        return None
+    payload = call.payload(0)
+    if isinstance(payload, cute.TiledCopy | cute.CopyAtom):
+        return payload
+    if isinstance(payload, cute.CopyOp) and payload.mechanism is cute.Mechanism.AUTO_VECTORIZING:
+        return cute.CopyAtom(payload, 8)
+    raise cute.CuteError("a copy policy that is not known")
+
+
+def _is_elsewhere(call: Call, first: int) -> bool:
+    """Whether no tensor of a call is in shared memory."""
+    tensors = [tensor_of(value) for value in call.values[first:]]
+    return all(tensor is not None and not tensor.is_shared for tensor in tensors)
+
+
+@function("copy", "copy_aligned")
+def _copy(call: Call) -> Value:
+    first = len(call.values) - 2
+    if first < 0 or _is_elsewhere(call, first):
+        return _DONE
+    source, destination = call.tensor(first), call.tensor(first + 1)
+    if call.name == "copy_aligned":
+        return _issue(call, cute.copy_aligned(source, destination))
+    return _issue(call, cute.copy(source, destination, _policy(call)))
+
+
+@function("copy_if")
+def _copy_if(call: Call) -> Value:
+    first = len(call.values) - 2
+    if _is_elsewhere(call, first):
+        return _DONE
+    source, destination = call.tensor(first), call.tensor(first + 1)
+    payload = call.payload(0)
+    if isinstance(payload, cute.TiledCopy | cute.CopyAtom):
+        return _issue(call, cute.copy_if(payload, source, destination))
+    return _issue(call, cute.copy_elements(source, destination, is_predicated=True))
+
+
+@function("cooperative_copy")
+def _cooperative_copy(call: Call) -> Value:
+    threads, *rest = call.static_types()
+    source, destination = call.tensor(1), call.tensor(2)
+    thread = call.convert.integer(call.values[0])
+    policy = _atom(call, 3) if len(call.values) > 3 else None
+    vector = rest[0] if rest else 0
+    return _issue(call, cute.cooperative_copy(threads, thread, source, destination, vector, policy))
+
+
+@function("gemm")
+def _gemm(call: Call) -> Value:
+    """`gemm([mma,] [D,] A, B, C)`."""
+    values = list(call.values)
+    payload = payload_of(values[0])
+    mma = payload if isinstance(payload, cute.TiledMma) else None
+    operands = [tensor_of(value) for value in (values[1:] if mma is not None else values)]
+    if len(operands) == 4:
+        operands = operands[1:]
+    if len(operands) != 3 or operands[0] is None or operands[1] is None:
+        raise cute.CuteError("operands that are not known")
+    return _issue(call, cute.gemm(operands[0], operands[1], mma))
+
+
+@function("clear", "fill")
+def _fill(call: Call) -> Value:
+    tensor = tensor_of(call.values[0])
+    if tensor is None:
+        return call.values[0] if isinstance(call.values[0], Unknown) else _DONE
+    return _issue(call, cute.store_elements(tensor))
+
+
+@function("axpby", "transform", "for_each")
+def _elementwise(call: Call) -> Value:
+    tensors = [tensor for value in call.values if (tensor := tensor_of(value)) is not None]
+    if any(tensor.is_shared for tensor in tensors):
+        raise cute.CuteError(f"`{call.name}` of shared elements")
+    return _DONE
+
+
+def _issue(call: Call, instructions: list[Instruction]) -> Value:
+    issue(call.ev, instructions, call.node)
+    return _DONE
+
+
+__all__ = ["like_registers", "plain_layout_of", "replace", "static_int"]

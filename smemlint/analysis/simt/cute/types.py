@@ -1,0 +1,253 @@
+"""CuTe's types: a table from names of class templates to the values that they stand for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from smemlint.analysis.simt.cute.run_time import STATIC
+from smemlint.analysis.simt.cute.values import Converter, payload_of
+from smemlint.analysis.simt.domain.ctypes import StaticType
+from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
+from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
+from smemlint.facts import LayoutUse, Span
+from smemlint.layout import cute
+from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+    Maker = Callable[[Evaluator, tuple[str, ...]], Value | None]
+
+_NUMBER = re.compile(r"_(\d+)")
+_BITS = {
+    "uint128_t": 128, "uint1_t": 1, "uint1b_t": 1, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2,
+    "uint2b_t": 2, "float_e2m1_t": 4, "tfloat32_t": 32, "bfloat16_t": 16, "half_t": 16,
+    "float_e4m3_t": 8, "float_e5m2_t": 8, "float_ue8m0_t": 8, "float_ue4m3_t": 8,
+    "uint_byte_t": 8,
+}  # fmt: skip
+_WORDS = {
+    "LayoutLeft": "LayoutLeft",
+    "GenColMajor": "LayoutLeft",
+    "LayoutRight": "LayoutRight",
+    "GenRowMajor": "LayoutRight",
+    "Underscore": "_",
+    "X": "X",
+}
+
+
+def static_number(value: int) -> AffineInt:
+    """Returns CuTe's static integer of that value."""
+    return AffineInt(value, STATIC)
+
+
+def type_bits(ev: Evaluator, spelling: str) -> int:
+    """Returns the width of a type in bits; 0 for an unknown one."""
+    last = spelling.strip().rsplit("::", 1)[-1].split("<", 1)[0]
+    if last == "uint_bit_t":
+        inner = spelling[spelling.index("<") + 1 : spelling.rindex(">")]
+        value = value_argument(ev, inner)
+        return (value.constant or 0) if isinstance(value, AffineInt) else 0
+    type_ = type_argument(ev, spelling)
+    if type_ is not None and not isinstance(type_, StaticType) and type_.size:
+        return 8 * type_.size
+    spelled = getattr(type_, "spelling", last)
+    return _BITS.get(spelled.rsplit("::", 1)[-1].split("<", 1)[0], _BITS.get(last, 0))
+
+
+def typed_value(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | None:
+    """Returns the value that all objects of a type have; None for no type of CuTe's."""
+    if not arguments:
+        return _plain_name(name)
+    maker = _TEMPLATES.get(name)
+    if maker is not None:
+        try:
+            return maker(ev, arguments)
+        except cute.CuteError:
+            return None
+    if name.endswith("_Atom") and name.startswith("Layout_"):
+        atom = cute.smem_atom(name, type_bits(ev, arguments[0]))
+        return Cute(atom) if atom is not None else None
+    if name.startswith("SM"):
+        return _operation(ev, name, arguments)
+    return None
+
+
+def _plain_name(name: str) -> Value | None:
+    found = _NUMBER.fullmatch(name)
+    if found is not None:
+        return static_number(int(found[1]))
+    if name in _WORDS:
+        return Cute(_WORDS[name])
+    if name.startswith("SM") or name in ("AutoVectorizingCopy", "DefaultCopy"):
+        op = cute.copy_op(name) or cute.mma_op(name)
+        return Cute(op) if op is not None else None
+    return None
+
+
+def _operation(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | None:
+    op = cute.copy_op(name, type_bits(ev, arguments[0])) or cute.mma_op(name)
+    return Cute(op) if op is not None else None
+
+
+def _item(ev: Evaluator, spelling: str) -> Value | None:
+    """The value of a type that is a template argument."""
+    type_ = type_argument(ev, spelling)
+    value = type_.value if isinstance(type_, StaticType) else None
+    return value if isinstance(value, Cute | AffineInt) else None
+
+
+def _items(ev: Evaluator, arguments: tuple[str, ...]) -> list[Value] | None:
+    values = [_item(ev, argument) for argument in arguments]
+    known = [value for value in values if value is not None]
+    return known if len(known) == len(values) else None
+
+
+def _integer(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    value = value_argument(ev, arguments[-1])
+    constant = value.constant if isinstance(value, AffineInt) else None
+    return static_number(constant) if constant is not None else None
+
+
+def _tuple(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    values = _items(ev, arguments)
+    return Cute(tuple(values)) if values is not None else None
+
+
+def _swizzle(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    values = [_integer(ev, (argument,)) for argument in arguments]
+    numbers = [v.constant for v in values if isinstance(v, AffineInt) and v.constant is not None]
+    if len(numbers) != len(values) or len(numbers) not in (2, 3):
+        return None
+    b, m, s = (*numbers, numbers[0])[:3]
+    if Swizzle.why_invalid(b, m, s) is None:
+        return Cute(Swizzle(b, m, s))
+    _reject(ev, arguments, (b, m, s))
+    return None
+
+
+def _reject(ev: Evaluator, arguments: tuple[str, ...], swizzle: tuple[int, int, int]) -> None:
+    """Notes parameters that CuTe rejects, where their text stands."""
+    unit = ev.state.unit
+    spelled = f"Swizzle<{','.join(arguments)}>".replace(" ", "")
+    for found in unit.template_ids("Swizzle"):
+        if found.spelled.replace(" ", "") == spelled:
+            first, last = unit.token_span(found.first), unit.token_span(found.last)
+            span = Span(first.path, first.line, first.column, last.end_line, last.end_column)
+            named = ", ".join(f"`{a}`" for a in arguments if not a.strip().isdigit())
+            said = (f"as this instance has {named}",) if named else ()
+            kernel = ev.state.frames[0].name
+            use = LayoutUse(span, "cute", found.spelled, kernel, swizzle, assumptions=said)
+            ev.state.layouts.setdefault(f"rejected {spelled} {swizzle}", use)
+            return
+
+
+def _layout(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    values = _items(ev, arguments)
+    if values is None:
+        return None
+    convert = Converter(ev.state.domain)
+    shape = convert.int_tuple(values[0])
+    if len(values) == 1:
+        return Cute(cute.Layout(shape))
+    return Cute(cute.Layout(shape, convert.int_tuple(values[1])))
+
+
+def _composed(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    if len(arguments) != 3:
+        return None
+    swizzle = payload_of(_item(ev, arguments[0]) or AffineInt(0))
+    layout = payload_of(_item(ev, arguments[2]) or AffineInt(0))
+    if not isinstance(swizzle, Swizzle) or not isinstance(layout, cute.Layout):
+        return None
+    if arguments[1].rsplit("::", 1)[-1].startswith("smem_ptr_flag"):
+        return Cute(cute.SmemAtom(swizzle, layout))
+    offset = _item(ev, arguments[1])
+    if not isinstance(offset, AffineInt) or offset.constant is None:
+        return None
+    return Cute(cute.compose_swizzle(swizzle, layout, offset.constant))
+
+
+# ---- atoms
+
+
+def _universal_copy(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    op = cute.copy_op("UniversalCopy", type_bits(ev, arguments[0]))
+    return Cute(op) if op is not None else None
+
+
+def _assumed_alignment(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    value = value_argument(ev, arguments[0])
+    bits = value.constant if isinstance(value, AffineInt) else None
+    return Cute(cute.auto_vectorizing_copy(bits)) if bits else None
+
+
+def _universal_fma(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    return Cute(cute.mma_op("UniversalFMA"))
+
+
+def _first(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    """`Copy_Traits<Op>`, `MMA_Traits<Op>` and `MMA_Atom<Op>` stand for the operation."""
+    return _item(ev, arguments[0])
+
+
+def _copy_atom(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    op = payload_of(_item(ev, arguments[0]) or AffineInt(0))
+    bits = type_bits(ev, arguments[1]) if len(arguments) > 1 else 0
+    if not isinstance(op, cute.CopyOp) or not bits:
+        return None
+    return Cute(cute.CopyAtom(op, bits))
+
+
+def _tiled_copy(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    values = _items(ev, arguments)
+    if values is None or len(values) != 3:
+        return None
+    atom, layout = map(payload_of, values[:2])
+    if not isinstance(atom, cute.CopyAtom) or not isinstance(layout, cute.Layout):
+        return None
+    return Cute(cute.TiledCopy(atom, layout, Converter(ev.state.domain).tiler(values[2])))
+
+
+def _tiled_mma(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    values = _items(ev, arguments)
+    if not values or not isinstance(payload_of(values[0]), cute.MmaOp):
+        return None
+    return tiled_mma(values, Converter(ev.state.domain))
+
+
+def tiled_mma(values: list[Value], convert: Converter) -> Value:
+    """Returns `make_tiled_mma(op, atoms, permutation)`.
+
+    Raises:
+        CuteError: an argument is of another sort.
+    """
+    op = payload_of(values[0])
+    if not isinstance(op, cute.MmaOp):
+        raise cute.CuteError("an MMA operation that is not known")
+    atoms = convert.layout(values[1]) if len(values) > 1 else cute.Layout((1, 1, 1))
+    modes: Any = (cute.UNDERSCORE,) * 3
+    if len(values) > 2:
+        given = convert.tiler(values[2])
+        modes = given if isinstance(given, tuple) else (given,)
+    return Cute(cute.TiledMma(op, cute.append(atoms, 3), modes))
+
+
+_TEMPLATES: dict[str, Maker] = {
+    **dict.fromkeys(("Int", "C", "constant", "integral_constant"), _integer),
+    **dict.fromkeys(("Shape", "Stride", "Step", "Coord", "Tile", "IntTuple", "tuple"), _tuple),
+    "Swizzle": _swizzle,
+    "Layout": _layout,
+    "ComposedLayout": _composed,
+    "UniversalCopy": _universal_copy,
+    "AutoVectorizingCopyWithAssumedAlignment": _assumed_alignment,
+    "UniversalFMA": _universal_fma,
+    "Copy_Traits": _first,
+    "MMA_Traits": _first,
+    "MMA_Atom": _first,
+    "Copy_Atom": _copy_atom,
+    "TiledCopy": _tiled_copy,
+    "TiledMMA": _tiled_mma,
+}
