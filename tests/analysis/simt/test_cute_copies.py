@@ -1,0 +1,181 @@
+"""CuTe kernels in CUDA C++: copies and gemms are accesses at the line where the user wrote them."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of, facts_of
+
+HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+
+
+def figures(text: str) -> list[tuple[int, str, int, int, float, float]]:
+    """(line, kind, bytes, instructions, worst wavefronts, ideal) of every access."""
+    found = []
+    for a in accesses_of(text):
+        assert a.certainty.is_decided, a.reason
+        worst, ideal = (a.worst.wavefronts, a.worst.ideal) if a.worst is not None else (0, 0)
+        found.append((a.span.line, str(a.kind), a.width_bytes, a.instructions, worst, ideal))
+    return found
+
+
+def reasons(text: str) -> list[tuple[int, str]]:
+    return [(n.span.line, n.reason) for k in facts_of(text).kernels for n in k.not_analysed]
+
+
+TILED = (
+    HEAD
+    + """
+template <class SL, class Copy>
+__global__ void k(float const *in, float *out, SL layout, Copy tiled) {
+  __shared__ float smem[cosize_v<SL>];
+  Tensor s = make_tensor(make_smem_ptr(smem), layout);
+  Tensor g = make_tensor(make_gmem_ptr(in), make_shape(Int<128>{}, Int<8>{}), make_stride(gridDim.x, _1{}));
+  ThrCopy mine = tiled.get_slice(threadIdx.x);
+  Tensor from = mine.partition_S(g);
+  Tensor to = mine.partition_D(s);
+  Tensor values = make_fragment_like(to);
+  copy(tiled, from, values);
+  copy(values, to);
+  __syncthreads();
+  out[threadIdx.x] = s(threadIdx.x % 128, 0);
+}
+void launch(float *p) {
+  auto layout = LAYOUT;
+  TiledCopy tiled = make_tiled_copy(Copy_Atom<UniversalCopy<OP>, float>{}, THREADS{}, VALUES{});
+  k<<<1, 256>>>(p, p, layout, tiled);
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("layout", "op", "threads", "values", "expected"),
+    [
+        # the tutorials sgemm_2 and sgemm_sm70: NT is free, TN's padding leaves 4-way stores
+        ("make_layout(make_shape(Int<128>{}, Int<8>{}))", "uint128_t", "Layout<Shape<_32,_8>>",
+         "Layout<Shape<_4,_1>>", (14, "store", 16, 8, 4, 4)),
+        ("make_layout(make_shape(Int<128>{}, Int<8>{}), make_stride(Int<1>{}, Int<129>{}))", "float",
+         "Layout<Shape<_32,_8>,Stride<_8,_1>>", "Layout<Shape<_1,_1>>", (14, "store", 4, 32, 4, 1)),
+        ("make_layout(make_shape(Int<128>{}, Int<8>{}), make_stride(Int<1>{}, Int<132>{}))", "float",
+         "Layout<Shape<_32,_8>,Stride<_8,_1>>", "Layout<Shape<_1,_1>>", (14, "store", 4, 32, 1, 1)),
+    ],
+)  # fmt: skip
+def test_stores_of_a_tiled_copy(layout, op, threads, values, expected):
+    text = TILED.replace("LAYOUT", layout).replace("OP", op)
+    text = text.replace("THREADS", threads).replace("VALUES", values)
+    store, load = figures(text)
+    assert store == expected
+    assert load[:3] == (16, "load", 4)
+
+
+GEMM = (
+    HEAD
+    + """
+template <class SL>
+__global__ void k(float *out, SL layout) {
+  __shared__ __align__(16) float a[1024];
+  __shared__ __align__(16) float b[1024];
+  Tensor sA = make_tensor(make_smem_ptr(a), layout);
+  Tensor sB = make_tensor(make_smem_ptr(b), layout);
+  auto tC = make_layout(make_shape(Int<16>{}, Int<16>{}));
+  Tensor mine = local_partition(sA, tC, threadIdx.x, Step<_1, X>{});
+  Tensor theirs = local_partition(sB, tC, threadIdx.x, Step<X, _1>{});
+  Tensor sum = make_tensor<float>(make_shape(Int<8>{}, Int<8>{}));
+  clear(sum);
+  gemm(mine, theirs, sum);
+}
+void launch(float *p) { k<<<1, 256>>>(p, make_layout(make_shape(Int<128>{}, Int<8>{}), ORDER{})); }
+"""
+)
+
+
+def test_loads_of_gemm_by_the_counters_of_an_h200():
+    """sgemm_1: NT one wavefront a load; TN's are LDS.128, (8 + 2) / (4 + 2) = 1.67 measured."""
+    assert figures(GEMM.replace("ORDER", "LayoutLeft")) == [
+        (15, "load", 4, 512, 1, 1),
+        (15, "load", 4, 512, 1, 1),
+    ]
+    assert figures(GEMM.replace("ORDER", "LayoutRight")) == [
+        (15, "load", 16, 128, 8, 4),
+        (15, "load", 16, 128, 2, 2),
+    ]
+
+
+OPERANDS = (
+    HEAD
+    + """
+template <int Rows_, int Depth_, class Element_> struct Traits {
+  using Element = Element_;
+  static constexpr int Rows = Rows_, Depth = Depth_;
+  using Atom = decltype(ATOM);
+  using SmemLayout = decltype(tile_to_shape(Atom{}, Shape<Int<Rows>, Int<Depth>>{}));
+  using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
+  using Load = Copy_Atom<SM75_U32x4_LDSM_N, Element>;
+  using Store = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<cute::uint128_t>, Element>{},
+      Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+};
+template <class T>
+__global__ void k(typename T::Element const *in, float *out) {
+  extern __shared__ char bytes[];
+  using Element = typename T::Element;
+  auto s = make_tensor(make_smem_ptr(reinterpret_cast<Element *>(bytes)), typename T::SmemLayout{});
+  auto g = make_tensor(make_gmem_ptr(in), Shape<Int<T::Rows>, Int<T::Depth>>{}, make_stride(gridDim.x, _1{}));
+  typename T::Store store;
+  auto own = store.get_thread_slice(threadIdx.x);
+  copy(store, own.partition_S(g), own.partition_D(s));
+  typename T::Mma mma;
+  auto thread = mma.get_thread_slice(threadIdx.x);
+  auto registers = thread.partition_fragment_A(s);
+  auto load = make_tiled_copy_A(typename T::Load{}, mma);
+  auto slice = load.get_thread_slice(threadIdx.x);
+  auto from = slice.partition_S(s);
+  auto to = slice.retile_D(registers);
+  for (int i = 0; i < size<2>(registers); ++i) {
+    cute::copy(load, from(_, _, i), to(_, _, i));
+  }
+}
+void launch(half_t *p, float *o) { k<Traits<128, 64, half_t>><<<1, 128, 16384>>>(p, o); }
+"""
+)
+ROWS = "Layout<Shape<_8, _64>, Stride<_64, _1>>{}"
+
+
+@pytest.mark.parametrize(
+    ("atom", "wavefronts"),
+    [(f"composition(Swizzle<3, 3, 3>{{}}, {ROWS})", 4), (f"composition(Swizzle<3, 4, 3>{{}}, {ROWS})", 8),
+     (ROWS, 32)],
+)  # fmt: skip
+def test_operands_through_a_traits_class(atom, wavefronts):
+    store, load = figures(OPERANDS.replace("ATOM", atom))
+    assert store[:4] == (22, "async_copy", 16, 32)
+    assert load == (31, "ldmatrix", 16, 64, wavefronts, 4)
+
+
+def test_what_cannot_be_followed_names_the_call():
+    text = OPERANDS.replace("ATOM", ROWS).replace("SM75_U32x4_LDSM_N", "MY_OWN_LOAD")
+    ((line, reason), *_) = reasons(text)
+    assert line == 28 and "partition_S" in reason
+    odd = OPERANDS.replace("ATOM", ROWS).replace(
+        "Traits<128, 64, half_t>", "Traits<128, 24, half_t>"
+    )
+    assert not accesses_of(odd)
+    assert reasons(odd)
+
+
+def test_a_function_of_the_units_own_is_followed_instead():
+    text = (
+        HEAD
+        + """
+template <class A, class B> __device__ void copy(A const &a, B &b) { b(0) = a(0); }
+__global__ void k(float *out) {
+  __shared__ float smem[64];
+  auto s = make_tensor(make_smem_ptr(smem), Layout<Shape<_64>>{});
+  auto mine = local_partition(s, Layout<Shape<_32>>{}, threadIdx.x);
+  auto values = make_fragment_like(mine);
+  copy(values, mine);
+  cute::copy(values, mine);
+}
+void launch(float *o) { k<<<1, 32>>>(o); }
+"""
+    )
+    assert figures(text) == [(4, "store", 4, 1, 1, 1), (11, "store", 4, 2, 1, 1)]
