@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from smemlint.cli.main import main
 from smemlint.config.settings import Settings
 from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, Facts
 
 ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = {"PYTHONUTF8": "1", "NO_COLOR": "1"}
 
 
 def facts_of(text: str, **settings: object) -> Facts:
@@ -45,8 +48,35 @@ def ways_of(text: str, **settings: object) -> list[tuple[int, str, float]]:
 
 
 @pytest.fixture
-def smemlint(tmp_path: Path):
-    """Runs the command line in `tmp_path`: returns exit code, stdout and stderr."""
+def smemlint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Runs the command line in `tmp_path`, in this process: exit code, stdout and stderr."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: str, stdin: bytes = b"", cwd: Path = tmp_path) -> tuple[int, str, str]:
+        given, out, err = (
+            io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (stdin, b"", b"")
+        )
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+                patch.setattr(sys, name, stream)
+            try:
+                code = main(arguments)
+            except SystemExit as end:
+                code = int(end.code or 0)
+        texts = []
+        for stream in (out, err):
+            stream.flush()
+            texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        return code, texts[0], texts[1]
+
+    return run
+
+
+@pytest.fixture
+def smemlint_process(tmp_path: Path):
+    """Runs the command line in a process of its own: for signals, limits and start-up."""
 
     def run(*arguments: str, stdin: bytes = b"", cwd: Path = tmp_path) -> tuple[int, str, str]:
         done = subprocess.run(
@@ -56,7 +86,7 @@ def smemlint(tmp_path: Path):
             capture_output=True,
             check=False,
             timeout=100,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "NO_COLOR": "1"},
+            env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)},
         )
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 

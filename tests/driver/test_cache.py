@@ -156,7 +156,7 @@ def test_of_python_files_only_the_changed_one_is_followed(run, tmp_path, monkeyp
     assert run() == (1, ["two.py"])
 
 
-def test_damage_and_concurrent_runs_do_no_harm(smemlint, tree):
+def test_damage_and_concurrent_runs_do_no_harm(smemlint, smemlint_process, tree):
     plain = same_as_without(smemlint)
     for damage in (b"", b"{}", b"\0" * 100, b"0" * 32 + b"\n[]"):
         for kept in (tree / ".smemlint_cache").glob("*.json"):
@@ -170,7 +170,7 @@ def test_damage_and_concurrent_runs_do_no_harm(smemlint, tree):
     for kept in (tree / ".smemlint_cache").glob("*.json"):
         kept.unlink()
     with ThreadPoolExecutor(4) as crew:
-        runs = list(crew.map(lambda _: smemlint("check", ".")[1], range(4)))
+        runs = list(crew.map(lambda _: smemlint_process("check", ".")[1], range(4)))
     assert runs == [plain] * 4
     assert smemlint("check", ".")[1] == plain
 

@@ -179,7 +179,7 @@ def fake(count="return 8", device="pass", enter="pass", zeros="pass", module="pa
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_exits_2_and_says_what_to_do(
-    smemlint, tmp_path, monkeypatch, text, said, hint
+    smemlint_process, tmp_path, monkeypatch, text, said, hint
 ):
     import conftest
 
@@ -189,7 +189,7 @@ def test_what_cannot_be_measured_exits_2_and_says_what_to_do(
     (tmp_path / "k.cu").write_text(KERNEL)
     monkeypatch.setenv("EXTRA", str(away))
     monkeypatch.setattr(conftest, "ROOT", f"{conftest.ROOT}:{away}", raising=True)
-    code, out, err = smemlint(
+    code, out, err = smemlint_process(
         "check", "k.cu", "--verify-gpu", "--verify-timeout", "2", "--device", "7", "--no-cache"
     )
     assert (code, out) == (2, ""), err
@@ -197,10 +197,10 @@ def test_what_cannot_be_measured_exits_2_and_says_what_to_do(
     assert "Traceback" not in err
 
 
-def test_nothing_is_imported_from_the_working_directory(smemlint, tmp_path):
+def test_nothing_is_imported_from_the_working_directory(smemlint_process, tmp_path):
     fake_cupy(tmp_path, "open('imported', 'w').close()")
     (tmp_path / "k.cu").write_text(KERNEL)
-    smemlint("check", "k.cu", "--verify-gpu", "--verify-timeout", "20", "--no-cache")
+    smemlint_process("check", "k.cu", "--verify-gpu", "--verify-timeout", "20", "--no-cache")
     assert not (tmp_path / "imported").exists()
 
 
@@ -219,9 +219,9 @@ def test_only_addresses_travel(check):
 @pytest.mark.parametrize(
     "arguments", [("--device", "-1"), ("--verify-timeout", "0"), ("--verify-gpu=all",)]
 )
-def test_bad_values_are_errors(smemlint, tmp_path, arguments):
+def test_bad_values_are_errors(smemlint_process, tmp_path, arguments):
     (tmp_path / "k.cu").write_text(KERNEL)
-    code, out, err = smemlint("check", "k.cu", "--verify-gpu", *arguments)
+    code, out, err = smemlint_process("check", "k.cu", "--verify-gpu", *arguments)
     assert (code, out) == (2, "")
     assert "error" in err and "Traceback" not in err
 
