@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemlint.analysis.python.cupy.source_map import Place
+from smemlint.analysis.python.cupy.source_map import Position
 from smemlint.sources.source import is_python_path
 from smemlint.verify.calls import Call, NotCallable, call_of
 from smemlint.verify.harness import FILL, ROOM, program
@@ -196,4 +196,4 @@ def _in_place(option: str, folder: Path) -> str:
 def _is_kernel_of(embedded: Embedded, instance: Instance) -> bool:
     """Whether an instance's kernel stands in a text."""
     where = instance.span
-    return embedded.text.covers(Place(where.path, where.line, where.column))
+    return embedded.text.covers(Position(where.path, where.line, where.column))

@@ -144,9 +144,10 @@ class RunUnits:
 
     def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
         if is_python_path(path):
+            from smemlint.analysis.python.interpreter.module_constants import module_constants
             from smemlint.frontend.python.jit.unit import load_python_unit
 
-            return load_python_unit(path, self.read(path) or "", self.read)
+            return load_python_unit(path, self.read(path) or "", self.read, module_constants)
         s = self.settings
         options = LoadOptions(
             arch=s.arch,

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from smemlint.analysis.python.cupy.source_map import Place, literal
+from smemlint.analysis.python.cupy.source_map import Position, literal
 from smemlint.config.settings import Settings
 from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
@@ -192,7 +192,7 @@ def test_what_is_no_python_is_said(text: str) -> None:
     ],
 )
 def test_literals_are_read_as_python_reads_them(written: str, text: str) -> None:
-    made = literal(written, Place("p", 1, 1))
+    made = literal(written, Position("p", 1, 1))
     assert made == text
     assert sum(run.length for run in made.runs) == len(text)
     assert all(made.place(i) is not None for i in range(len(text)))

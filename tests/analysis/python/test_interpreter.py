@@ -1,4 +1,4 @@
-"""Following Python: what is known of values behind loops, stars and objects."""
+"""The Python interpreter: what is known of values behind loops, stars and objects."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import ast
 
 import pytest
 
-from smemlint.analysis.python.interpreter.statements import Follower
+from smemlint.analysis.python.interpreter import Interpreter, LibraryModel
+from smemlint.analysis.python.interpreter.calls import instance_from_outside
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Symbol, is_known
-from smemlint.frontend.python.jit.imported_names import NoLibrary
 
 
 def value_of(text: str, name: str = "x") -> object:
     """What a module leaves in a name; `...` where that is not known. `n` and `f` are not."""
     scope = {"n": UNKNOWN, "f": UNKNOWN}
-    Follower(NoLibrary(), ()).run(ast.parse(text).body, (scope,))
+    Interpreter(LibraryModel()).run(ast.parse(text).body, (scope,))
     found = scope.get(name, UNKNOWN)
     return found if is_known(found) else ...
 
@@ -106,11 +106,11 @@ def test_objects_hold_what_their_classes_say(expression, value):
 
 def test_an_object_of_unknown_history_keeps_what_only_its_making_sets():
     scope = {"n": UNKNOWN}
-    follower = Follower(NoLibrary(), ())
+    interpreter = Interpreter(LibraryModel())
     text = "class C:\n    def __init__(self):\n        self.a = 1\n        self.b = 2\n"
     text += "    def set(self):\n        self.b = 3\n"
-    follower.run(ast.parse(text).body, (scope,))
-    held = follower.any_of(scope["C"])
+    interpreter.run(ast.parse(text).body, (scope,))
+    held = instance_from_outside(interpreter, scope["C"])
     assert held.attribute("a") == 1
     assert held.attribute("b") is UNKNOWN
     assert isinstance(held.type.member("set"), Function)

@@ -1,7 +1,7 @@
-"""CuPy's `RawKernel` and `RawModule`: their CUDA text is evaluated as their launches have it.
+"""CuPy's `RawKernel` and `RawModule`: their CUDA text is analysed with their launches.
 
-Element-wise and reduction kernels become whole texts first. What makes a text that cannot be
-followed is said to be not analysed where it may use shared memory.
+Element-wise and reduction kernels become complete texts first. A call whose text is not known is
+reported as not analysed where it may use shared memory.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
-from smemlint.analysis.python.cupy.interpreter import CupyFollower, Files
-from smemlint.analysis.python.interpreter.statements import OverBudget, functions_of, switches
+from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of
+from smemlint.analysis.python.interpreter import OverBudget
+from smemlint.analysis.python.interpreter.calls import (
+    call_from_outside,
+    functions_of,
+    option_parameters,
+)
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.sources.source import is_python_path
@@ -22,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from smemlint.analysis.python.cupy.model import RawText
-    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.analysis.python.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Scope
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
@@ -66,12 +72,12 @@ class _File:
         texts = [r.text for r in self._files.raws.values() if r.text is not None]
         made_of = {path for text in texts for path in text.paths}
         return {
-            path: path in made_of and not is_python_path(path) for path in self._files.read_along
+            path: path in made_of and not is_python_path(path) for path in self._files.dependencies
         }
 
     def texts(self) -> list[Embedded]:
         """Those that are known and use shared memory."""
-        self._follow()
+        self._interpret()
         raws = self._files.raws.values()
         found = map(self._embedded, (r for r in raws if self._is_own(r) or r.calls))
         return [embedded for embedded in found if embedded is not None]
@@ -92,26 +98,27 @@ class _File:
         notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
         return Facts.together([*parts, Facts(not_analysed=tuple(notes))])
 
-    def _follow(self) -> None:
-        follower = CupyFollower(self._text, self._files)
-        scope: dict[str, Value] = {"__file__": self._text.path}
-        self._guarded(follower, partial(follower.run, self._text.tree.body, (scope,)))
+    def _interpret(self) -> None:
+        interpreter = interpreter_of(self._text, self._files)
+        scope: Scope = {"__file__": self._text.path}
+        self._guarded(interpreter, partial(interpreter.run, self._text.tree.body, (scope,)))
         functions = list(functions_of(scope))
         for function in functions:
-            self._guarded(follower, partial(follower.enter, function, {}))
+            self._guarded(interpreter, partial(call_from_outside, interpreter, function, {}))
         if not any(_holds_shared(raw.text) for raw in self._files.raws.values()):
             return
         for function in functions:
-            others = switches(function.node)
-            if others:
-                self._guarded(follower, partial(follower.enter, function, others))
+            options = option_parameters(function.node)
+            if options:
+                call = partial(call_from_outside, interpreter, function, options)
+                self._guarded(interpreter, call)
 
     def _is_own(self, raw: RawText) -> bool:
         """Whether the file itself makes the text; others' are theirs, but for launches here."""
         return raw.home is self._text
 
-    def _guarded(self, follower: CupyFollower, action: Callable[[], object]) -> None:
-        follower.steps = self._files.steps_beside = 0
+    def _guarded(self, interpreter: Interpreter, action: Callable[[], object]) -> None:
+        interpreter.steps = self._files.steps_in_imports = 0
         try:
             action()
         except (OverBudget, RecursionError):

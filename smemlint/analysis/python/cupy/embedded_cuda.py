@@ -14,7 +14,7 @@ from smemlint.sources.source import Source
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from smemlint.analysis.python.cupy.source_map import Place, Text
+    from smemlint.analysis.python.cupy.source_map import MappedText, Position
     from smemlint.analysis.simt.analyze import Project
     from smemlint.config.settings import Settings
 
@@ -55,7 +55,7 @@ class Embedded:
         below: see `Source`.
     """
 
-    text: Text
+    text: MappedText
     span: Span
     name: str
     defines: Mapping[str, str]
@@ -84,7 +84,7 @@ class Embedded:
     def _starts(self) -> list[int]:
         return [0, *(m.end() for m in re.finditer("\n", str(self.text)))]
 
-    def place(self, line: int, column: int) -> Place | None:
+    def place(self, line: int, column: int) -> Position | None:
         """Where a character of the text stands in the Python file."""
         if not 1 <= line <= len(self._starts):
             return None

@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cupy.source_map import Text, joined
+from smemlint.analysis.python.cupy.source_map import MappedText, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 BLOCK = 128
 """Threads of an element-wise kernel's block, unless a call says `block_size=`."""
@@ -38,7 +38,7 @@ NAMES = frozenset(("ElementwiseKernel", "ReductionKernel"))
 
 
 @dataclass(frozen=True, slots=True)
-class Snippets:
+class GeneratedKernel:
     """A kernel made of pieces.
 
     Attributes:
@@ -48,26 +48,28 @@ class Snippets:
         known: what is known of the pieces.
     """
 
-    text: Text | None
+    text: MappedText | None
     name: str
     block: int | None
     known: str
 
 
-def made_of(kind: str, arguments: Sequence[Value], named: dict[str, Value]) -> Snippets:
-    """What `ElementwiseKernel` or `ReductionKernel` makes of its arguments."""
-    is_elementwise = kind == "ElementwiseKernel"
+def kernel_of(class_name: str, arguments: Sequence[Value], named: Scope) -> GeneratedKernel:
+    """Returns what `ElementwiseKernel` or `ReductionKernel` makes of its arguments."""
+    is_elementwise = class_name == "ElementwiseKernel"
     names = _ELEMENTWISE if is_elementwise else _REDUCTION
     given = dict(zip(names, arguments, strict=False)) | named
     known = "\n".join(str(v) for v in given.values() if isinstance(v, str))
     name = given.get("name", "kernel" if is_elementwise else "reduce_kernel")
     bodies = ("operation",) if is_elementwise else ("map_expr",)
-    pieces = [given.get(n, "") for n in ("preamble", "loop_prep", *bodies, "after_loop")]
-    said = [given.get("in_params"), given.get("out_params")]
+    values = [given.get(n, "") for n in ("preamble", "loop_prep", *bodies, "after_loop")]
+    declared = [given.get("in_params"), given.get("out_params")]
     block = BLOCK if is_elementwise else None
-    if not all(isinstance(p, str) for p in (name, *pieces, *said)):
-        return Snippets(None, "", block, known)
-    heads, loads = _parameters(",".join(map(str, said)))
+    pieces = [v for v in values if isinstance(v, str)]
+    parameters = [v for v in declared if isinstance(v, str)]
+    if len(pieces) < len(values) or len(parameters) < 2 or not isinstance(name, str):
+        return GeneratedKernel(None, "", block, known)
+    heads, loads = _parameters(",".join(parameters))
     preamble, prepared, body, after = pieces
     start = f'\nextern "C" __global__ void {name}({", ".join([*heads, "long long _size"])}) {{\n'
     loop = (
@@ -75,16 +77,16 @@ def made_of(kind: str, arguments: Sequence[Value], named: dict[str, Value]) -> S
         f"i += (long long)blockDim.x * gridDim.x) {{\n{' '.join(loads)}\n"
     )
     text = joined([preamble, start, prepared, loop, body, ";\n}\n", after, ";\n}\n"])
-    return Snippets(text, str(name), block, known)
+    return GeneratedKernel(text, str(name), block, known)
 
 
-def _parameters(said: str) -> tuple[list[str], list[str]]:
-    """Parameters of the kernel and what loads an element of each; those of unknown types left out.
+def _parameters(declared: str) -> tuple[list[str], list[str]]:
+    """Returns the kernel's parameters and what loads an element of each, unknown types left out.
 
     A name that nobody declares stands for what is not known.
     """
     heads, loads = [], []
-    for match in map(_PARAMETER.match, said.split(",")):
+    for match in map(_PARAMETER.match, declared.split(",")):
         if match is None or match["type"] not in _TYPES:
             continue
         word, variable = _TYPES[match["type"]], match["name"]

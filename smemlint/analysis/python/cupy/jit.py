@@ -19,5 +19,5 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     facts = project.facts()
     unit = project.unit(source.path)
     if isinstance(unit, PythonUnit):
-        source.read_along.update(dict.fromkeys(unit.siblings.looked_for, False))
+        source.read_along.update(dict.fromkeys(unit.imported.dependencies, False))
     return facts

@@ -1,4 +1,4 @@
-"""What the names of CuPy mean, as far as they make CUDA kernels and launch them."""
+"""The model of CuPy: what makes CUDA kernels and launches them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from smemlint.analysis.python.cupy import generated_kernels, string_methods
 from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
-from smemlint.analysis.python.cupy.source_map import Text
+from smemlint.analysis.python.cupy.source_map import MappedText
+from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Method,
+    ModelValue,
     Symbol,
     Unknown,
-    Value,
     is_known,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.analysis.python.interpreter.values import Key, Scope, Value
     from smemlint.frontend.python.python_source import PythonText
 
 _CASTS = frozenset(
@@ -31,6 +35,8 @@ _TYPES = _CASTS - {"intp", "int_"} | {
 }  # fmt: skip
 MOST_TEXT = 1 << 20
 """Characters; longer texts are not followed."""
+_MAX_CHOICES = 4
+"""Texts that a function may return and all of them are analysed."""
 
 
 @dataclass(eq=False)
@@ -46,7 +52,7 @@ class RawText:
         calls: launches of its kernels.
     """
 
-    text: Text | None
+    text: MappedText | None
     node: ast.Call
     home: PythonText
     options: tuple[str, ...]
@@ -55,14 +61,20 @@ class RawText:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Module:
+class Module(ModelValue):
     """What `RawModule` makes of a text; of each text that it may be."""
 
     raws: tuple[RawText, ...]
 
+    def join(self, other: ModelValue) -> Value:
+        """Returns the module of the texts of both."""
+        if not isinstance(other, Module):
+            return UNKNOWN
+        return Module(tuple(dict.fromkeys((*self.raws, *other.raws))))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kernel:
+class Kernel(ModelValue):
     """A kernel, or one of several.
 
     Attributes:
@@ -74,47 +86,53 @@ class Kernel:
 
     @staticmethod
     def of(raws: tuple[RawText, ...], name: Value) -> Kernel:
-        """The kernel of this name in each text."""
-        if isinstance(name, Partly):
+        """Returns the kernel of this name in each text."""
+        if isinstance(name, PartialText):
             return Kernel(tuple((raw, n) for raw in raws for n in raw.names if name.fits(n)))
         known = str(name) if isinstance(name, str) else None
         return Kernel(tuple((raw, known) for raw in raws))
 
+    def join(self, other: ModelValue) -> Value:
+        """Returns one of several kernels."""
+        if not isinstance(other, Kernel):
+            return UNKNOWN
+        return Kernel(tuple(dict.fromkeys((*self.parts, *other.parts))))
+
 
 @dataclass(frozen=True, slots=True)
-class Partly(Unknown):
+class PartialText(Unknown):
     """A string of which only pieces are known, in order, with something between any two."""
 
     pieces: tuple[str, ...] = ()
 
     def fits(self, text: str) -> bool:
-        """Whether it can be this text."""
+        """Returns whether it can be this text."""
         return re.fullmatch(".*".join(map(re.escape, self.pieces)), text, re.S) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One of several texts, whichever way the program goes."""
+class Choice(ModelValue):
+    """One of several texts: which one depends on the path."""
 
-    texts: tuple[Text, ...]
+    texts: tuple[MappedText, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenFile:
+class OpenFile(ModelValue):
     """A file that the program opened, or its path object."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class Template(ModelValue):
     """`string.Template`."""
 
-    text: Text
+    text: MappedText
 
 
 class Program(Protocol):
-    """The file that is followed and those beside it.
+    """The file that is interpreted, and those that it imports from.
 
     Attributes:
         raws: the texts that were made, by the place of the call and what is in them.
@@ -124,28 +142,22 @@ class Program(Protocol):
     raws: dict[tuple[str, int, int, str], RawText]
     snippets: list[tuple[ast.Call, str]]
 
-    def called(
-        self, home: PythonText, name: Symbol, arguments: list[Value], named: dict[str, Value]
-    ) -> Value:
-        """The result of a function of another file; not known where that is not at hand."""
+    def called(self, home: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
+        """Returns the result of a function of another file; not known where that is missing."""
 
-    def read(self, home: PythonText, path: str) -> Text | None:
-        """The text of a file that the code of `home` opens."""
+    def read(self, home: PythonText, path: str) -> MappedText | None:
+        """Returns the text of a file that the code of `home` opens."""
 
 
-class CupyLibrary:
-    """Makes kernels of texts, and launches of calls."""
+class CupyModel(LibraryModel):
+    """Makes kernels of texts, and records launches of calls."""
 
     def __init__(self, text: PythonText, program: Program) -> None:
         self._text = text
         self._program = program
 
-    # ---- the protocol of `follow.Library`
-
-    def call(
-        self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> Value:
-        """The result of calling an imported name, a method or a kernel."""
+    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+        """Returns the result of a function or a method; the call of a kernel launches it."""
         if isinstance(callee, Kernel):
             self._launch(callee, arguments, named, node)
             return UNKNOWN
@@ -155,9 +167,9 @@ class CupyLibrary:
             return UNKNOWN
         name = callee.name
         if name in ("RawKernel", "RawModule"):
-            return self._made(name, arguments, named, node)
+            return self._construct(name, arguments, named, node)
         if name in generated_kernels.NAMES:
-            self._assemble(generated_kernels.made_of(name, arguments, named), named, node)
+            self._generate(generated_kernels.kernel_of(name, arguments, named), named, node)
             return UNKNOWN
         if name in _CASTS or callee.path == "math.prod":
             return arguments[0] if len(arguments) == 1 else UNKNOWN
@@ -166,87 +178,85 @@ class CupyLibrary:
         return self._standard(callee, arguments, named)
 
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
-        """An attribute of a value."""
-        if isinstance(owner, Symbol):
-            return owner
+        """Returns a method of a value, or the folder of a file."""
         if isinstance(owner, Unknown):
             return owner
         if isinstance(owner, OpenFile) and name == "parent":
             return OpenFile(posixpath.dirname(owner.path))
         return Method(owner, name)
 
-    def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
-        """Nothing is known of what others hold."""
-        return UNKNOWN
-
-    def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
-        """Paths are put together by `/`; types of one library are the same by name."""
+    def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
+        """Returns the path of `path / name`, a sum of texts, or whether two types are equal."""
         if isinstance(operation, ast.Eq | ast.NotEq) and _are_types(one, other):
             return (one == other) == isinstance(operation, ast.Eq)
         if isinstance(operation, ast.Add) and isinstance(one, Choice) and isinstance(other, str):
             return Choice(tuple(text + other for text in one.texts))
         if isinstance(operation, ast.Add) and isinstance(other, Choice) and isinstance(one, str):
             return Choice(tuple(one + text for text in other.texts))
-        is_path = isinstance(operation, ast.Div) and isinstance(one, OpenFile)
-        if is_path and isinstance(other, str):
+        if isinstance(operation, ast.Div) and isinstance(one, OpenFile) and isinstance(other, str):
             return OpenFile(posixpath.normpath(posixpath.join(one.path, str(other))))
         return UNKNOWN
 
+    def join_returned(self, values: Sequence[Value]) -> Value:
+        """Returns what covers the values of all `return` statements; of a few texts, all."""
+        texts = dict.fromkeys(v for v in values if isinstance(v, MappedText))
+        if 1 < len(texts) <= _MAX_CHOICES and all(isinstance(v, MappedText) for v in values):
+            return Choice(tuple(texts))
+        return super().join_returned(values)
+
     # ---- kernels and launches
 
-    def _made(
-        self, kind: str, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> Value:
+    def _construct(self, name: str, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
         code = named.get("code", arguments[0] if arguments else UNKNOWN)
         path = named.get("path")
         if "code" not in named and isinstance(path, str):
             code = self._read(str(path)) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
-        options = _options(
-            named.get("options", arguments[2] if kind == "RawKernel" and len(arguments) > 2 else ())
+        options = _texts(
+            named.get("options", arguments[2] if name == "RawKernel" and len(arguments) > 2 else ())
         )
-        listed = named.get("name_expressions", ())
-        is_list = isinstance(listed, tuple | list) and is_known(listed)
-        names = tuple(map(str, listed)) if is_list else ()
+        names = _texts(named.get("name_expressions", ()))
         texts = code.texts if isinstance(code, Choice) else (code,)
         raws = []
         for each in texts:
-            text = each if isinstance(each, Text) and len(each) <= MOST_TEXT else None
+            text = each if isinstance(each, MappedText) and len(each) <= MOST_TEXT else None
             raws.append(self._raw(text, options, names, node))
-        if kind == "RawModule":
+        if name == "RawModule":
             return Module(tuple(raws))
-        name = named.get("name", arguments[1] if len(arguments) > 1 else UNKNOWN)
-        return Kernel.of(tuple(raws), name) if isinstance(name, str) else UNKNOWN
+        kernel = named.get("name", arguments[1] if len(arguments) > 1 else UNKNOWN)
+        return Kernel.of(tuple(raws), kernel) if isinstance(kernel, str) else UNKNOWN
 
     def _raw(
-        self, text: Text | None, options: tuple[str, ...], names: tuple[str, ...], node: ast.Call
+        self,
+        text: MappedText | None,
+        options: tuple[str, ...],
+        names: tuple[str, ...],
+        node: ast.Call,
     ) -> RawText:
-        """The text of a call; the same one for each time that the call is followed."""
+        """Returns the text of a call; the same one each time that the call is executed."""
         where = (self._text.path, node.lineno, node.col_offset)
         key = (*where, f"{text if text is None else str(text)}{options}")
-        made = RawText(text, node, self._text, options, names)
-        return self._program.raws.setdefault(key, made)
+        raw = RawText(text, node, self._text, options, names)
+        return self._program.raws.setdefault(key, raw)
 
-    def _assemble(
-        self, pieces: generated_kernels.Snippets, named: dict[str, Value], node: ast.Call
+    def _generate(
+        self, pieces: generated_kernels.GeneratedKernel, named: Scope, node: ast.Call
     ) -> None:
-        """A kernel of pieces; CuPy launches it over any number of elements."""
+        """Records a kernel of pieces, which CuPy launches over any number of elements."""
         self._program.snippets.append((node, pieces.known))
         if pieces.text is None or len(pieces.text) > MOST_TEXT:
             return
-        raw = self._raw(pieces.text, _options(named.get("options", ())), (pieces.name,), node)
+        raw = self._raw(pieces.text, _texts(named.get("options", ())), (pieces.name,), node)
         if pieces.block is not None:
             span = self._text.span(node)
             raw.calls.append(KernelCall(pieces.name, (None,), (pieces.block,), 0, (), span))
 
-    def _launch(
-        self, kernel: Kernel, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> None:
+    def _launch(self, kernel: Kernel, arguments: list[Value], named: Scope, node: ast.Call) -> None:
         given = dict(zip(("grid", "block", "args"), arguments, strict=False)) | named
         block, grid = _extents(given.get("block")), _extents(given.get("grid"))
         if block is None or not any(block):
             return
         passed = given.get("args", ())
-        numbers = passed if isinstance(passed, tuple | list) else ()
+        numbers: Sequence[Value] = passed if isinstance(passed, tuple | list) else ()
         shared = given.get("shared_mem", 0)
         for raw, known in kernel.parts:
             raw.calls += (
@@ -255,20 +265,20 @@ class CupyLibrary:
                     grid or (None,),
                     block,
                     shared if isinstance(shared, int) else None,
-                    tuple(n if type(n) is int else None for n in numbers),
+                    tuple(map(_integer, numbers)),
                     self._text.span(node),
                 )
                 for name in (raw.names if known is None else (known,))
             )
 
     def _read(self, path: str) -> Value:
-        held = self._program.read(self._text, path)
-        return UNKNOWN if held is None else held
+        text = self._program.read(self._text, path)
+        return UNKNOWN if text is None else text
 
     # ---- methods
 
     def _method(
-        self, method: Method, arguments: list[Value], named: dict[str, Value], node: ast.Call
+        self, method: Method, arguments: list[Value], named: Scope, node: ast.Call
     ) -> Value:
         owner, name = method.owner, method.name
         if isinstance(owner, Module):
@@ -276,21 +286,22 @@ class CupyLibrary:
                 return UNKNOWN
             return Kernel.of(owner.raws, arguments[0])
         if isinstance(owner, OpenFile):
-            if name in ("read", "read_text", "readlines"):
-                held = self._read(owner.path)
-                is_whole = name != "readlines" or not isinstance(held, Text)
-                return held if is_whole else string_methods.lines(held, keeps_ends=True)
-            return owner
+            if name not in ("read", "read_text", "readlines"):
+                return owner
+            text = self._read(owner.path)
+            if name == "readlines" and isinstance(text, MappedText):
+                return string_methods.lines(text, keeps_ends=True)
+            return text
         if isinstance(owner, Template):
             return string_methods.substituted(owner.text, arguments, named)
-        if isinstance(owner, dict) and name in ("items", "keys", "values"):
-            return list({"items": owner.items(), "keys": owner, "values": owner.values()}[name])
+        if isinstance(owner, dict):
+            return _iterable_of(owner, name)
         if isinstance(owner, str):
             return string_methods.method(owner, name, arguments, named)
         return UNKNOWN
 
-    def _standard(self, callee: Symbol, arguments: list[Value], named: dict[str, Value]) -> Value:
-        """Functions of the standard library, and of files beside this one."""
+    def _standard(self, callee: Symbol, arguments: list[Value], named: Scope) -> Value:
+        """Returns the result of a function of the standard library, or of another file."""
         first = arguments[0] if arguments else UNKNOWN
         match callee.path:
             case "pathlib.Path" if isinstance(first, str):
@@ -301,28 +312,47 @@ class CupyLibrary:
                 return posixpath.dirname(str(first))
             case "os.path.abspath" | "os.path.realpath" | "os.path.normpath":
                 return first
-            case "textwrap.dedent" if isinstance(first, Text):
+            case "textwrap.dedent" if isinstance(first, MappedText):
                 return string_methods.dedented(first)
-            case "string.Template" if isinstance(first, Text):
+            case "string.Template" if isinstance(first, MappedText):
                 return Template(first)
         return self._program.called(self._text, callee, arguments, named)
 
 
-def _options(given: Value) -> tuple[str, ...]:
-    is_list = isinstance(given, tuple | list) and is_known(given)
-    return tuple(map(str, given)) if is_list else ()
+def _texts(given: Value) -> tuple[str, ...]:
+    """Returns the items of a sequence of constants as texts; none of anything else."""
+    if not isinstance(given, tuple | list) or not is_known(given):
+        return ()
+    return tuple(map(str, given))
 
 
 def _extents(value: Value) -> tuple[int | None, ...] | None:
-    if isinstance(value, int):
-        value = (value,)
-    if not isinstance(value, tuple | list) or not 1 <= len(value) <= 3:
+    extents = [value] if isinstance(value, int) else value
+    if not isinstance(extents, tuple | list) or not 1 <= len(extents) <= 3:
         return None
-    return tuple(v if type(v) is int and v > 0 else None for v in value)
+    numbers = map(_integer, extents)
+    return tuple(n if n is not None and n > 0 else None for n in numbers)
+
+
+def _integer(value: Value) -> int | None:
+    """Returns a number that is no truth value; None for everything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _iterable_of(owner: dict[Key, Value], method: str) -> Value:
+    """Returns what a method of a dictionary iterates over."""
+    match method:
+        case "items":
+            return list(owner.items())
+        case "keys":
+            return list(owner)
+        case "values":
+            return list(owner.values())
+    return UNKNOWN
 
 
 def _are_types(one: Value, other: Value) -> bool:
-    """Whether both are element types of NumPy or CuPy, which call them alike."""
+    """Returns whether both are element types of NumPy or CuPy, which name them alike."""
     symbols = [v for v in (one, other) if isinstance(v, Symbol)]
     return (
         len(symbols) == 2

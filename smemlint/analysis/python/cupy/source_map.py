@@ -1,4 +1,4 @@
-"""Text that knows where each of its characters stands in a source file."""
+"""Source maps: texts that know where each of their characters stands in a source file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBERED = {"x": 2, "u": 4, "U": 8}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """One character of a file: line and column from 1, in code points."""
 
     path: str
@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MappedRun:
     """Neighbouring characters of a text.
 
     Attributes:
@@ -41,44 +41,44 @@ class Run:
     """
 
     length: int
-    start: Place | None
+    start: Position | None
     is_copied: bool
 
 
-class Text(str):
+class MappedText(str):
     """A string with the place of every character; None where it has none.
 
     Slicing, concatenation and the methods here keep places; everything else gives a plain string.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[MappedRun, ...]
 
     @staticmethod
-    def of(text: str, runs: Sequence[Run]) -> Text:
+    def of(text: str, runs: Sequence[MappedRun]) -> MappedText:
         """A text whose runs are as long as it is."""
-        made = Text(text)
+        made = MappedText(text)
         made.runs = tuple(runs)
         return made
 
     @staticmethod
-    def at(text: str, place: Place | None) -> Text:
+    def at(text: str, place: Position | None) -> MappedText:
         """A text whose characters all stand at one place: they were computed there."""
-        return Text.of(text, (Run(len(text), place, is_copied=False),) if text else ())
+        return MappedText.of(text, (MappedRun(len(text), place, is_copied=False),) if text else ())
 
     @staticmethod
-    def copied(text: str, start: Place) -> Text:
+    def copied(text: str, start: Position) -> MappedText:
         """A text that stands in a file as it is."""
-        return Text.of(text, (Run(len(text), start, is_copied=True),) if text else ())
+        return MappedText.of(text, (MappedRun(len(text), start, is_copied=True),) if text else ())
 
     @staticmethod
-    def in_file(text: str, path: str) -> Text:
+    def in_file(text: str, path: str) -> MappedText:
         """The whole text of a file."""
-        return Text.copied(text, Place(path, 1, 1))
+        return MappedText.copied(text, Position(path, 1, 1))
 
-    def __add__(self, other: str) -> Text:
+    def __add__(self, other: str) -> MappedText:
         return joined((self, other))
 
-    def __radd__(self, other: str) -> Text:
+    def __radd__(self, other: str) -> MappedText:
         return joined((other, self))
 
     @property
@@ -86,7 +86,7 @@ class Text(str):
         """The files that characters of it stand in."""
         return {run.start.path for run in self.runs if run.start is not None}
 
-    def place(self, index: int) -> Place | None:
+    def place(self, index: int) -> Position | None:
         """The place of a character; None outside of the text, too."""
         first = 0
         for run in self.runs:
@@ -97,7 +97,7 @@ class Text(str):
             first += run.length
         return None
 
-    def covers(self, place: Place) -> bool:
+    def covers(self, place: Position) -> bool:
         """Whether one of its characters stands there."""
         first = 0
         for run in self.runs:
@@ -114,7 +114,7 @@ class Text(str):
             first += run.length
         return False
 
-    def part(self, start: int, end: int) -> Text:
+    def part(self, start: int, end: int) -> MappedText:
         """The characters from `start` to `end`, exclusive."""
         spend_on_text(len(self) + len(self.runs))
         text, runs, first = str(self), [], 0
@@ -124,11 +124,11 @@ class Text(str):
                 place = run.start
                 if place is not None and run.is_copied and low > first:
                     place = behind(place, text[first:low])
-                runs.append(Run(high - low, place, run.is_copied))
+                runs.append(MappedRun(high - low, place, run.is_copied))
             first += run.length
-        return Text.of(text[start:end], runs)
+        return MappedText.of(text[start:end], runs)
 
-    def replaced(self, pattern: re.Pattern[str], values: dict[str, str]) -> Text:
+    def replaced(self, pattern: re.Pattern[str], values: dict[str, str]) -> MappedText:
         """Each match replaced by the value of its first group; unknown ones stay."""
         pieces, at = [], 0
         require_pieces(2 * sum(1 for _ in pattern.finditer(str(self))))
@@ -141,25 +141,25 @@ class Text(str):
         return joined([*pieces, self.part(at, len(self))])
 
 
-def behind(place: Place, text: str) -> Place:
+def behind(place: Position, text: str) -> Position:
     """The place of what follows a text that begins at a place."""
     lines = text.count("\n")
     if not lines:
-        return Place(place.path, place.line, place.column + len(text))
-    return Place(place.path, place.line + lines, len(text) - text.rfind("\n"))
+        return Position(place.path, place.line, place.column + len(text))
+    return Position(place.path, place.line + lines, len(text) - text.rfind("\n"))
 
 
-def joined(pieces: Sequence[str]) -> Text:
+def joined(pieces: Sequence[str]) -> MappedText:
     """The pieces one after the other; the characters of plain strings have no place."""
     require_text(map(len, pieces))
-    runs: list[Run] = []
+    runs: list[MappedRun] = []
     for piece in pieces:
-        runs += (piece if isinstance(piece, Text) else Text.at(piece, None)).runs
+        runs += (piece if isinstance(piece, MappedText) else MappedText.at(piece, None)).runs
         require_pieces(len(runs))
-    return Text.of("".join(map(str, pieces)), runs)
+    return MappedText.of("".join(map(str, pieces)), runs)
 
 
-def literal(segment: str, start: Place, values: Sequence[str] = ()) -> Text | None:
+def literal(segment: str, start: Position, values: Sequence[str] = ()) -> MappedText | None:
     """The text of string literals as they are written, implicit concatenation included.
 
     Args:
@@ -178,13 +178,13 @@ _PLAIN = re.compile(r"[^\\{}'\"]+")
 
 
 class _Literals:
-    def __init__(self, segment: str, start: Place, values: Iterator[str]) -> None:
+    def __init__(self, segment: str, start: Position, values: Iterator[str]) -> None:
         self._text = segment
         self._known = (0, start)
         self._values = values
-        self._pieces: list[Text] = []
+        self._pieces: list[MappedText] = []
 
-    def read(self) -> Text | None:
+    def read(self) -> MappedText | None:
         at = 0
         while at < len(self._text):
             token = _TOKEN.match(self._text, at)
@@ -227,16 +227,16 @@ class _Literals:
 
     def _copied(self, at: int, end: int) -> int:
         """What stands there belongs to the text; returns the end."""
-        self._pieces.append(Text.copied(self._text[at:end], self._place(at)))
+        self._pieces.append(MappedText.copied(self._text[at:end], self._place(at)))
         return end
 
     def _made(self, at: int, end: int, text: str) -> int:
         """What stands there makes a piece of the text; returns the end."""
-        held = text if isinstance(text, Text) else Text.at(text, self._place(at))
+        held = text if isinstance(text, MappedText) else MappedText.at(text, self._place(at))
         self._pieces.append(held)
         return end
 
-    def _place(self, at: int) -> Place:
+    def _place(self, at: int) -> Position:
         before, place = self._known
         place = behind(place, self._text[before:at])
         self._known = (at, place)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import textwrap
+from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cupy.source_map import Text, joined
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Value
+from smemlint.analysis.python.cupy.source_map import MappedText, joined
+from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.limits.sizes import decimal, require_items
 
+if TYPE_CHECKING:
+    from smemlint.analysis.python.interpreter.values import Scope, Value
 
-def method(owner: str, name: str, arguments: list[Value], named: dict[str, Value]) -> Value:
-    """The result of a method of a string; not known for those that kernels have no use for."""
-    text = owner if isinstance(owner, Text) else Text.at(owner, None)
+
+def method(owner: str, name: str, arguments: list[Value], named: Scope) -> Value:
+    """Returns the result of a method of a string; not known for those that kernels do not need."""
+    text = owner if isinstance(owner, MappedText) else MappedText.at(owner, None)
     texts = [a for a in arguments if isinstance(a, str)]
     match name:
         case "replace" if len(texts) == len(arguments) == 2 and texts[0]:
@@ -20,8 +24,9 @@ def method(owner: str, name: str, arguments: list[Value], named: dict[str, Value
         case "format":
             return formatted(text, arguments, named)
         case "join" if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
-            pieces = [p for item in arguments[0] for p in (text, item)][1:]
-            return joined(pieces) if all(isinstance(p, str) for p in pieces) else UNKNOWN
+            items = [item for item in arguments[0] if isinstance(item, str)]
+            pieces = [piece for item in items for piece in (text, item)][1:]
+            return joined(pieces) if len(items) == len(arguments[0]) else UNKNOWN
         case "strip" | "lstrip" | "rstrip" if not arguments:
             start = 0 if name == "rstrip" else len(str(text)) - len(str(text).lstrip())
             end = len(text) if name == "lstrip" else len(str(text).rstrip())
@@ -34,14 +39,15 @@ def method(owner: str, name: str, arguments: list[Value], named: dict[str, Value
         case "encode":
             return text
         case "upper" | "lower" | "title":
-            return Text.at(getattr(str(text), name)(), text.place(0))
+            return MappedText.at(getattr(str(text), name)(), text.place(0))
     return UNKNOWN
 
 
-def lines(text: Text, *, keeps_ends: bool) -> list[Text]:
-    """The lines of a text; only a line feed ends one."""
+def lines(text: MappedText, *, keeps_ends: bool) -> list[Value]:
+    """Returns the lines of a text; only a line feed ends one."""
     require_items(text.count("\n"))
-    found, at = [], 0
+    found: list[Value] = []
+    at = 0
     while at < len(text):
         end = str(text).find("\n", at)
         after = len(text) if end < 0 else end + 1
@@ -53,8 +59,8 @@ def lines(text: Text, *, keeps_ends: bool) -> list[Text]:
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w*)\}")
 
 
-def formatted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Value:
-    """`str.format` with plain fields."""
+def formatted(text: MappedText, arguments: list[Value], named: Scope) -> Value:
+    """Returns the result of `str.format` with plain fields."""
     if re.search(r"(?<!\{)\{[^{}\w]|\{\w+[.!:\[]", str(text)):
         return UNKNOWN
     pieces: list[str] = []
@@ -73,15 +79,17 @@ def formatted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Va
         if not isinstance(value, str | int):
             return UNKNOWN
         place = text.place(match.start())
-        pieces.append(value if isinstance(value, Text) else Text.at(_spelled(value), place))
+        pieces.append(
+            value if isinstance(value, MappedText) else MappedText.at(_spelled(value), place)
+        )
     return joined([*pieces, text.part(at, len(text))])
 
 
 _PERCENT = re.compile(r"%(?:\((\w+)\))?([sdif%])")
 
 
-def percent(text: Text, value: Value) -> Value:
-    """`text % values` with plain conversions."""
+def percent(text: MappedText, value: Value) -> Value:
+    """Returns `text % values` with plain conversions."""
     given = list(value) if isinstance(value, tuple) else [value]
     pieces: list[str] = []
     at = 0
@@ -97,7 +105,7 @@ def percent(text: Text, value: Value) -> Value:
             held = given.pop(0) if given else UNKNOWN
         if not isinstance(held, str | int):
             return UNKNOWN
-        pieces.append(held if isinstance(held, Text) else Text.at(_spelled(held), None))
+        pieces.append(held if isinstance(held, MappedText) else MappedText.at(_spelled(held), None))
     if "%" in str(text)[at:]:
         return UNKNOWN
     return joined([*pieces, text.part(at, len(text))])
@@ -110,17 +118,20 @@ def _spelled(value: str | int) -> str:
 _DOLLAR = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-def substituted(text: Text, arguments: list[Value], named: dict[str, Value]) -> Value:
-    """`Template.substitute`."""
-    table = dict(arguments[0]) if arguments and isinstance(arguments[0], dict) else {}
-    values = {k: _spelled(v) for k, v in (table | named).items()
-              if isinstance(v, str | int)}  # fmt: skip
+def substituted(text: MappedText, arguments: list[Value], named: Scope) -> Value:
+    """Returns the result of `Template.substitute`."""
+    table = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
+    values = {
+        name: _spelled(value)
+        for name, value in (*table.items(), *named.items())
+        if isinstance(name, str) and isinstance(value, str | int)
+    }
     made = text.replaced(_DOLLAR, values)
     return UNKNOWN if _DOLLAR.search(str(made)) else made
 
 
-def dedented(text: Text) -> Text:
-    """`textwrap.dedent`: what is left of each line, with its places."""
+def dedented(text: MappedText) -> MappedText:
+    """Returns the result of `textwrap.dedent`, each line with its positions."""
     pieces: list[str] = []
     at = 0
     for line in textwrap.dedent(str(text)).splitlines(keepends=True):

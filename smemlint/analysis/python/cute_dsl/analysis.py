@@ -15,24 +15,28 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.imported_layouts import MAKER, Siblings, imports_maker
 from smemlint.analysis.python.cute_dsl.layouts import ComposedValue, SwizzleValue
 from smemlint.analysis.python.cute_dsl.memory import StructType
-from smemlint.analysis.python.cute_dsl.model import DTYPES, CuteLibrary
-from smemlint.analysis.python.interpreter.objects import Class, Instance, any_of
-from smemlint.analysis.python.interpreter.statements import Follower, OverBudget
+from smemlint.analysis.python.cute_dsl.model import DTYPES, CuteModel
+from smemlint.analysis.python.interpreter import Interpreter, OverBudget, Policy
+from smemlint.analysis.python.interpreter.calls import call, instance_from_outside
+from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
+from smemlint.analysis.python.interpreter.objects import instance_of_unknown_history
+from smemlint.analysis.python.interpreter.statements import execute_class
 from smemlint.analysis.python.interpreter.values import (
     SEVERAL,
-    UNKNOWN,
+    Class,
     DType,
     Function,
+    Instance,
     Symbol,
-    Value,
-    is_known,
 )
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from smemlint.analysis.python.interpreter.dispatch import StatementHandlers
+    from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
@@ -59,71 +63,77 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     return facts
 
 
-class _Follower(Follower):
-    """Takes open conditions as told, remembers those it was not told, and reads `cute.struct`s."""
+class _Conditions(Policy):
+    """Takes some open conditions as given, and remembers the others.
 
-    def __init__(self, library: CuteLibrary, told: Mapping[str, bool]) -> None:
-        super().__init__(library, _MARKS)
-        self._cute = library
-        self._told = told
+    Attributes:
+        open: conditions whose outcome was asked for and is not known, in order.
+    """
+
+    def __init__(self, model: CuteModel, given: Mapping[str, bool]) -> None:
+        self._model = model
+        self._given = given
         self.open: dict[str, None] = {}
 
-    def call(
-        self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
-    ) -> Value:
-        """The value that a function returns.
-
-        Of an object's methods those count that make swizzles or are given one: most of a class has
-        nothing to do with them.
-        """
-        is_other = function.owner is not None and function.node.name != "__init__"
-        if is_other and self.is_busy and MAKER not in self._cute.text_of(function.node):
-            given = (*arguments, *named.values())
-            if not any(isinstance(v, SwizzleValue | ComposedValue) for v in given):
-                return UNKNOWN
-        return super().call(function, arguments, named)
-
-    def entered(self, function: Function, owner: Instance | None) -> None:
-        """Follows a function, or a method of an object as its `__init__` left it."""
-        if owner is None:
-            self.call(function, (), {})
-        else:
-            self.call(function, (replace(owner, attributes=dict(owner.attributes)),), {})
-
-    def truth(self, node: ast.expr, scopes: tuple[dict[str, Value], ...]) -> bool | None:
-        """Whether a condition holds; None where nothing says so."""
-        value = self.value(node, scopes)
-        if is_known(value):
-            return bool(value)
+    def decide(self, condition: ast.expr, value: Value) -> bool | None:
+        """Returns the given outcome of a condition; None where it is open."""
         if value == SEVERAL:
             return None  # another condition decides it
-        text = ast.unparse(node)
-        known = self._told.get(text)
-        if known is None:
+        text = ast.unparse(condition)
+        if text not in self._given:
             self.open.setdefault(text)
-        return known
+        return self._given.get(text)
 
-    def _import(self, node: ast.ImportFrom, scopes: tuple[dict[str, Value], ...]) -> None:
+    def enters(
+        self, interpreter: Interpreter, function: Function, arguments: Sequence[Value], named: Scope
+    ) -> bool:
+        """Returns whether a call has to do with swizzles: most of an object's methods do not."""
+        is_other = function.owner is not None and function.node.name != "__init__"
+        if not is_other or not interpreter.frames or MAKER in self._model.text_of(function.node):
+            return True
+        given = (*arguments, *named.values())
+        return any(isinstance(v, SwizzleValue | ComposedValue) for v in given)
+
+
+def _interpreter_of(model: CuteModel, policy: _Conditions) -> Interpreter:
+    """Returns an interpreter that knows `cute.struct` and functions of other files."""
+
+    def execute_import(interpreter: Interpreter, node: ast.ImportFrom, scopes: Scopes) -> bool:
         module = "." * node.level + (f"{node.module}." if node.module else "")
         for alias in node.names:
             path = module + alias.name
-            found = None
-            if not path.startswith("cutlass."):
-                found = self._cute.imported(path, node)
+            found = model.imported(path, node) if not path.startswith("cutlass.") else None
             scopes[-1][alias.asname or alias.name] = found or Symbol(path)
+        return True
 
-    def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
-        goes_on = super()._statement(node, scopes)
-        if isinstance(node, ast.ImportFrom):
-            self._import(node, scopes)
-        if isinstance(node, ast.ClassDef) and _is_struct(node):
-            members = [
-                (ast.unparse(member.target), self.value(member.annotation, scopes))
-                for member in node.body
-                if isinstance(member, ast.AnnAssign)
-            ]
-            scopes[-1][node.name] = StructType.of(members)
-        return goes_on
+    statements: StatementHandlers = {
+        **STATEMENTS,
+        ast.ImportFrom: execute_import,
+        ast.ClassDef: _execute_class,
+    }
+    return Interpreter(model, _MARKS, policy=policy, statements=statements)
+
+
+def _execute_class(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> bool:
+    """Binds a class, or the layout of a `cute.struct`."""
+    execute_class(interpreter, node, scopes)
+    if _is_struct(node):
+        members = [
+            (ast.unparse(member.target), interpreter.evaluate(member.annotation, scopes))
+            for member in node.body
+            if isinstance(member, ast.AnnAssign)
+        ]
+        scopes[-1][node.name] = StructType.of(members)
+    return True
+
+
+def _enter(interpreter: Interpreter, function: Function, owner: Instance | None) -> None:
+    """Calls a function, or a method of an object as its `__init__` left it."""
+    if owner is None:
+        call(interpreter, function, (), {})
+    else:
+        receiver = replace(owner, attributes=dict(owner.attributes))
+        call(interpreter, function, (receiver,), {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,8 +150,8 @@ class _File:
 
     def __init__(self, text: PythonText) -> None:
         self._text = text
-        self._siblings = Siblings(text, self._followed)
-        self._library = CuteLibrary(
+        self._siblings = Siblings(text, self._interpret)
+        self._model = CuteModel(
             self._siblings.span, self._siblings.segment, imported=self._siblings.function
         )
         self._notes: list[NotAnalysed] = []
@@ -152,31 +162,32 @@ class _File:
         """Other files that were read; none of them is a kernel's text."""
         return self._siblings.read
 
-    def _followed(self, text: PythonText) -> dict[str, Value]:
-        scope: dict[str, Value] = {}
-        module = _Follower(self._library, {})
-        self._guarded("", partial(module.run, text.tree.body, (scope,)))
+    def _interpret(self, text: PythonText) -> Scope:
+        """Executes the statements of a file, and returns its scope."""
+        scope: Scope = {}
+        interpreter = _interpreter_of(self._model, _Conditions(self._model, {}))
+        self._guarded("", partial(interpreter.run, text.tree.body, (scope,)))
         return scope
 
     def facts(self) -> Facts:
         """The swizzles of all functions, each reading of a place once."""
-        scope = self._followed(self._text)
+        scope = self._interpret(self._text)
         for found in self._concerned(scope):
             self._function(found, scope)
         seen: dict[object, LayoutUse] = {}
-        for use in self._library.uses:
+        for use in self._model.uses:
             key = (use.span, use.swizzle, use.units, use.element_bytes, use.shape, use.stride)
             seen.setdefault(key, use)
         known = {use.span for use in seen.values()}
         said = "the numbers of this swizzle are not known"
         self._notes += (
             NotAnalysed(span, kernel, said)
-            for span, kernel in self._library.open.items()
+            for span, kernel in self._model.open.items()
             if span not in known
         )
         return Facts((), tuple(self._notes), tuple(seen.values()))
 
-    def _concerned(self, scope: dict[str, Value]) -> Iterator[_Concerned]:
+    def _concerned(self, scope: Scope) -> Iterator[_Concerned]:
         """Functions that make swizzles, or call one of the file that does."""
         found = [(self._text.segment(node), node, owner) for node, owner in self._functions()]
         makers = [
@@ -195,7 +206,7 @@ class _File:
     def _is_far(self, function: Function) -> bool:
         return self._siblings.text_of(function.node) is not self._text
 
-    def _far_names(self, scope: dict[str, Value]) -> Iterator[str]:
+    def _far_names(self, scope: Scope) -> Iterator[str]:
         """Calls of functions of imported modules, as the file spells them: `helpers.atom(`."""
         for node in ast.walk(self._text.tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -215,38 +226,47 @@ class _File:
             elif isinstance(node, ast.ClassDef):
                 yield from ((m, node) for m in node.body if isinstance(m, ast.FunctionDef))
 
-    def _object(self, owner: ast.ClassDef, scope: dict[str, Value]) -> Instance | None:
+    def _object(self, owner: ast.ClassDef, scope: Scope) -> Instance | None:
         """An object of a class behind its `__init__`; None where its name means something else."""
-        kind = scope.get(owner.name)
-        if not isinstance(kind, Class) or kind.node is not owner:
+        class_ = scope.get(owner.name)
+        if not isinstance(class_, Class) or class_.node is not owner:
             return None
         if owner not in self._objects:
-            made: list[Instance] = []
-            init = _Follower(self._library, {})
-            self._guarded("__init__", lambda: made.append(init.any_of(kind)))
-            self._objects[owner] = made[0] if made else any_of(kind)
+            found: list[Instance] = []
+            interpreter = _interpreter_of(self._model, _Conditions(self._model, {}))
+
+            def construct() -> None:
+                found.append(instance_from_outside(interpreter, class_))
+
+            self._guarded("__init__", construct)
+            self._objects[owner] = found[0] if found else instance_of_unknown_history(class_)
         return self._objects[owner]
 
-    def _function(self, found: _Concerned, scope: dict[str, Value]) -> None:
+    def _function(self, found: _Concerned, scope: Scope) -> None:
         node, owner = found.node, found.owner
-        library = self._library
-        library.kernel = node.name
-        held = None
+        model = self._model
+        model.kernel = node.name
+        receiver = None
         if owner is not None and not _is_static(node):
-            held = self._object(owner, scope)
-        kind = held.type if held is not None else None
-        function = Function(node, (scope,), False, kind)
+            receiver = self._object(owner, scope)
+        class_ = receiver.type if receiver is not None else None
+        function = Function(node, (scope,), is_kernel=False, owner=class_)
         widths = stated_widths(owner) if owner is not None else {}
-        library.widths = {text: dtype for text, (dtype, _) in widths.items()}
-        said = tuple(f"`{t}` is {d.name} (line {line})" for t, (d, line) in widths.items())
-        first = _Follower(library, {})
-        library.assumptions = said
-        self._guarded(node.name, partial(first.entered, function, held))
-        for text in list(first.open)[: _MOST_CONDITIONS if found.is_maker else 0]:
+        model.widths = {text: dtype for text, (dtype, _) in widths.items()}
+        stated = tuple(f"`{t}` is {d.name} (line {line})" for t, (d, line) in widths.items())
+
+        def enter(given: Mapping[str, bool]) -> Iterable[str]:
+            policy = _Conditions(model, given)
+            interpreter = _interpreter_of(model, policy)
+            self._guarded(node.name, partial(_enter, interpreter, function, receiver))
+            return policy.open
+
+        model.assumptions = stated
+        for text in list(enter({}))[: _MOST_CONDITIONS if found.is_maker else 0]:
             for holds in (True, False):
-                other = _Follower(library, {text: holds})
-                library.assumptions = (*said, f"`{text}` {'holds' if holds else 'does not hold'}")
-                self._guarded(node.name, partial(other.entered, function, held))
+                outcome = "holds" if holds else "does not hold"
+                model.assumptions = (*stated, f"`{text}` {outcome}")
+                enter({text: holds})
 
     def _guarded(self, function: str, action: Callable[[], object]) -> None:
         """Over the budget, or nested too deeply, is said."""

@@ -1,6 +1,6 @@
 """Helpers that CuTe DSL kernels import from files of their tree: mostly layouts of some type.
 
-Their files are read and followed like the kernel's own; a node of theirs knows which text it is of.
+Their files are interpreted like the kernel's own; a node of theirs knows which text it is of.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.values import Function, Value
+from smemlint.analysis.python.interpreter.values import Function
 from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
 
+    from smemlint.analysis.python.interpreter.values import Scope
     from smemlint.facts import Span
 
 MAKER = "make_swizzle("
@@ -64,16 +65,16 @@ def _holds_maker(path: str, stamp: tuple[int, int], sandbox: Sandbox) -> bool:
 
 
 class Siblings:
-    """The file that is followed and those that it imports makers of swizzles from.
+    """The file that is interpreted and those that it imports constructors of swizzles from.
 
     Attributes:
         read: paths that were read or looked for, the file's own left out.
     """
 
-    def __init__(self, home: PythonText, follow: Callable[[PythonText], dict[str, Value]]) -> None:
+    def __init__(self, home: PythonText, interpret: Callable[[PythonText], Scope]) -> None:
         self._home = home
-        self._follow = follow
-        self._scopes: dict[str, dict[str, Value]] = {}
+        self._interpret = interpret
+        self._scopes: dict[str, Scope] = {}
         self.read: dict[str, bool] = {}
 
     def text_of(self, node: ast.AST) -> PythonText:
@@ -103,7 +104,7 @@ class Siblings:
                 return found
         return None
 
-    def _scope(self, path: str) -> dict[str, Value]:
+    def _scope(self, path: str) -> Scope:
         if path not in self._scopes:
             self._scopes[path] = {}  # ends recursion
             if len(self.read) >= _MOST_FILES:
@@ -120,5 +121,5 @@ class Siblings:
             except NotPython:
                 return {}
             belong(text)
-            self._scopes[path] = self._follow(text)
+            self._scopes[path] = self._interpret(text)
         return self._scopes[path]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Value, is_known
+from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Value, is_known
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.memory import Modes
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SwizzleValue:
+class SwizzleValue(ModelValue):
     """`make_swizzle(b, m, s)` with known numbers, and where it stands."""
 
     triple: tuple[int, int, int]
@@ -23,7 +23,7 @@ class SwizzleValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LayoutValue:
+class LayoutValue(ModelValue):
     """A layout by its flat modes; of a tiled one only those of the atom are known."""
 
     shape: Modes
@@ -32,7 +32,7 @@ class LayoutValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComposedValue:
+class ComposedValue(ModelValue):
     """`make_composed_layout(swizzle, offset, layout)`."""
 
     swizzle: SwizzleValue
@@ -41,7 +41,7 @@ class ComposedValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cosize:
+class Cosize(ModelValue):
     """`cosize(layout)`: how a `cute.struct` says which layout a field is for."""
 
     of: ComposedValue

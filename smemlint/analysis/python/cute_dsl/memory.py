@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import gcd, prod
 from typing import TypeAlias
 
-from smemlint.analysis.python.interpreter.values import DType, Value
+from smemlint.analysis.python.interpreter.values import DType, ModelValue, Value
 
 WIDEST = 16
 """Bytes of the widest vector, and what the first allocation of a kernel is aligned to at least."""
@@ -19,12 +19,12 @@ Modes: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(ModelValue):
     """A number that takes every value of a range, e.g. `tx // 8` of the thread's number."""
 
 
 @dataclass(eq=False)
-class Allocator:
+class Allocator(ModelValue):
     """A `SmemAllocator`.
 
     Attributes:
@@ -68,7 +68,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class MemRange:
+class MemRange(ModelValue):
     """A field of a `cute.struct`: a number, or `MemRange[dtype, count]`.
 
     Attributes:
@@ -83,7 +83,7 @@ class MemRange:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructType:
+class StructType(ModelValue):
     """A class marked `cute.struct`.
 
     Attributes:
@@ -132,7 +132,7 @@ def as_range(value: Value) -> MemRange | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructInstance:
+class StructInstance(ModelValue):
     """`allocator.allocate(Storage)`."""
 
     type: StructType
@@ -140,7 +140,7 @@ class StructInstance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field:
+class Field(ModelValue):
     """A field of an allocated struct, which makes tensors."""
 
     dtype: DType
@@ -148,7 +148,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SharedTensor:
+class SharedTensor(ModelValue):
     """A tensor of shared memory.
 
     Attributes:
@@ -178,7 +178,7 @@ class SharedTensor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TileValue:
+class TileValue(ModelValue):
     """`local_tile(tensor, tiler, coordinates)`: one tile of a shared tensor."""
 
     tensor: SharedTensor
@@ -218,7 +218,7 @@ class TileValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Registers:
+class Registers(ModelValue):
     """A tensor of registers, which takes any vector."""
 
     shape: Modes = field(default=())

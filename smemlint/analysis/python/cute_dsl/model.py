@@ -1,4 +1,4 @@
-"""What CuTe DSL's names mean, as far as swizzled layouts of shared memory go.
+"""The model of CuTe DSL: swizzled layouts of shared memory, and what they are bound to.
 
 Units, as nvidia-cutlass-dsl 4.8.1 lowers them (seen in its PTX): a swizzle that is composed with a
 layout acts on element offsets, one that a pointer carries (`allocate_tensor(.., swizzle=)`,
@@ -37,6 +37,7 @@ from smemlint.analysis.python.cute_dsl.memory import (
     as_range,
     span_of,
 )
+from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.values import (
     SEVERAL,
     UNKNOWN,
@@ -44,13 +45,14 @@ from smemlint.analysis.python.interpreter.values import (
     Function,
     Method,
     Symbol,
-    Value,
 )
 from smemlint.facts import Certainty, LayoutUse, Span
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 DTYPES = {
     "Float64": 64, "Float32": 32, "TFloat32": 32, "Float16": 16, "BFloat16": 16, "Float8E5M2": 8,
@@ -68,16 +70,15 @@ _REGISTERS = frozenset(
 
 
 @dataclass(eq=False)
-class CuteLibrary:
-    """The meaning of `cutlass.cute`, and a record of the swizzles that were made and bound.
+class CuteModel(LibraryModel):
+    """The model of `cutlass.cute`, with a record of the swizzles that were made and bound.
 
     Attributes:
         span_of, text_of: the place and text of a node.
         widths: expressions whose element type the class states, e.g. `self._dtype`.
         uses: the swizzles, in order; those bound to memory have units.
-        kernel: the function that is followed.
+        kernel: the function that is interpreted.
         assumptions: what holds for all uses that are found.
-        loops: see `follow.Library`.
         imported: the function of another file that a dotted name means at a node, if any.
         open: places of swizzles with numbers that are not known, and the function around each.
     """
@@ -88,16 +89,13 @@ class CuteLibrary:
     uses: list[LayoutUse] = field(default_factory=list)
     kernel: str = ""
     assumptions: tuple[str, ...] = ()
-    loops: int = 0
     imported: Callable[[str, ast.AST], Function | None] = lambda _, __: None
     open: dict[Span, str] = field(default_factory=dict)
 
-    # ---- what the follower asks
+    # ---- what the interpreter asks
 
-    def call(
-        self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> Value:
-        """See `follow.Library.call`."""
+    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+        """Returns the result of a function of `cutlass`, or of a method of its values."""
         given = Given(arguments, named)
         if isinstance(callee, Method):
             if callee.name == "allocate":
@@ -144,22 +142,26 @@ class CuteLibrary:
                 self._on_pointer(given.get(1, "swizzle_"), None, given.get(2, "dtype"), None)
         return UNKNOWN
 
+    def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
+        """Returns an element type, the function of another file, or the name itself."""
+        if not symbol.path.startswith("cutlass."):
+            return self.imported(symbol.path, node) or symbol
+        bits = DTYPES.get(symbol.name)
+        return DType(symbol.name, bits) if bits is not None else symbol
+
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
-        """See `follow.Library.attribute`."""
+        """Returns an attribute of a layout, a struct or an element type."""
         match owner, name:
-            case Symbol(), "":
-                if not owner.path.startswith("cutlass."):
-                    return self.imported(owner.path, node) or owner
-                bits = DTYPES.get(owner.name)
-                return DType(owner.name, bits) if bits is not None else owner
             case DType(), "width":
                 return owner.bits
             case ComposedValue(), "outer":
                 return owner.layout if owner.layout is not None else UNKNOWN
             case ComposedValue(), "inner":
                 return owner.swizzle
-            case LayoutValue(is_tiled=False), "shape" | "stride":
-                return getattr(owner, name)
+            case LayoutValue(is_tiled=False), "shape":
+                return owner.shape
+            case LayoutValue(is_tiled=False), "stride":
+                return owner.stride
             case StructInstance(), _ if name in owner.type.fields:
                 offset, held = owner.type.fields[name]
                 place = Placed(None, 1) if offset is None else owner.place.behind(offset)
@@ -185,7 +187,7 @@ class CuteLibrary:
                 return replace(found, alignment=number)
         return UNKNOWN
 
-    def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
+    def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
         """A thread's number, a multiple of it left out, goes on to take every value."""
         if SEVERAL in (one, other):
             return SEVERAL
@@ -199,10 +201,11 @@ class CuteLibrary:
 
     def _swizzle(self, given: Given, node: ast.Call) -> Value:
         numbers = [given.get(i, name) for i, name in enumerate("bms")]
-        if not all(type(n) is int for n in numbers):
+        known = [n for n in numbers if isinstance(n, int) and not isinstance(n, bool)]
+        if len(known) < len(numbers):
             self.open.setdefault(self.span_of(node), self.kernel)
             return UNKNOWN
-        triple = (numbers[0], numbers[1], numbers[2])
+        triple = (known[0], known[1], known[2])
         spelled = " ".join(self.text_of(node).split())
         found = SwizzleValue(triple, self.span_of(node), spelled)
         self._use(found, "", None, 0, None, 0)
@@ -211,6 +214,8 @@ class CuteLibrary:
     def _allocated(self, owner: Value, given: Given) -> Value:
         """`allocate(Storage, byte_alignment)`: a struct in shared memory, or something else."""
         held, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
+        if not isinstance(owner, Allocator):
+            return UNKNOWN
         place = owner.place(alignment if type(alignment) is int else 1)
         if not isinstance(held, StructType):
             return UNKNOWN
@@ -323,7 +328,8 @@ def _tensor(layout: Value, swizzle: Value, dtype: Value, place: Placed) -> Value
     units = "bytes"
     offset = 0
     if isinstance(layout, ComposedValue):
-        layout, swizzle, units, offset = layout.layout, layout.swizzle, "elements", layout.offset
+        swizzle, units, offset = layout.swizzle, "elements", layout.offset
+        layout = layout.layout
     if not isinstance(layout, LayoutValue) or layout.is_tiled or offset:
         return UNKNOWN
     size = dtype.bits // 8
@@ -340,9 +346,11 @@ def _tensor(layout: Value, swizzle: Value, dtype: Value, place: Placed) -> Value
 def _tile(given: Given) -> Value:
     """`local_tile(tensor, tiler, coordinates)` of a shared tensor without nested modes."""
     tensor, tiler, at = given.get(0, "input"), given.get(1, "tiler"), given.get(2, "coord")
-    is_shared = isinstance(tensor, SharedTensor) and isinstance(at, tuple)
-    if not is_shared or not isinstance(tiler, tuple) or not all(type(n) is int for n in tiler):
+    if not (
+        isinstance(tensor, SharedTensor) and isinstance(at, tuple) and isinstance(tiler, tuple)
+    ):
         return UNKNOWN
-    if not len(tiler) == len(at) == len(tensor.shape):
+    extents = tuple(n for n in tiler if isinstance(n, int) and not isinstance(n, bool))
+    if not len(extents) == len(tiler) == len(at) == len(tensor.shape):
         return UNKNOWN
-    return TileValue(tensor, tiler, at)
+    return TileValue(tensor, extents, at)

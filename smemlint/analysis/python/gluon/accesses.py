@@ -13,7 +13,7 @@ from smemlint.layout.tensor_access import Instructions, lowered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.analysis.python.gluon.values import Seen
+    from smemlint.analysis.python.gluon.values import TileAccess
     from smemlint.facts import Instance
 
 LOWERING = "lowered as triton 3.9 does"
@@ -27,11 +27,13 @@ class Undecided(Exception):
     """An access without a figure; the message says why."""
 
 
-def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: str) -> Access:
+def access_of(
+    tile_access: TileAccess, instance: Instance, assumptions: Sequence[str], arch: str
+) -> Access:
     """The access fact of one load or store.
 
     Args:
-        seen: what the source does.
+        tile_access: what the source does.
         instance: the kernel instance.
         assumptions: what its values rest on.
         arch: the target.
@@ -39,11 +41,11 @@ def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: 
     certainty, reason = Certainty.ASSUMED, ""
     parts: tuple[Instructions, ...] = ()
     patterns: list[WarpPattern] = []
-    if seen.is_data_dependent:
+    if tile_access.is_data_dependent:
         certainty, reason = Certainty.DATA_DEPENDENT, "the elements are chosen by data"
     else:
         try:
-            parts = _instructions(seen, arch)
+            parts = _instructions(tile_access, arch)
             patterns = [
                 p
                 for part in parts
@@ -59,10 +61,10 @@ def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: 
             certainty, reason, parts = Certainty.UNKNOWN, str(error), ()
     has_figure = bool(patterns) and all(p.ideal for p in patterns)
     access = Access(
-        span=seen.span,
+        span=tile_access.span,
         instance=instance,
-        array=seen.descriptor.array,
-        kind=_kind(seen, parts),
+        array=tile_access.descriptor.array,
+        kind=_kind(tile_access, parts),
         width_bytes=max((part.width for part in parts), default=0),
         instructions=sum(p.count for p in patterns),
         wavefronts=stat_of([(p.wavefronts, p.count) for p in patterns]) if has_figure else None,
@@ -72,33 +74,33 @@ def access_of(seen: Seen, instance: Instance, assumptions: Sequence[str], arch: 
         reason=reason,
         patterns=tuple(sorted(patterns, key=_cost, reverse=True)[:_MOST_PATTERNS]),
         matrices=parts[0].matrices if parts else 0,
-        expression=seen.expression,
-        line=seen.span.line,
+        expression=tile_access.expression,
+        line=tile_access.span.line,
     )
     return on_architecture(access, arch)
 
 
-def _instructions(seen: Seen, arch: str) -> tuple[Instructions, ...]:
-    view, layout = seen.descriptor.view, seen.layout
+def _instructions(tile_access: TileAccess, arch: str) -> tuple[Instructions, ...]:
+    view, layout = tile_access.descriptor.view, tile_access.layout
     if view is None:
-        raise Undecided(seen.descriptor.reason or "its shared layout is not known")
+        raise Undecided(tile_access.descriptor.reason or "its shared layout is not known")
     if layout is None:
-        raise Undecided(seen.reason or "its register layout is not known")
+        raise Undecided(tile_access.reason or "its register layout is not known")
     if prod(view.shape) > _MOST_ELEMENTS:
         raise Undecided(f"more than {_MOST_ELEMENTS} elements")
     spread = layout.on(view.shape)
     if spread.warp_count > _MOST_WARPS or len(spread.registers) > _MOST_REGISTER_BITS:
         raise Undecided("its register layout spreads over more than a block")
-    found = lowered(spread, view, is_store=seen.is_store, arch=arch)
+    found = lowered(spread, view, is_store=tile_access.is_store, arch=arch)
     if found.doubt:
         raise Undecided(found.doubt)
     return found.instructions
 
 
-def _kind(seen: Seen, parts: tuple[Instructions, ...]) -> AccessKind:
+def _kind(tile_access: TileAccess, parts: tuple[Instructions, ...]) -> AccessKind:
     if parts:
         return AccessKind(parts[0].kind)
-    return AccessKind.STORE if seen.is_store else AccessKind.LOAD
+    return AccessKind.STORE if tile_access.is_store else AccessKind.LOAD
 
 
 def _cost(pattern: WarpPattern) -> float:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.gluon.model import GluonLibrary
-from smemlint.analysis.python.gluon.values import Seen, Written
-from smemlint.analysis.python.interpreter.statements import Follower, OverBudget, functions_of
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Launch, Value, is_known
+from smemlint.analysis.python.gluon.model import GluonModel
+from smemlint.analysis.python.gluon.values import LayoutLiteral, TileAccess
+from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter.calls import call_from_outside, functions_of
+from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
+from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.layout.register_layouts import RegisterLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from smemlint.analysis.python.interpreter.values import Function, Launch, Scope
     from smemlint.config.settings import Settings
     from smemlint.facts import Access
     from smemlint.sources.source import Source
 
 KERNEL_MARKS = ("gluon.jit", "ttgluon.jit", "triton.experimental.gluon.jit")
 _MOST_INSTANCES = 8
-_MOST_ROWS = 3
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
@@ -42,7 +43,7 @@ class _Run:
     """A kernel with the arguments that one launch, or nobody, gives."""
 
     function: Function
-    arguments: dict[str, Value]
+    arguments: Scope
     origin: str
 
 
@@ -52,33 +53,35 @@ class _File:
     def __init__(self, text: PythonText, settings: Settings) -> None:
         self._text = text
         self._settings = settings
-        self._library = GluonLibrary(text.span, text.segment)
+        self._model = GluonModel(text.span, text.segment)
         self._notes: list[NotAnalysed] = []
         self._is_amd = False
 
     def facts(self) -> Facts:
         """The facts of all kernels that hold shared memory."""
-        follower = Follower(self._library, KERNEL_MARKS)
-        scope: dict[str, Value] = {}
-        self._guarded("", lambda: follower.run(self._text.tree.body, (scope,)))
+        interpreter = Interpreter(self._model, KERNEL_MARKS)
+        scope: Scope = {}
+        self._guarded("", lambda: interpreter.run(self._text.tree.body, (scope,)))
         functions = list(functions_of(scope))
         for host in functions:
             if host.is_kernel:
                 continue
-            for arguments in parametrized(host.node, lambda e: follower.value(e, (scope,))):
-                follower.steps = 0
-                self._guarded(host.node.name, partial(follower.enter, host, arguments))
+            evaluate = partial(interpreter.evaluate, scopes=(scope,))
+            for arguments in parametrizations(host.node, evaluate):
+                interpreter.steps = 0
+                call = partial(call_from_outside, interpreter, host, arguments)
+                self._guarded(host.node.name, call)
         kernels = [f for f in functions if f.is_kernel]
-        self._library.reached.clear()  # by hosts: no kernel is followed yet
+        self._model.reached.clear()  # by hosts: no kernel is followed yet
         found = []
         layouts = []
-        nested = {la.function.node: la.function for la in follower.launches}
+        nested = {la.function.node: la.function for la in interpreter.launches}
         kernels += [f for node, f in nested.items() if all(node is not k.node for k in kernels)]
-        for run in _runs(kernels, follower.launches):
+        for run in _runs(kernels, interpreter.launches):
             made = self._kernel(run)
             if made is not None:
                 found.append(made)
-                layouts += self._library.layouts
+                layouts += self._model.layouts
         self._notes += self._unreached()
         return Facts(tuple(found), tuple(self._notes), tuple(layouts))
 
@@ -93,20 +96,21 @@ class _File:
             for call in calls
             if getattr(call.func, "attr", "") == "allocate_shared_memory"
             and "mbarrier" not in ast.unparse(call).lower()
-            and self._text.span(call) not in self._library.reached
+            and self._text.span(call) not in self._model.reached
         ]
 
     def _kernel(self, run: _Run) -> KernelFacts | None:
         """The facts of one run; None where it touches no shared memory, or is not for NVIDIA."""
         node = run.function.node
-        library = self._library
-        library.seen, library.arrays, library.layouts = [], [], []
-        library.has_amd, library.kernel = False, node.name
-        follower = Follower(library, KERNEL_MARKS)
-        self._guarded(node.name, lambda: follower.enter(run.function, run.arguments))
-        self._is_amd |= library.has_amd
-        if library.has_amd or not library.seen:
-            library.layouts = [] if library.has_amd else library.layouts
+        model = self._model
+        model.accesses, model.arrays, model.layouts = [], [], []
+        model.has_amd, model.kernel = False, node.name
+        interpreter = Interpreter(model, KERNEL_MARKS)
+        call = partial(call_from_outside, interpreter, run.function, run.arguments)
+        self._guarded(node.name, call)
+        self._is_amd |= model.has_amd
+        if model.has_amd or not model.accesses:
+            model.layouts = [] if model.has_amd else model.layouts
             return None
         from smemlint.analysis.python.gluon.accesses import access_of
 
@@ -115,18 +119,18 @@ class _File:
         )
         assumptions = (f"arguments of the {run.origin}",) if run.origin else ()
 
-        def evaluate(seen: Seen) -> Access:
-            return access_of(seen, instance, assumptions, self._settings.arch)
+        def evaluate(access: TileAccess) -> Access:
+            return access_of(access, instance, assumptions, self._settings.arch)
 
-        accesses = tuple(map(evaluate, library.seen))
+        accesses = tuple(map(evaluate, model.accesses))
         if any(a.ways > 1 for a in accesses):
             from smemlint.analysis.python.gluon.layout_advice import with_advice
 
-            elsewhere = library.elsewhere
+            elsewhere = model.elsewhere
             accesses = with_advice(
-                library.seen, accesses, lambda array: array.span in elsewhere, evaluate
+                model.accesses, accesses, lambda array: array.span in elsewhere, evaluate
             )
-        return KernelFacts(instance, tuple(library.arrays), accesses, (), follower.steps)
+        return KernelFacts(instance, tuple(model.arrays), accesses, (), interpreter.steps)
 
     def _guarded(self, kernel: str, action: Callable[[], object]) -> None:
         """Over the budget, or nested too deeply, is said."""
@@ -137,29 +141,6 @@ class _File:
             self._notes.append(NotAnalysed(where, kernel, "its functions take too long to follow"))
 
 
-def parametrized(
-    node: ast.FunctionDef, value: Callable[[ast.expr], Value]
-) -> Iterator[dict[str, Value]]:
-    """Arguments that `pytest.mark.parametrize` gives a function, a few of them; else none."""
-    axes: list[list[dict[str, Value]]] = []
-    for decorator in node.decorator_list:
-        if not (isinstance(decorator, ast.Call) and len(decorator.args) > 1):
-            continue
-        if not ast.unparse(decorator.func).endswith("parametrize"):
-            continue
-        said, rows = value(decorator.args[0]), value(decorator.args[1])
-        if not isinstance(said, str) or not isinstance(rows, list | tuple) or not rows:
-            continue
-        names = [n.strip() for n in said.split(",")]
-        axis = []
-        for row in rows[:_MOST_ROWS]:
-            cells = row if len(names) > 1 and isinstance(row, list | tuple) else [row]
-            axis.append(dict(zip(names, cells, strict=False)))
-        axes.append(axis)
-    for chosen in islice(product(*axes), _MOST_INSTANCES):
-        yield {name: cell for row in chosen for name, cell in row.items()}
-
-
 def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
     """The launches of each kernel that differ in what is known; without any, the bare kernel."""
     found = []
@@ -168,7 +149,7 @@ def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
         mine = [la for la in launches if la.function is kernel or la.function.node is kernel.node]
         distinct: dict[str, Launch] = {}
         for launch in mine:
-            distinct.setdefault(repr(sorted(_told(launch.arguments).items())), launch)
+            distinct.setdefault(repr(sorted(_layout_arguments(launch.arguments).items())), launch)
         for launch in list(distinct.values())[:_MOST_INSTANCES]:
             found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}"))
         called = names if kernel.owner is None else attributes
@@ -190,19 +171,19 @@ def _mentioned(kernels: list[Function]) -> tuple[set[str], set[str]]:
     return names, attributes
 
 
-def _told(arguments: dict[str, Value]) -> dict[str, str]:
+def _layout_arguments(arguments: Scope) -> dict[str, str]:
     """Arguments that decide layouts, as text."""
-    said = {}
+    spelled = {}
     for name, value in arguments.items():
         if value is UNKNOWN:
             continue
-        if isinstance(value, Written):
-            said[name] = value.spelled
+        if isinstance(value, LayoutLiteral):
+            spelled[name] = value.spelled
         elif isinstance(value, RegisterLayout) or is_known(value):
-            said[name] = repr(value)
-    return said
+            spelled[name] = repr(value)
+    return spelled
 
 
-def _template(arguments: dict[str, Value]) -> tuple[tuple[str, str], ...]:
+def _template(arguments: Scope) -> tuple[tuple[str, str], ...]:
     """Arguments that are numbers, for the kernel's title."""
     return tuple((k, str(v)) for k, v in arguments.items() if isinstance(v, int))

@@ -11,7 +11,7 @@ from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled, identit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from smemlint.analysis.python.gluon.values import Seen
+    from smemlint.analysis.python.gluon.values import TileAccess
     from smemlint.facts import Access, SharedArray
 
 _MOST_ELEMENTS = 1 << 14
@@ -41,10 +41,10 @@ class _Trial:
 
 
 def with_advice(
-    seen: Sequence[Seen],
+    seen: Sequence[TileAccess],
     accesses: Sequence[Access],
     kept: Callable[[SharedArray], bool],
-    evaluate: Callable[[Seen], Access],
+    evaluate: Callable[[TileAccess], Access],
 ) -> tuple[Access, ...]:
     """The accesses, those that conflict with what to write instead where that was found.
 
@@ -67,7 +67,7 @@ def with_advice(
 
 
 def _advice(
-    seen: Sequence[Seen], accesses: Sequence[Access], evaluate: Callable[[Seen], Access]
+    seen: Sequence[TileAccess], accesses: Sequence[Access], evaluate: Callable[[TileAccess], Access]
 ) -> str:
     first = seen[0].descriptor
     layout, shape, dtype = first.layout, first.whole, first.element

@@ -9,19 +9,19 @@ import ast
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.gluon.arguments import Given, integers, reason_of
+from smemlint.analysis.python.gluon.arguments import reason_of
 from smemlint.analysis.python.gluon.layouts import REGISTER_LAYOUTS, SHARED_LAYOUTS, view_of
 from smemlint.analysis.python.gluon.tensors import (
     MAKES_LIKE,
     MAKES_TENSORS,
     attribute_of,
-    called,
+    call_tensor_function,
+    elementwise,
     host_tensor,
     of_host,
     of_tensor,
-    unified,
 )
 from smemlint.analysis.python.gluon.values import (
     AMD,
@@ -29,17 +29,18 @@ from smemlint.analysis.python.gluon.values import (
     Descriptor,
     HostDescriptor,
     HostTensor,
-    Seen,
-    Written,
+    LayoutLiteral,
+    Tensor,
+    TileAccess,
 )
+from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
     Method,
     Symbol,
-    Tensor,
     Unknown,
-    Value,
     is_known,
 )
 from smemlint.facts import LayoutUse, SharedArray, Span
@@ -49,21 +50,27 @@ from smemlint.layout.register_layouts import Blocked, DotOperand, Mma, RegisterL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from smemlint.analysis.python.gluon.values import ViewArguments
+    from smemlint.analysis.python.interpreter.values import Scope, Value
+    from smemlint.layout.memdesc import SharedView
+
 
 @dataclass(eq=False)
-class GluonLibrary:
-    """The meaning of Gluon's names, and a record of what was done to shared memory.
+class GluonModel(LibraryModel):
+    """The model of Gluon's names, with a record of what a kernel does to shared memory.
 
     Attributes:
-        span_of: the place of a node.
-        text_of: its text.
+        span_of, text_of: the place and the text of a node.
+        accesses, arrays, layouts: of the kernel, in order.
+        has_amd: the kernel uses something of AMD GPUs.
+        kernel: its name.
+        reached: places of all allocations that were executed, by any kernel.
         elsewhere: places of allocations that other functions take, or that are reinterpreted.
-        reached: places of all allocations that were followed, by any kernel.
     """
 
     span_of: Callable[[ast.AST], Span]
     text_of: Callable[[ast.AST], str]
-    seen: list[Seen] = field(default_factory=list)
+    accesses: list[TileAccess] = field(default_factory=list)
     arrays: list[SharedArray] = field(default_factory=list)
     layouts: list[LayoutUse] = field(default_factory=list)
     has_amd: bool = False
@@ -71,11 +78,11 @@ class GluonLibrary:
     reached: set[Span] = field(default_factory=set)
     elsewhere: set[Span] = field(default_factory=set)
     _is_paused: bool = False
-    _known_arrays: dict[object, SharedArray] = field(default_factory=dict)
+    _known_arrays: dict[tuple[Span, str, int | None], SharedArray] = field(default_factory=dict)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Nothing is recorded inside."""
+        """Opens a speculative run, in which nothing is recorded."""
         before = self._is_paused
         self._is_paused = True
         try:
@@ -84,7 +91,7 @@ class GluonLibrary:
             self._is_paused = before
 
     def named(self, value: Value, name: str) -> Value:
-        """A new array gets the name of the first variable that holds it."""
+        """Gives a new array the name of the first variable that it is assigned to."""
         if isinstance(value, Descriptor) and not value.array.name:
             array = replace(value.array, name=name)
             self._known_arrays[array.span, array.element, array.bytes] = array
@@ -94,12 +101,11 @@ class GluonLibrary:
 
     # ---- calls
 
-    def call(
-        self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> Value:
-        """See `follow.Library.call`."""
+    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+        """Returns the result of a function of Gluon or torch, or of a method of their values."""
+        given = BoundArguments(arguments, named)
         if isinstance(callee, Method):
-            return self._method(callee, arguments, named, node)
+            return self._call_method(callee, given, node)
         if not isinstance(callee, Symbol):
             return UNKNOWN
         if ".amd." in callee.path:
@@ -108,54 +114,46 @@ class GluonLibrary:
         self.elsewhere |= {
             v.array.span for v in (*arguments, *named.values()) if isinstance(v, Descriptor)
         }
-        given = Given(arguments, named)
         name = callee.name
-        if name == "get_default_for" or name == "with_identity_for":
+        if name in ("get_default_for", "with_identity_for"):
             name = callee.path.rsplit(".", 2)[-2] + "." + name
-        maker = REGISTER_LAYOUTS.get(name)
-        if maker is not None:
-            made = maker(given)
-            if made is AMD:
-                self.has_amd = True
-            return made
+        if name in REGISTER_LAYOUTS:
+            layout = REGISTER_LAYOUTS[name](given)
+            self.has_amd |= layout is AMD
+            return layout
         if name in SHARED_LAYOUTS:
-            return self._written(name, given, node)
+            return self._construct_layout(name, given, node)
         if name == "allocate_shared_memory":
             return self._allocate(given, node)
-        if name == "from_tensor":
-            tensor = given.get(0, "tensor")
-            dtype = tensor.dtype if isinstance(tensor, HostTensor) else UNKNOWN
-            return HostDescriptor(given.get(1, "block_shape"), given.get(2, "layout"), dtype)
-        first = given.get(0, "input")
-        if callee.path in MAKES_LIKE and isinstance(first, HostTensor):
-            return of_host(first, callee.name, given)
-        if callee.path in MAKES_TENSORS:
-            return host_tensor(given)
-        return called(name, given)
+        return _call_host(callee, given)
 
-    def _written(self, name: str, given: Given, node: ast.Call) -> Value:
-        family, make = SHARED_LAYOUTS[name]
-        made = make(given)
-        layout = made if isinstance(made, SharedLayout) else None
-        reason = made.reason if isinstance(made, Unknown) else ""
+    def _construct_layout(self, name: str, given: BoundArguments, node: ast.Call) -> Value:
+        family, construct = SHARED_LAYOUTS[name]
+        found = construct(given)
+        layout = found if isinstance(found, SharedLayout) else None
+        reason = found.reason if isinstance(found, Unknown) else ""
         problem = "" if layout else reason or "the layout's parameters are not known"
         spelled = " ".join(self.text_of(node).split())
-        return Written(layout, self.span_of(node), spelled, family, problem)
+        return LayoutLiteral(layout, self.span_of(node), spelled, family, problem)
 
-    def _allocate(self, given: Given, node: ast.Call) -> Value:
+    def _allocate(self, given: BoundArguments, node: ast.Call) -> Value:
         self.reached.add(self.span_of(node))
         dtype, shape = given.get(0, "element_ty"), given.shape(1, "shape")
         written, value = given.get(2, "layout"), given.get(3, "value", None)
         if isinstance(written, Symbol | Unknown) and _is_barrier(node):
             return UNKNOWN
         known = dtype if isinstance(dtype, DType) else None
-        if known is None and isinstance(written, Written) and isinstance(written.layout, Nvmma):
+        if (
+            known is None
+            and isinstance(written, LayoutLiteral)
+            and isinstance(written.layout, Nvmma)
+        ):
             known = DType(f"{written.layout.element_bits}-bit", written.layout.element_bits)
         array = self._array(node, known, shape, written)
         view, reason = view_of(written, known, shape)
-        layout = written.layout if isinstance(written, Written) else None
+        layout = written.layout if isinstance(written, LayoutLiteral) else None
         descriptor = Descriptor(array, known, shape, view, reason, layout, shape, known)
-        if isinstance(written, Written) and isinstance(written.layout, SharedLayout):
+        if isinstance(written, LayoutLiteral) and isinstance(written.layout, SharedLayout):
             self._use(written, known, shape, array)
         if isinstance(value, Tensor):
             self._record(node, descriptor, value.layout, value.reason, is_store=True)
@@ -165,7 +163,7 @@ class GluonLibrary:
         self, node: ast.Call, dtype: DType | None, shape: tuple[int, ...] | None, written: Value
     ) -> SharedArray:
         bits = dtype.bits if dtype is not None else 0
-        layout = written.layout if isinstance(written, Written) else None
+        layout = written.layout if isinstance(written, LayoutLiteral) else None
         total = None
         if shape is not None and bits:
             total = (layout.size(shape) if layout is not None else prod(shape)) * bits // 8
@@ -182,7 +180,7 @@ class GluonLibrary:
 
     def _use(
         self,
-        written: Written,
+        written: LayoutLiteral,
         dtype: DType | None,
         shape: tuple[int, ...] | None,
         array: SharedArray,
@@ -220,10 +218,7 @@ class GluonLibrary:
 
     # ---- methods
 
-    def _method(
-        self, method: Method, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> Value:
-        given = Given(arguments, named)
+    def _call_method(self, method: Method, given: BoundArguments, node: ast.Call) -> Value:
         owner = method.owner
         if isinstance(owner, Descriptor):
             return self._of_descriptor(owner, method.name, given, node)
@@ -233,7 +228,9 @@ class GluonLibrary:
             return of_tensor(owner, method.name, given)
         return UNKNOWN
 
-    def _of_descriptor(self, owner: Descriptor, name: str, given: Given, node: ast.Call) -> Value:
+    def _of_descriptor(
+        self, owner: Descriptor, name: str, given: BoundArguments, node: ast.Call
+    ) -> Value:
         match name:
             case "load":
                 layout = given.get(0, "layout")
@@ -258,37 +255,23 @@ class GluonLibrary:
                 return None
         return UNKNOWN
 
-    def _viewed(self, owner: Descriptor, name: str, given: Given) -> Value:
+    def _viewed(self, owner: Descriptor, name: str, given: BoundArguments) -> Value:
         if name in ("reinterpret", "_reinterpret"):
             return self._reinterpreted(owner, given)
         if owner.view is None:
             shape = owner.shape[1:] if name == "index" and owner.shape is not None else None
             return replace(owner, shape=shape)
+        arguments = _view_arguments(name, given)
+        if arguments is None:
+            return replace(owner, shape=None, view=None, reason="a slice at an unknown place")
         try:
-            match name:
-                case "index":
-                    position = given.get(0, "index")
-                    # Whole buffers: an unknown position moves all lanes alike.
-                    given_to: tuple[Any, ...] = (position if isinstance(position, int) else 0,)
-                case "slice":
-                    start, length = given.get(0, "start"), given.get(1, "length")
-                    dim = given.get(2, "dim", 0)
-                    if not all(isinstance(v, int) for v in (start, length, dim)):
-                        return replace(
-                            owner, shape=None, view=None, reason="a slice at an unknown place"
-                        )
-                    given_to = (start, length, dim)
-                case "permute":
-                    given_to = (given.shape(0, "order") or (),)
-                case _:
-                    given_to = (given.shape(0, "shape") or (),)
-            view = getattr(owner.view, name)(*given_to)
+            view: SharedView = getattr(owner.view, name)(*arguments)
         except (IndexError, ValueError) as error:
             return replace(owner, shape=None, view=None, reason=str(error))
-        operations = (*owner.operations, (name, given_to))
+        operations = (*owner.operations, (name, arguments))
         return replace(owner, shape=view.shape, view=view, operations=operations)
 
-    def _reinterpreted(self, owner: Descriptor, given: Given) -> Value:
+    def _reinterpreted(self, owner: Descriptor, given: BoundArguments) -> Value:
         dtype = given.get(0, "dtype", owner.dtype)
         shape = given.shape(1, "shape") if given.has(1, "shape") else owner.shape
         written = given.get(2, "layout", None)
@@ -315,72 +298,144 @@ class GluonLibrary:
         if self._is_paused:
             return
         text = " ".join(self.text_of(node).split())
-        self.seen.append(
-            Seen(self.span_of(node), text, is_store, descriptor, layout, reason, is_data_dependent)
+        access = TileAccess(
+            self.span_of(node), text, is_store, descriptor, layout, reason, is_data_dependent
         )
+        self.accesses.append(access)
 
     # ---- attributes, subscripts, operators
 
+    def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
+        """Returns the element type of this name, or the name itself."""
+        if ".amd" in symbol.path:
+            self.has_amd = True
+        bits = DTYPES.get(symbol.name)
+        return DType(symbol.name, bits) if bits is not None else symbol
+
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
-        """See `follow.Library.attribute`."""
-        if isinstance(owner, Symbol):
-            if ".amd" in owner.path:
-                self.has_amd = True
-            bits = DTYPES.get(owner.name)
-            return DType(owner.name, bits) if bits is not None else owner
-        if isinstance(owner, Descriptor):
-            if name == "shape":
-                return list(owner.shape) if owner.shape is not None else UNKNOWN
-            if name in ("dtype", "rank"):
-                known = owner.dtype if name == "dtype" else owner.shape and len(owner.shape)
-                return UNKNOWN if known is None else known
-            return Method(owner, name) if name != "layout" else UNKNOWN
-        if isinstance(owner, Tensor):
-            return attribute_of(owner, name)
-        if isinstance(owner, HostTensor):
-            if name == "shape" and owner.shape is not None:
-                return list(owner.shape)
-            return owner.dtype if name == "dtype" else Method(owner, name)
-        if isinstance(owner, HostDescriptor):
-            if name in ("block_shape", "layout", "dtype"):
-                return getattr(owner, name)
-            shape = integers(owner.block_shape)
-            return Tensor(shape) if name == "block_type" else UNKNOWN
-        if isinstance(owner, Blocked | Mma) and name in {f.name for f in fields(owner)}:
-            value = getattr(owner, name)
-            return list(value) if isinstance(value, tuple) else value
-        if isinstance(owner, Slice | DotOperand) and name in ("parent", "dim", "k_width"):
-            return getattr(owner, name)
-        if isinstance(owner, DType):
-            parts: dict[str, Value] = {
-                "primitive_bitwidth": owner.bits,
-                "element_ty": owner,
-                "name": owner.name,
-            }
-            return parts.get(name, UNKNOWN)
-        if isinstance(owner, list):
-            return Method(owner, name)
-        if name == "value" and is_known(owner):
-            return owner
-        return UNKNOWN
+        """Returns an attribute of a tensor, a descriptor, a layout or an element type."""
+        for types, attribute in _ATTRIBUTES:
+            if isinstance(owner, types):
+                return attribute(owner, name)
+        return owner if name == "value" and is_known(owner) else UNKNOWN
 
     def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
-        """See `follow.Library.subscript`: `x[:, None]` expands a tensor."""
+        """Returns `x[:, None]`: a tensor with another dimension of extent 1."""
         if not isinstance(owner, Tensor):
             return UNKNOWN
         parts = key.elts if isinstance(key, ast.Tuple) else [key]
         shape, layout = owner.shape, owner.layout
         for dim, part in enumerate(parts):
             if isinstance(part, ast.Constant) and part.value is None:
-                is_cut = isinstance(layout, Slice) and layout.dim == dim
-                layout = layout.parent if isinstance(layout, Slice) and is_cut else None
+                is_sliced = isinstance(layout, Slice) and layout.dim == dim
+                layout = layout.parent if isinstance(layout, Slice) and is_sliced else None
                 shape = (*shape[:dim], 1, *shape[dim:]) if shape is not None else None
         return Tensor(shape, layout, owner.dtype, owner.reason)
 
-    def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
-        """See `follow.Library.combined`: tensors of one layout give one."""
-        del operation
-        return unified([one, other])
+    def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
+        """Returns the tensor that an elementwise operator gives."""
+        return elementwise([one, other])
+
+    def unary(self, operation: ast.unaryop, operand: Value) -> Value:
+        """Returns a tensor like the operand."""
+        return operand if isinstance(operand, Tensor) else UNKNOWN
+
+
+def _call_host(callee: Symbol, given: BoundArguments) -> Value:
+    """Returns the result of a function that neither is a layout nor touches shared memory."""
+    first = given.get(0, "input")
+    if callee.name == "from_tensor":
+        tensor = given.get(0, "tensor")
+        dtype = tensor.dtype if isinstance(tensor, HostTensor) else UNKNOWN
+        return HostDescriptor(given.get(1, "block_shape"), given.get(2, "layout"), dtype)
+    if callee.path in MAKES_LIKE and isinstance(first, HostTensor):
+        return of_host(first, callee.name, given)
+    return (
+        host_tensor(given)
+        if callee.path in MAKES_TENSORS
+        else call_tensor_function(callee.name, given)
+    )
+
+
+def _view_arguments(name: str, given: BoundArguments) -> ViewArguments | None:
+    """Returns the arguments of `SharedView`'s method of this name; None where one is unknown."""
+    match name:
+        case "index":
+            position = given.get(0, "index")
+            # Whole buffers: an unknown position moves all lanes alike.
+            return (position if isinstance(position, int) else 0,)
+        case "slice":
+            start, length = given.get(0, "start"), given.get(1, "length")
+            dim = given.get(2, "dim", 0)
+            if isinstance(start, int) and isinstance(length, int) and isinstance(dim, int):
+                return (start, length, dim)
+            return None
+        case "permute":
+            return (given.shape(0, "order") or (),)
+    return (given.shape(0, "shape") or (),)
+
+
+# ---- attributes by the type of their owner
+
+
+def _of_descriptor(owner: Descriptor, name: str) -> Value:
+    match name:
+        case "shape":
+            return [*owner.shape] if owner.shape is not None else UNKNOWN
+        case "dtype":
+            return owner.dtype if owner.dtype is not None else UNKNOWN
+        case "rank":
+            return len(owner.shape) if owner.shape is not None else UNKNOWN
+        case "layout":
+            return UNKNOWN
+    return Method(owner, name)
+
+
+def _of_host_tensor(owner: HostTensor, name: str) -> Value:
+    if name == "shape" and owner.shape is not None:
+        return [*owner.shape]
+    return owner.dtype if name == "dtype" else Method(owner, name)
+
+
+def _of_host_descriptor(owner: HostDescriptor, name: str) -> Value:
+    match name:
+        case "block_shape":
+            return owner.block_shape
+        case "layout":
+            return owner.layout
+        case "dtype":
+            return owner.dtype
+        case "block_type":
+            return Tensor(integers(owner.block_shape))
+    return UNKNOWN
+
+
+def _of_register_layout(owner: RegisterLayout, name: str) -> Value:
+    readable: tuple[str, ...] = ()
+    if isinstance(owner, Blocked | Mma):
+        readable = tuple(f.name for f in fields(owner))
+    elif isinstance(owner, Slice | DotOperand):
+        readable = tuple(n for n in ("parent", "dim", "k_width") if hasattr(owner, n))
+    if name not in readable:
+        return UNKNOWN
+    value: Value = getattr(owner, name)
+    return [*value] if isinstance(value, tuple) else value
+
+
+def _of_dtype(owner: DType, name: str) -> Value:
+    attributes: Scope = {"primitive_bitwidth": owner.bits, "element_ty": owner, "name": owner.name}
+    return attributes.get(name, UNKNOWN)
+
+
+_ATTRIBUTES: tuple[tuple[type, Callable[..., Value]], ...] = (
+    (Descriptor, _of_descriptor),
+    (Tensor, attribute_of),
+    (HostTensor, _of_host_tensor),
+    (HostDescriptor, _of_host_descriptor),
+    (RegisterLayout, _of_register_layout),
+    (DType, _of_dtype),
+    (list, Method),
+)
 
 
 def _is_barrier(node: ast.Call) -> bool:

@@ -1,11 +1,17 @@
-"""What Gluon sources deal with: written layouts, descriptors of shared memory, their accesses."""
+"""Values of Gluon sources: tensors, layouts, descriptors of shared memory and their accesses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    ModelValue,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from smemlint.facts import SharedArray, Span
@@ -18,13 +24,42 @@ DTYPES = {
     "float8e5b16": 8, "int16": 16, "uint16": 16, "float16": 16, "bfloat16": 16, "int32": 32,
     "uint32": 32, "float32": 32, "int64": 64, "uint64": 64, "float64": 64,
 }  # fmt: skip
+ViewArguments: TypeAlias = tuple[int | tuple[int, ...], ...]
 AMD = Unknown("warps of 64 lanes")
 AUTOMATIC = Unknown("the compiler chooses the layout")
 
 
+@dataclass(frozen=True, slots=True)
+class Tensor(ModelValue):
+    """A tensor in registers; what is not known of it is None, with the reason."""
+
+    shape: tuple[int, ...] | None = None
+    layout: RegisterLayout | None = None
+    dtype: DType | None = None
+    reason: str = ""
+
+    def join(self, other: ModelValue) -> Value:
+        """Returns a tensor with what both have in common."""
+        if not isinstance(other, Tensor):
+            return UNKNOWN
+        return Tensor(
+            self.shape if self.shape == other.shape else None,
+            self.layout if self.layout == other.layout else None,
+            self.dtype if self.dtype == other.dtype else None,
+            self.reason or other.reason,
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Written:
-    """A shared layout and where the source writes it."""
+class LayoutLiteral(ModelValue):
+    """A shared layout with the place where the source constructs it.
+
+    Attributes:
+        layout: None where a parameter is not known.
+        span, spelled: of the call.
+        family: of `LayoutUse`.
+        problem: why there is no layout.
+    """
 
     layout: SharedLayout | None
     span: Span
@@ -34,7 +69,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HostDescriptor:
+class HostDescriptor(ModelValue):
     """`TensorDescriptor.from_tensor(tensor, block_shape, layout)`: what kernels see of it."""
 
     block_shape: Value
@@ -43,7 +78,7 @@ class HostDescriptor:
 
 
 @dataclass(frozen=True, slots=True)
-class HostTensor:
+class HostTensor(ModelValue):
     """A tensor that host code makes, e.g. `torch.empty(m, n, dtype=torch.float16)`."""
 
     shape: tuple[int, ...] | None
@@ -51,7 +86,7 @@ class HostTensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Descriptor:
+class Descriptor(ModelValue):
     """A shared memory descriptor.
 
     Attributes:
@@ -59,7 +94,7 @@ class Descriptor:
         dtype: its element type; None where not known.
         shape: None where not known.
         view: where its elements lie; None where not known, with the reason.
-        layout, whole, element: of the whole allocation; None where it is seen as something else.
+        layout, whole, element: of the whole allocation; None where it is reinterpreted.
         operations: methods of views, with arguments, that made it of the whole.
     """
 
@@ -71,7 +106,7 @@ class Descriptor:
     layout: SharedLayout | None = None
     whole: tuple[int, ...] | None = None
     element: DType | None = None
-    operations: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    operations: tuple[tuple[str, ViewArguments], ...] = ()
 
     def under(self, layout: SharedLayout) -> Descriptor:
         """The same part of an allocation with another layout.
@@ -88,7 +123,7 @@ class Descriptor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class TileAccess:
     """A load or store of shared memory.
 
     Attributes:
@@ -106,6 +141,6 @@ class Seen:
     reason: str = ""
     is_data_dependent: bool = False
 
-    def under(self, layout: SharedLayout) -> Seen:
+    def under(self, layout: SharedLayout) -> TileAccess:
         """The same access with another layout; see `Descriptor.under`."""
         return replace(self, descriptor=self.descriptor.under(layout))

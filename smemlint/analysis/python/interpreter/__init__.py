@@ -1,1 +1,23 @@
-"""An interpreter of Python sources over abstract values; nothing of the source is executed."""
+"""The abstract interpreter of Python: statements and expressions over constants and unknowns.
+
+Importing it registers the handlers of all nodes that it knows.
+"""
+
+from smemlint.analysis.python.interpreter import expressions, statements
+from smemlint.analysis.python.interpreter.interpreter import (
+    MAX_STEPS,
+    Interpreter,
+    OverBudget,
+    Policy,
+)
+from smemlint.analysis.python.interpreter.model import LibraryModel
+
+__all__ = [
+    "MAX_STEPS",
+    "Interpreter",
+    "LibraryModel",
+    "OverBudget",
+    "Policy",
+    "expressions",
+    "statements",
+]

@@ -1,24 +1,27 @@
-"""Operators and builtin functions of constants, bounded in what they make."""
+"""Operators, builtin functions and containers of constants, bounded in what they make."""
 
 from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Value, is_known
+from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
 from smemlint.limits import sizes
 from smemlint.limits.errors import TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from smemlint.analysis.python.interpreter.values import Key, Value
 
 _MAX_NUMBER = 1 << 64
 _MAX_END = 1 << 40
 """Of a range: its length stays one that `len` can tell."""
 LARGEST_SEQUENCE = sizes.MOST_ITEMS
+_Container: TypeAlias = "list[Value] | tuple[Value, ...] | range | str"
 
-_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -38,10 +41,19 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+_BUILTINS: dict[str, Callable[..., Value]] = {
+    "range": range, "min": min, "max": max, "abs": abs, "int": int, "float": float,
+    "bool": bool, "str": str, "sum": sum, "reversed": lambda items: list(reversed(items)),
+    "sorted": sorted, "zip": lambda *items: list(zip(*items, strict=False)),
+    "enumerate": lambda items: list(enumerate(items)),
+}  # fmt: skip
 
 
-def operated(operation: ast.AST, one: Value, other: Value) -> Value:
-    """The result of an operator on two constants."""
+# ---- operators
+
+
+def fold(operation: ast.AST, one: Value, other: Value) -> Value:
+    """Returns the result of an operator on two constants."""
     try:
         _require_small(operation, one, other)
         return _OPERATORS[type(operation)](one, other)
@@ -49,13 +61,46 @@ def operated(operation: ast.AST, one: Value, other: Value) -> Value:
         return UNKNOWN
 
 
-def concatenated(one: Value, other: Value) -> Value:
-    """The sum of two sequences of which not all items need to be known."""
+def fold_unary(operation: ast.unaryop, operand: Value) -> Value:
+    """Returns the result of an operator on one constant."""
+    match operation, operand:
+        case ast.Not(), _:
+            return not operand
+        case ast.USub(), int() | float():
+            return -operand
+        case ast.Invert(), int():
+            return ~operand
+    return UNKNOWN
+
+
+def fold_membership(item: Value, container: Value) -> bool | None:
+    """Returns whether a constant container has an item; None where that is not known."""
+    if not (is_known(item) and is_known(container)):
+        return None
+    try:
+        match container:
+            case str():
+                return item in container if isinstance(item, str) else None
+            case bytes():
+                return item in container if isinstance(item, int | bytes) else None
+            case list() | tuple() | dict() | range():
+                return item in container
+    except (TypeError, ValueError):  # it cannot be a key, or is no byte
+        return None
+    return None
+
+
+def concatenate(
+    one: list[Value] | tuple[Value, ...], other: list[Value] | tuple[Value, ...]
+) -> Value:
+    """Returns the sum of two sequences of which not all items need to be known."""
     try:
         sizes.require_sum(one, other)
     except TooLarge:
         return UNKNOWN
-    return one + other
+    if isinstance(one, list) and isinstance(other, list):
+        return one + other
+    return one + other if isinstance(one, tuple) and isinstance(other, tuple) else UNKNOWN
 
 
 def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
@@ -72,7 +117,7 @@ def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
         case ast.Mod() if isinstance(one, str | bytes):
             raise TooLarge  # a width in the format makes it as long as it likes
         case ast.Pow() | ast.LShift() if numbers:
-            if len(numbers) < 2 or abs(one) > 1024 or not 0 <= other <= 64:
+            if len(numbers) < 2 or abs(numbers[0]) > 1024 or not 0 <= numbers[1] <= 64:
                 raise TooLarge
         case ast.Mult() if len(numbers) == 1 and sequences:
             sizes.require_items(len(sequences[0]) * abs(numbers[0]))
@@ -81,44 +126,73 @@ def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
             sizes.require_sum(*sequences)
 
 
-def builtin(name: str, arguments: list[Value]) -> Value:
-    """A builtin function of constants."""
+# ---- builtin functions
+
+
+def call_builtin(name: str, arguments: list[Value]) -> Value:
+    """Returns the result of a builtin function; not known where an argument is not."""
+    first = arguments[0] if len(arguments) == 1 else None
     if name in ("list", "tuple") and len(arguments) == 1:
-        items = arguments[0]
-        if isinstance(items, list | tuple | range) and len(items) <= LARGEST_SEQUENCE:
-            return list(items) if name == "list" else tuple(items)
+        if isinstance(first, list | tuple | range) and len(first) <= LARGEST_SEQUENCE:
+            return list(first) if name == "list" else tuple(first)
         return UNKNOWN
     if name == "len" and len(arguments) == 1:
-        held = arguments[0]
-        is_sure = isinstance(held, tuple) or (isinstance(held, list) and UNKNOWN not in held)
-        return len(held) if is_sure else UNKNOWN
-    if not all(is_known(a) for a in arguments):
+        if isinstance(first, tuple) or (isinstance(first, list) and UNKNOWN not in first):
+            return len(first)
         return UNKNOWN
-    if name == "range" and any(isinstance(a, int) and abs(a) > _MAX_END for a in arguments):
+    if name not in _BUILTINS or not all(map(is_known, arguments)):
         return UNKNOWN
-    if name == "str" and not isinstance(arguments[0] if arguments else "", str | int):
-        return UNKNOWN
-    if name == "sum" and any(not isinstance(a, list | tuple | range) for a in arguments):
-        return UNKNOWN  # a list to begin with makes one of all items
-    known: dict[str, Callable[..., Any]] = {
-        "range": range, "min": min, "max": max, "abs": abs, "int": int, "float": float,
-        "bool": bool, "str": str, "sum": sum, "reversed": lambda x: list(reversed(x)),
-        "sorted": sorted, "zip": lambda *x: list(zip(*x, strict=False)),
-        "enumerate": lambda x: list(enumerate(x)),
-    }  # fmt: skip
-    if name not in known or any(
-        isinstance(a, range | list | tuple) and len(a) > LARGEST_SEQUENCE for a in arguments
-    ):
+    if not _is_small_call(name, arguments):
         return UNKNOWN
     try:
         sizes.require_tree(arguments)
-        return known[name](*arguments)
+        return _BUILTINS[name](*arguments)
     except (ArithmeticError, TypeError, ValueError, TooLarge):
         return UNKNOWN
 
 
-def forget(held: list[Value] | dict[Any, Value]) -> None:
-    """What a container holds, and how much, is not known any more."""
-    held.clear()
-    if isinstance(held, list):
-        held.append(UNKNOWN)
+def _is_small_call(name: str, arguments: list[Value]) -> bool:
+    """Returns whether the result of a builtin function on constants is small."""
+    if any(isinstance(a, range | list | tuple) and len(a) > LARGEST_SEQUENCE for a in arguments):
+        return False
+    match name:
+        case "range":
+            return not any(isinstance(a, int) and abs(a) > _MAX_END for a in arguments)
+        case "str":
+            return not arguments or isinstance(arguments[0], str | int)
+        case "sum":  # a list to begin with makes one of all items
+            return all(isinstance(a, list | tuple | range) for a in arguments)
+    return True
+
+
+# ---- containers
+
+
+def item_of(container: _Container | dict[Key, Value], key: Value) -> Value:
+    """Returns an item of a container; not known where it has none of this key."""
+    if not isinstance(key, int | str):
+        return UNKNOWN
+    if isinstance(container, dict):
+        return container.get(key, UNKNOWN)
+    try:
+        return container[key] if isinstance(key, int) else UNKNOWN
+    except IndexError:
+        return UNKNOWN
+
+
+def slice_of(container: _Container | dict[Key, Value], ends: Sequence[Value]) -> Value:
+    """Returns a slice of a container: `ends` are its start, stop and step."""
+    numbers = [e for e in ends if e is None or isinstance(e, int)]
+    if isinstance(container, dict) or len(numbers) < len(ends):
+        return UNKNOWN
+    try:
+        return container[slice(*numbers)]
+    except ValueError:  # a step of 0
+        return UNKNOWN
+
+
+def forget(container: list[Value] | dict[Key, Value]) -> None:
+    """Makes unknown what a container has, and how much."""
+    container.clear()
+    if isinstance(container, list):
+        container.append(UNKNOWN)

@@ -1,201 +1,226 @@
-"""Follows host code path by path: what an open condition decides holds to the function's end.
+"""Path-sensitive execution: what an open condition decides holds to the end of the function.
 
-A condition that is asked again on a path has the answer it had, until a name in it is assigned.
-Objects, lists and dictionaries hold, behind all paths, what all of them left there.
+A condition that is evaluated again on a path has the outcome it had, until a name in it is
+assigned. Objects, lists and dictionaries are joined behind all paths.
 """
 
 from __future__ import annotations
 
 import ast
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.constant_folding import forget
-from smemlint.analysis.python.interpreter.objects import Instance
-from smemlint.analysis.python.interpreter.statements import Follower
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Value
+from smemlint.analysis.python.interpreter.interpreter import Policy, join_scopes, replace_scope
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance, join
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-MOST_PATHS = 16
-"""Open conditions of one call whose ways are followed to the end."""
-_MOST_IN_ALL = 32
+    from smemlint.analysis.python.interpreter.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Key, Scope, Scopes, Value
+
+MAX_SPLITS = 16
+"""Open conditions of one call whose outcomes are followed to the end."""
+_MAX_SPLITS_IN_ALL = 32
 """Those of a call and of the calls in it."""
-_MOST_HELD = 2000
-"""Objects and containers whose state is kept for the other path."""
-Scopes = tuple[dict[str, Value], ...]
+_MAX_CONTAINERS = 2000
+"""Objects and containers whose contents are kept for the other path."""
 
 
 @dataclass(slots=True)
-class _Way:
-    """What is true on the path that is followed.
+class Path:
+    """What is known on the path that is executed.
 
     Attributes:
-        told: open conditions, as written, and what they are taken to be.
-        left: how many more conditions may part it.
+        conditions: open conditions, as written, and their outcomes here.
+        splits: how many more conditions may split it.
     """
 
-    told: dict[str, bool]
-    left: int
+    conditions: dict[str, bool]
+    splits: int
 
 
-class PathFollower(Follower):
-    """Runs the statements of functions once for each outcome of their open conditions."""
+class PathSensitive(Policy):
+    """Executes the statements of a function once for each outcome of its open conditions."""
 
-    _way = _Way({}, 0)
-    _left_in_all = 0
+    def __init__(self) -> None:
+        self._path = Path({}, 0)
+        self._splits_in_all = 0
 
-    def call(
-        self, function: Function, arguments: Sequence[Value], named: dict[str, Value]
-    ) -> Value:
-        """The value that a function returns."""
-        if not self.is_busy:
-            self._left_in_all = _MOST_IN_ALL
-        before = self._way
-        self._way = _Way({}, MOST_PATHS)
+    @contextmanager
+    def inside_call(self, *, is_outermost: bool) -> Iterator[None]:
+        """Starts a path of its own."""
+        if is_outermost:
+            self._splits_in_all = _MAX_SPLITS_IN_ALL
+        before = self._path
+        self._path = Path({}, MAX_SPLITS)
         try:
-            return super().call(function, arguments, named)
+            yield
         finally:
-            self._way = before
+            self._path = before
 
-    def truth(self, node: ast.expr, scopes: Scopes) -> bool | None:
-        """Whether a condition holds; None where nothing says so."""
-        held = super().truth(node, scopes)
-        told = self._way.told
-        return told.get(ast.unparse(node)) if held is None and told else held
+    @contextmanager
+    def inside_loop(self) -> Iterator[None]:
+        """Keeps the path in one piece: iterations are executed as one."""
+        path = self._path
+        splits, path.splits = path.splits, 0
+        try:
+            yield
+        finally:
+            path.splits = splits
 
-    def run(self, body: Sequence[ast.stmt], scopes: Scopes) -> bool:
-        """Runs statements in order; False where none of their ends is reached."""
-        waiting = list(body)
-        while waiting:
-            node = waiting[0]
-            if self._way.left and self._left_in_all:
-                test, inner = self._taken(node, scopes)
+    def decide(self, condition: ast.expr, value: Value) -> bool | None:
+        """Returns the outcome that the condition has on this path."""
+        conditions = self._path.conditions
+        return conditions.get(ast.unparse(condition)) if conditions else None
+
+    def assigned(self, target: ast.expr) -> None:
+        """Forgets the outcomes of conditions that name the target."""
+        conditions = self._path.conditions
+        if conditions:
+            name = ast.unparse(target)
+            self._path.conditions = {c: value for c, value in conditions.items() if name not in c}
+
+    def run(self, interpreter: Interpreter, body: Sequence[ast.stmt], scopes: Scopes) -> bool:
+        """Executes statements in order; returns whether one of their paths reaches the end."""
+        worklist = list(body)
+        while worklist:
+            node = worklist[0]
+            if self._path.splits and self._splits_in_all:
+                test, inner = _first_open(interpreter, node, scopes)
                 if test is not None:
-                    return self._part(ast.unparse(test), waiting, scopes)
+                    return self._split(interpreter, ast.unparse(test), worklist, scopes)
                 if inner is not None:
-                    waiting[:1] = inner
+                    worklist[:1] = inner
                     continue
-            if not self._statement(node, scopes):
+            if not interpreter.execute(node, scopes):
                 return False
-            del waiting[0]
+            del worklist[0]
         return True
 
-    def assign(self, target: ast.expr, value: Value, scopes: Scopes) -> None:
-        """See `Follower`; what was known of conditions that name the target is forgotten."""
-        if self._way.told:
-            name = ast.unparse(target)
-            told = self._way.told
-            self._way.told = {test: holds for test, holds in told.items() if name not in test}
-        super().assign(target, value, scopes)
+    def _split(
+        self, interpreter: Interpreter, test: str, body: Sequence[ast.stmt], scopes: Scopes
+    ) -> bool:
+        """Executes statements as if a condition held, then as if it did not."""
+        path, scope = self._path, scopes[-1]
+        path.splits -= 1
+        self._splits_in_all -= 1
+        conditions, before = dict(path.conditions), dict(scope)
+        contents = _Contents.reachable(scopes[1:])
+        path.conditions = {**conditions, test: True}
+        reaches_end = self.run(interpreter, body, scopes)
+        first, first_contents = dict(scope), contents.swap()
+        replace_scope(scope, before)
+        path.conditions = {**conditions, test: False}
+        otherwise_reaches_end = self.run(interpreter, body, scopes)
+        path.conditions = conditions
+        if reaches_end and otherwise_reaches_end:
+            join_scopes(scope, first)
+        elif reaches_end:
+            replace_scope(scope, first)
+        first_contents.join()
+        return reaches_end or otherwise_reaches_end
 
-    def _taken(
-        self, node: ast.stmt, scopes: Scopes
-    ) -> tuple[ast.expr | None, list[ast.stmt] | None]:
-        """The first condition of a statement that nothing tells, or what it is but a frame of."""
-        match node:
-            case ast.If():
-                held = self.truth(node.test, scopes)
-                if held is None:
-                    return node.test, None
-                return None, node.body if held else node.orelse
-            case ast.With():
-                for item in node.items:
-                    value = self.value(item.context_expr, scopes)
-                    if item.optional_vars is not None:
-                        self.assign(item.optional_vars, value, scopes)
-                return None, node.body
-            case ast.Try():
-                return None, [*node.body, *node.orelse, *node.finalbody]
-            case ast.Assign() | ast.Return():
-                choices = (n.test for n in _choices(node))
-                return next((t for t in choices if self.truth(t, scopes) is None), None), None
-        return None, None
 
-    def _part(self, test: str, body: Sequence[ast.stmt], scopes: Scopes) -> bool:
-        """Runs statements as if a condition held, then as if it did not."""
-        way = self._way
-        way.left -= 1
-        self._left_in_all -= 1
-        told, before, held = dict(way.told), dict(scopes[-1]), _State(scopes[1:])
-        way.told = {**told, test: True}
-        reaches = self.run(body, scopes)
-        first, left = dict(scopes[-1]), held.swapped()
-        scopes[-1].clear()
-        scopes[-1].update(before)
-        way.told = {**told, test: False}
-        otherwise = self.run(body, scopes)
-        way.told = told
-        if reaches and otherwise:
-            self._join(scopes[-1], first)
-        elif reaches:
-            scopes[-1].clear()
-            scopes[-1].update(first)
-        left.join(self)
-        return reaches or otherwise
+def _first_open(
+    interpreter: Interpreter, node: ast.stmt, scopes: Scopes
+) -> tuple[ast.expr | None, list[ast.stmt] | None]:
+    """Returns the first condition of a statement that is open here, else what it only frames."""
+    match node:
+        case ast.If():
+            outcome = interpreter.truth(node.test, scopes)
+            if outcome is None:
+                return node.test, None
+            return None, node.body if outcome else node.orelse
+        case ast.With():
+            enter_contexts(interpreter, node, scopes)
+            return None, node.body
+        case ast.Try():
+            return None, [*node.body, *node.orelse, *node.finalbody]
+        case ast.Assign() | ast.Return():
+            tests = (n.test for n in _conditionals(node))
+            return next((t for t in tests if interpreter.truth(t, scopes) is None), None), None
+    return None, None
 
-    # ---- loops run their bodies as one
 
-    def _loop(self, node: ast.For, scopes: Scopes) -> bool:
-        left, self._way.left = self._way.left, 0
-        goes_on = super()._loop(node, scopes)
-        self._way.left = left
-        return goes_on
-
-    def _repeat(self, body: Sequence[ast.stmt], scopes: Scopes) -> None:
-        left, self._way.left = self._way.left, 0
-        super()._repeat(body, scopes)
-        self._way.left = left
+def enter_contexts(interpreter: Interpreter, node: ast.With, scopes: Scopes) -> None:
+    """Evaluates the context managers of a `with`, and assigns them as if they were entered."""
+    for item in node.items:
+        value = interpreter.evaluate(item.context_expr, scopes)
+        if item.optional_vars is not None:
+            assign(interpreter, item.optional_vars, value, scopes)
 
 
 @lru_cache(maxsize=4096)
-def _choices(node: ast.stmt) -> tuple[ast.IfExp, ...]:
-    """The conditional expressions of a statement."""
+def _conditionals(node: ast.stmt) -> tuple[ast.IfExp, ...]:
+    """Returns the conditional expressions of a statement."""
     return tuple(n for n in ast.walk(node) if isinstance(n, ast.IfExp))
 
 
-class _State:
-    """What the objects and containers that scopes reach hold."""
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What the objects and containers that scopes reach contained at some time.
 
-    def __init__(self, scopes: Sequence[dict[str, Value]]) -> None:
-        self._held: dict[int, tuple[Value, Value]] = {}
-        waiting: list[Value] = [value for scope in scopes for value in scope.values()]
-        while waiting and len(self._held) < _MOST_HELD:
-            value = waiting.pop()
+    Attributes:
+        lists, dictionaries, instances: each with its items, entries or attributes then, by id.
+    """
+
+    lists: dict[int, tuple[list[Value], list[Value]]]
+    dictionaries: dict[int, tuple[dict[Key, Value], dict[Key, Value]]]
+    instances: dict[int, tuple[Instance, Scope]]
+
+    @staticmethod
+    def reachable(scopes: Sequence[Scope]) -> _Contents:
+        """Takes down what scopes reach now."""
+        found = _Contents({}, {}, {})
+        seen: set[int] = set()
+        worklist: list[Value] = [value for scope in scopes for value in scope.values()]
+        while worklist and len(seen) < _MAX_CONTAINERS:
+            value = worklist.pop()
             if isinstance(value, tuple):
-                waiting += value
-            if not isinstance(value, list | dict | Instance) or id(value) in self._held:
+                worklist += value
+            if not isinstance(value, list | dict | Instance) or id(value) in seen:
                 continue
-            inside = value.attributes if isinstance(value, Instance) else value
-            self._held[id(value)] = (value, inside.copy())
-            waiting += inside.values() if isinstance(inside, dict) else inside
+            seen.add(id(value))
+            if isinstance(value, list):
+                found.lists[id(value)] = (value, value.copy())
+                worklist += value
+            elif isinstance(value, dict):
+                found.dictionaries[id(value)] = (value, value.copy())
+                worklist += value.values()
+            else:
+                found.instances[id(value)] = (value, value.attributes.copy())
+                worklist += value.attributes.values()
+        return found
 
-    def swapped(self) -> _State:
-        """Gives everything what it held, and tells what it holds instead."""
-        now = _State(())
-        for key, (value, before) in self._held.items():
-            inside = value.attributes if isinstance(value, Instance) else value
-            now._held[key] = (value, inside.copy())
-            _put(inside, before)
+    def swap(self) -> _Contents:
+        """Puts everything back, and returns what it contained until now."""
+        now = _Contents({}, {}, {})
+        for key, (items, before) in self.lists.items():
+            now.lists[key] = (items, items.copy())
+            items[:] = before
+        for key, (entries, entries_before) in self.dictionaries.items():
+            now.dictionaries[key] = (entries, entries.copy())
+            entries.clear()
+            entries.update(entries_before)
+        for key, (instance, attributes) in self.instances.items():
+            now.instances[key] = (instance, instance.attributes.copy())
+            replace_scope(instance.attributes, attributes)
         return now
 
-    def join(self, follower: PathFollower) -> None:
-        """Leaves in everything what holds of what it has here and what it has now."""
-        for value, other in self._held.values():
-            if isinstance(value, Instance):
-                held = value.attributes
-                for name in held.keys() | other.keys():
-                    ways = (held.get(name, UNKNOWN), other.get(name, UNKNOWN))
-                    held[name] = follower.either(*ways)
-            elif value != other:
-                forget(value)
-
-
-def _put(inside: list[Value] | dict[str, Value], held: list[Value] | dict[str, Value]) -> None:
-    inside.clear()
-    if isinstance(inside, list):
-        inside.extend(held)
-    else:
-        inside.update(held)
+    def join(self) -> None:
+        """Leaves in everything what covers its contents then and now."""
+        for instance, other in self.instances.values():
+            attributes = instance.attributes
+            for name in attributes.keys() | other.keys():
+                attributes[name] = join(attributes.get(name, UNKNOWN), other.get(name, UNKNOWN))
+        for items, other_items in self.lists.values():
+            if items != other_items:
+                forget(items)
+        for entries, other_entries in self.dictionaries.values():
+            if entries != other_entries:
+                forget(entries)

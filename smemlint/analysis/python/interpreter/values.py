@@ -1,31 +1,36 @@
-"""What is known of a value while Triton and Gluon sources are followed: a constant, or what it is.
-
-Plain Python values (numbers, text, tuples, lists, dictionaries, None) stand for themselves.
-"""
+"""Values of the interpreter: Python constants, and what is known of everything else."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import EllipsisType
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Iterator
 
     from smemlint.layout.register_layouts import RegisterLayout
 
-Value: TypeAlias = Any
-"""A plain Python value, or one of the classes below."""
+Constant: TypeAlias = "bool | int | float | complex | str | bytes | range | EllipsisType | None"
+"""Immutable values of Python, which stand for themselves."""
+Key: TypeAlias = "int | str"
+"""Keys of dictionaries that are followed."""
+Value: TypeAlias = (
+    "Constant | list[Value] | tuple[Value, ...] | dict[Key, Value] | Unknown | Symbol | DType"
+    " | Function | Method | Class | Instance | BoundMethod | Super | RegisterLayout | ModelValue"
+)
+"""What an expression evaluates to: a Python value, or one of the classes of this module."""
+Scope: TypeAlias = "dict[str, Value]"
+Scopes: TypeAlias = "tuple[Scope, ...]"
+"""The scopes that a statement sees, the innermost last."""
 
-
-class Individual:
-    """What is equal to nothing but itself."""
-
-    __slots__ = ()
+_MOST_BASES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Something that is not known, with the reason where there is more to say than that."""
+    """The top element: any value, with the reason where users read one."""
 
     reason: str = ""
 
@@ -36,15 +41,25 @@ REST = Unknown("how many arguments there are is not known")
 """Ends the positional arguments of a call behind an unpacked sequence that is not known."""
 
 
+class ModelValue:
+    """Base of the values that the model of a library defines, e.g. a tile of registers."""
+
+    __slots__ = ()
+
+    def join(self, other: ModelValue) -> Value:
+        """Returns the least value that covers this one and another one of the same class."""
+        return self if self == other else UNKNOWN
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """Something imported, by its whole dotted name."""
+    """An imported or builtin name, with the dotted path of its module."""
 
     path: str
 
     @property
     def name(self) -> str:
-        """The last part."""
+        """Returns the last part of the path."""
         return self.path.rpartition(".")[2]
 
 
@@ -56,28 +71,21 @@ class DType:
     bits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """A tensor in registers; what is not known of it is None."""
-
-    shape: tuple[int, ...] | None = None
-    layout: RegisterLayout | None = None
-    dtype: DType | None = None
-    reason: str = ""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of the file with the scopes it sees.
+    """A function of the file, with the scopes that it sees.
 
     Attributes:
-        owner: the class that binds it, an `objects.Class`; None for none.
+        node: its definition.
+        scopes: those around it.
+        is_kernel: a decorator compiles it for the GPU.
+        owner: the class that binds it, if any.
     """
 
     node: ast.FunctionDef
-    scopes: tuple[dict[str, Value], ...]
+    scopes: Scopes
     is_kernel: bool
-    owner: Any = None
+    owner: Class | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,45 +97,113 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A class of the file.
+
+    Attributes:
+        node: its definition.
+        members: what its body binds.
+        bases: those of its bases that are known.
+    """
+
+    node: ast.ClassDef
+    members: Scope
+    bases: tuple[Class, ...] = ()
+
+    def linearization(self) -> Iterator[Class]:
+        """Yields the class and its bases in the order in which names are looked up."""
+        worklist, count = [self], 0
+        while worklist and count < _MOST_BASES:
+            found = worklist.pop(0)
+            yield found
+            worklist = [*found.bases, *worklist]
+            count += 1
+
+    def member(self, name: str) -> Value:
+        """Returns what the class or the nearest base binds to a name."""
+        return next((c.members[name] for c in self.linearization() if name in c.members), UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An object of a class of the file.
+
+    Attributes:
+        type: its class.
+        attributes: the values of those that were assigned.
+        unordered: attributes that several methods assign, while nobody knows the order of calls.
+        open_paths: how many branches and loops on unknown conditions were around its creation.
+    """
+
+    type: Class
+    attributes: Scope = field(default_factory=dict)
+    unordered: frozenset[str] = frozenset()
+    open_paths: int = 0
+
+    def assign(self, name: str, value: Value) -> None:
+        """Gives an attribute its value, unless the order of assignments is not known."""
+        if name not in self.unordered:
+            self.attributes[name] = value
+
+    def attribute(self, name: str) -> Value:
+        """Returns what the object or its class binds to a name."""
+        if name in self.unordered:
+            return UNKNOWN
+        return self.attributes[name] if name in self.attributes else self.type.member(name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundMethod:
+    """A function of a class with the object or class that it is called on."""
+
+    function: Function
+    owner: Instance | Class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Super:
+    """`super()` inside a method: names are looked up in the bases of the method's class."""
+
+    owner: Instance | Class
+    behind: Class
+
+    def attribute(self, name: str) -> Value:
+        """Returns what the nearest base binds to a name."""
+        found = (base.member(name) for base in self.behind.bases)
+        return next((value for value in found if value is not UNKNOWN), UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Launch:
     """A call of a kernel with a grid.
 
     Attributes:
-        function: what is launched.
+        function: the kernel.
         arguments: the values of its parameters that the call gives.
         options: keyword arguments that are no parameters, e.g. `num_warps`.
         line: of the call.
     """
 
     function: Function
-    arguments: dict[str, Value]
-    options: dict[str, Value] = field(default_factory=dict)
+    arguments: Scope
+    options: Scope = field(default_factory=dict)
     line: int = 0
 
 
-def joined(one: Value, other: Value) -> Value:
-    """What holds of a value that is one or the other."""
+def join(one: Value, other: Value) -> Value:
+    """Returns the least value that covers both: the value itself, `SEVERAL` or an `Unknown`."""
     if one is other:
         return one
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return Tensor(
-            one.shape if one.shape == other.shape else None,
-            one.layout if one.layout == other.layout else None,
-            one.dtype if one.dtype == other.dtype else None,
-            one.reason or other.reason,
-        )
-    if type(one) is type(other) and is_plain(one) and one == other:
-        return one
+    if type(one) is type(other):
+        if isinstance(one, ModelValue) and isinstance(other, ModelValue):
+            return one.join(other)
+        if one == other:
+            return one
     return SEVERAL if all(v is SEVERAL or is_known(v) for v in (one, other)) else UNKNOWN
 
 
-def is_plain(value: Value) -> bool:
-    """Whether values of its type are compared by what they hold."""
-    return not isinstance(value, Function | Method | Launch | Individual)
-
-
 def is_known(value: Value) -> bool:
-    """Whether the value is a constant through and through."""
+    """Returns whether the value is a constant, items of items included."""
     if isinstance(value, tuple | list):
         return all(is_known(v) for v in value)
     if isinstance(value, dict):

@@ -10,12 +10,13 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.gluon.analysis import parametrized
-from smemlint.analysis.python.interpreter.statements import Follower, OverBudget, functions_of
-from smemlint.analysis.python.interpreter.values import Function, Launch, Value
+from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter.calls import call, call_from_outside, functions_of
+from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
+from smemlint.analysis.python.interpreter.values import Function, Launch
 from smemlint.analysis.python.triton.hidden_parameters import hidden_parameters
 from smemlint.analysis.python.triton.launches import choices_of
-from smemlint.analysis.python.triton.model import TritonLibrary
+from smemlint.analysis.python.triton.model import TritonModel
 from smemlint.analysis.python.triton.tiles import Descriptor, HostTensor
 from smemlint.facts import DotUse, Facts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
@@ -24,6 +25,7 @@ from smemlint.sources.pragmas import MARK
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
+    from smemlint.analysis.python.interpreter.values import Scope
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
@@ -57,52 +59,53 @@ class _File:
 
     def __init__(self, text: PythonText) -> None:
         self._text = text
-        self._library = TritonLibrary(text.span)
+        self._model = TritonModel(text.span)
         self._notes: list[NotAnalysed] = []
 
     def facts(self) -> Facts:
         """The matrix products of all launches."""
-        follower = Follower(self._library, KERNEL_MARKS)
-        scope: dict[str, Value] = {}
-        self._guarded("", follower, partial(follower.run, self._text.tree.body, (scope,)))
+        interpreter = Interpreter(self._model, KERNEL_MARKS)
+        scope: Scope = {}
+        self._guarded("", interpreter, partial(interpreter.run, self._text.tree.body, (scope,)))
         for function in functions_of(scope):
             if not function.is_kernel:
-                read = partial(_read, follower, scope)
-                for arguments in parametrized(function.node, read):
-                    call = partial(follower.enter, function, arguments)
-                    self._guarded(function.node.name, follower, call)
+                evaluate = partial(interpreter.evaluate, scopes=(scope,))
+                for arguments in parametrizations(function.node, evaluate):
+                    enter = partial(call_from_outside, interpreter, function, arguments)
+                    self._guarded(function.node.name, interpreter, enter)
         found: dict[object, DotUse] = {}
-        telling = [la for la in follower.launches if _tells_tensors(la)][:_MOST_LAUNCHES]
-        launched = {la.function.node for la in telling}
-        for launch in [*telling, *self._bare(scope, launched)]:
+        known = [launch for launch in interpreter.launches if _passes_tensors(launch)][
+            :_MOST_LAUNCHES
+        ]
+        launched = {launch.function.node for launch in known}
+        for launch in [*known, *self._bare(scope, launched)]:
             scopes = launch.function.scopes
-            for chosen in choices_of(launch, partial(follower.value, scopes=scopes)):
+            for chosen in choices_of(launch, partial(interpreter.evaluate, scopes=scopes)):
                 for dot in self._of(chosen):
                     found.setdefault((dot.span, dot.operands, dot.stages), dot)
         return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))
 
     def _of(self, launch: Launch) -> list[DotUse]:
         """The matrix products of one launch."""
-        library = self._library
+        model = self._model
         warps = launch.options.get("num_warps", _LEAST_WARPS)
         if not isinstance(warps, int) or warps < _LEAST_WARPS:
             return []  # fewer do not make a warp group, and the operands go another way
         stages = launch.options.get("num_stages", _DEFAULT_STAGES)
-        library.dots = []
-        library.kernel = launch.function.node.name
-        library.warps = warps
-        library.stages = stages if isinstance(stages, int) else None
-        library.assumptions = (f"launched in line {launch.line}",) if launch.line else ()
-        follower = Follower(library, KERNEL_MARKS)
-        library.is_in_loop = lambda: follower.loops > 0
+        model.dots = []
+        model.kernel = launch.function.node.name
+        model.warps = warps
+        model.stages = stages if isinstance(stages, int) else None
+        model.assumptions = (f"launched in line {launch.line}",) if launch.line else ()
+        interpreter = Interpreter(model, KERNEL_MARKS)
+        model.is_in_loop = lambda: interpreter.loops > 0
         hidden = hidden_parameters(launch.function.node, launch.arguments)
-        call = partial(follower.call, launch.function, (), {**launch.arguments, **hidden})
-        self._guarded(library.kernel, follower, call)
-        return library.dots
+        arguments = {**launch.arguments, **hidden}
+        enter = partial(call, interpreter, launch.function, (), arguments)
+        self._guarded(model.kernel, interpreter, enter)
+        return model.dots
 
-    def _bare(
-        self, scope: dict[str, Value], followed: Container[ast.FunctionDef]
-    ) -> Iterator[Launch]:
+    def _bare(self, scope: Scope, analysed: Container[ast.FunctionDef]) -> Iterator[Launch]:
         """Launched kernels of which no launch tells enough, where their own text hides strides."""
         launched = {
             ast.unparse(node.func.value)
@@ -110,14 +113,14 @@ class _File:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
         }
         for function in scope.values():
-            if not isinstance(function, Function) or function.node in followed:
+            if not isinstance(function, Function) or function.node in analysed:
                 continue
             is_launched = function.is_kernel and function.node.name in launched
             if is_launched and hidden_parameters(function.node, {}):
                 yield Launch(function, {})
 
-    def _guarded(self, name: str, follower: Follower, action: Callable[[], object]) -> None:
-        follower.steps = 0
+    def _guarded(self, name: str, interpreter: Interpreter, action: Callable[[], object]) -> None:
+        interpreter.steps = 0
         try:
             action()
         except (OverBudget, RecursionError):
@@ -125,10 +128,6 @@ class _File:
             self._notes.append(NotAnalysed(where, name, "its functions take too long to follow"))
 
 
-def _tells_tensors(launch: Launch) -> bool:
+def _passes_tensors(launch: Launch) -> bool:
     """Whether the launch hands over a tensor whose type or strides are known."""
     return any(isinstance(v, HostTensor | Descriptor) for v in launch.arguments.values())
-
-
-def _read(follower: Follower, scope: dict[str, Value], node: ast.expr) -> Value:
-    return follower.value(node, (scope,))

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.pricing import on_architecture
-from smemlint.analysis.python.interpreter.statements import Follower, OverBudget
-from smemlint.analysis.python.interpreter.values import Function, Unknown, Value
-from smemlint.analysis.python.triton.offset_model import MOST_ELEMENTS, OffsetLibrary, Tile
+from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter.calls import call
+from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
+from smemlint.analysis.python.interpreter.values import Function, Unknown
+from smemlint.analysis.python.triton.offset_model import MOST_ELEMENTS, OffsetModel, OffsetTile
 from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
 from smemlint.analysis.simt.domain.swizzled import declared_use
 from smemlint.facts import (
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
     from smemlint.config.settings import Settings
     from smemlint.facts import LayoutUse, WarpPattern
     from smemlint.frontend.python.python_source import PythonText
@@ -154,11 +157,11 @@ class _Place:
 
     def _tile(self, declared: DeclaredOffsets) -> NDArray[np.int64]:
         """The offsets of all elements, in the declared block's shape."""
-        value = _Watcher(self.statement, declared.expression).value_in(self)
+        value = _Watch(self.statement, declared.expression).value_in(self)
         if isinstance(value, Unknown):
             why = value.reason or "it is not made of `tl.arange`s and numbers"
             raise Undecided(f"`{declared.expression}` is not known: {why}")
-        if not isinstance(value, Tile) or value.values.dtype == np.bool_:
+        if not isinstance(value, OffsetTile) or value.values.dtype == np.bool_:
             raise Undecided(f"`{declared.expression}` is not known here, or no tensor of offsets")
         shape = declared.block or value.values.shape
         if prod(shape) > MOST_ELEMENTS:
@@ -174,52 +177,56 @@ class _Place:
         return tile
 
 
-class _Watcher(Follower):
-    """Follows a function and remembers an expression's value behind a statement."""
+class _Watch:
+    """Interprets a function and records the value of an expression behind one statement."""
 
     def __init__(self, statement: ast.stmt, expression: str) -> None:
-        super().__init__(OffsetLibrary(), ())
-        self._watched = statement
+        self._statement = statement
         self._expression = ast.parse(expression, mode="eval").body
-        self._seen: list[Value] = []
+        self._values: list[Value] = []
 
     def value_in(self, place: _Place) -> Value:
-        """The one value that it has there.
+        """Returns the one value that the expression has there.
 
         Raises:
             Undecided: it has none, or several.
         """
-        scope: dict[str, Value] = {}
+        scope: Scope = {}
         module = [n for n in place.text.tree.body if not isinstance(n, ast.Expr)]
         values = offsets_in(place.pragma.text).values
+        statements = {**STATEMENTS, type(self._statement): self._execute}
+        interpreter = Interpreter(OffsetModel(), statements=statements)
+        function = Function(place.function, (scope,), is_kernel=False)
         try:
-            self.run(module, (scope,))
-            self.steps = 0
-            self.call(Function(place.function, (scope,), False), (), _arguments(place, values))
+            interpreter.run(module, (scope,))
+            interpreter.steps = 0
+            call(interpreter, function, (), _arguments(place, values))
         except (OverBudget, RecursionError):
             raise Undecided("its function takes too long to follow") from None
-        if not self._seen:
+        if not self._values:
             raise Undecided("the statement of this `shared` was not reached")
-        first = self._seen[0]
-        for other in self._seen[1:]:
+        first = self._values[0]
+        for other in self._values[1:]:
             if not _is_same(first, other):
                 raise Undecided("its offsets change from one time to the next")
         return first
 
-    def _statement(self, node: ast.stmt, scopes: tuple[dict[str, Value], ...]) -> bool:
-        goes_on = super()._statement(node, scopes)
-        if node is self._watched:
-            self._seen.append(self.value(self._expression, scopes))
-        return goes_on
+    def _execute(self, interpreter: Interpreter, node: ast.stmt, scopes: Scopes) -> bool:
+        """Executes a statement; behind the watched one it takes down the expression's value."""
+        handler = STATEMENTS.get(type(node))
+        reaches_end = True if handler is None else handler(interpreter, node, scopes)
+        if node is self._statement:
+            self._values.append(interpreter.evaluate(self._expression, scopes))
+        return reaches_end
 
 
 def _is_same(one: Value, other: Value) -> bool:
-    if isinstance(one, Tile) and isinstance(other, Tile):
+    if isinstance(one, OffsetTile) and isinstance(other, OffsetTile):
         return np.array_equal(one.values, other.values)
     return one is other
 
 
-def _arguments(place: _Place, values: dict[str, int]) -> dict[str, Value]:
+def _arguments(place: _Place, values: dict[str, int]) -> Scope:
     """What the pragma gives, and for what nobody gives how to give it."""
     spec = place.function.args
     named = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
@@ -227,9 +234,7 @@ def _arguments(place: _Place, values: dict[str, int]) -> dict[str, Value]:
     has_default = set(plain[len(plain) - len(spec.defaults) :])
     has_default |= {a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d}
     open_names = [n for n in named if n not in has_default and n not in values]
-    found: dict[str, Value] = {
-        n: Unknown(f"say what `{n}` is: shared(.., {n}=64)") for n in open_names
-    }
+    found: Scope = {n: Unknown(f"say what `{n}` is: shared(.., {n}=64)") for n in open_names}
     return found | values
 
 

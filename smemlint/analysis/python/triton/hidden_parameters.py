@@ -16,14 +16,14 @@ from smemlint.analysis.python.triton.tiles import Hidden
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.analysis.python.interpreter.values import Scope
 
 _INTEGER = re.compile(r"(?:u?int(?:8|16|32|64)|[iu](?:8|16|32|64)|int)(?:_t)?")
 _OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment")
 
 
-def hidden_parameters(node: ast.FunctionDef, given: dict[str, Value]) -> dict[str, Hidden]:
-    """Integer parameters that are hidden, each with the value that a launch gives it.
+def hidden_parameters(node: ast.FunctionDef, given: Scope) -> dict[str, Hidden]:
+    """Returns integer parameters that are hidden, each with the value that a launch gives it.
 
     Those on which the kernel gives hints (`tl.assume`) are left out.
     """
@@ -61,8 +61,8 @@ def hidden_parameters(node: ast.FunctionDef, given: dict[str, Value]) -> dict[st
 
 
 def _is_integer(annotation: ast.expr) -> bool:
-    said = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
-    return isinstance(said, str) and bool(_INTEGER.fullmatch(said.strip().rpartition(".")[2]))
+    name = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
+    return isinstance(name, str) and bool(_INTEGER.fullmatch(name.strip().rpartition(".")[2]))
 
 
 def _listed(node: ast.FunctionDef) -> Iterator[tuple[str, list[str | int]]]:

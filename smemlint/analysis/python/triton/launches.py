@@ -6,17 +6,19 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.interpreter.values import ModelValue
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from smemlint.analysis.python.interpreter.values import Launch, Value
+    from smemlint.analysis.python.interpreter.values import Launch, Scope, Value
 
 _MOST_CHOICES = 4
 _OPTIONS = ("num_warps", "num_stages")
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class Config(ModelValue):
     """`triton.Config`: arguments and options that an autotuner tries.
 
     Attributes:
@@ -24,26 +26,27 @@ class Config:
         options: of the launch.
     """
 
-    arguments: dict[str, Value] = field(hash=False)
-    options: dict[str, Value] = field(hash=False)
+    arguments: Scope = field(hash=False)
+    options: Scope = field(hash=False)
 
 
-def config(arguments: list[Value], named: dict[str, Value]) -> Config:
-    """The value of `triton.Config(kwargs, num_warps=.., num_stages=..)`."""
+def config(arguments: list[Value], named: Scope) -> Config:
+    """Returns the value of `triton.Config(kwargs, num_warps=.., num_stages=..)`."""
     given = dict(zip(("kwargs", *_OPTIONS), arguments, strict=False)) | named
-    held = given.get("kwargs")
+    kwargs = given.get("kwargs")
+    known = kwargs if isinstance(kwargs, dict) else {}
     options = {name: given[name] for name in _OPTIONS if name in given}
-    return Config(held if isinstance(held, dict) else {}, options)
+    return Config({k: v for k, v in known.items() if isinstance(k, str)}, options)
 
 
-def choices_of(launch: Launch, value: Callable[[ast.expr], Value]) -> Iterator[Launch]:
-    """The launch with each of the first choices of the kernel's autotuner; else the launch itself.
+def choices_of(launch: Launch, evaluate: Callable[[ast.expr], Value]) -> Iterator[Launch]:
+    """Yields the launch with each of the first choices of the kernel's autotuner, else itself.
 
     An autotuner leaves out what does not fit: how deep a pipeline is, no choice tells for sure.
 
     Args:
         launch: of a kernel.
-        value: the value of an expression of the kernel's decorators.
+        evaluate: returns the value of an expression of the kernel's decorators.
     """
     configs: list[Config] = []
     is_tuned = False
@@ -52,9 +55,9 @@ def choices_of(launch: Launch, value: Callable[[ast.expr], Value]) -> Iterator[L
             is_tuned = True
             named = (k.value for k in decorator.keywords if k.arg == "configs")
             listed = next(named, decorator.args[0] if decorator.args else None)
-            held = value(listed) if listed is not None else ()
-            if isinstance(held, list | tuple):
-                configs += (c for c in held if isinstance(c, Config))
+            found = evaluate(listed) if listed is not None else ()
+            if isinstance(found, list | tuple):
+                configs += (c for c in found if isinstance(c, Config))
     if not configs:
         options = {**launch.options, "num_stages": None} if is_tuned else launch.options
         yield replace(launch, options=options)

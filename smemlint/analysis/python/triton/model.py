@@ -1,7 +1,7 @@
-"""What Triton's names mean where they decide shared memory: which dimension of a tile has stride 1.
+"""The model of Triton: which dimension of a tile has stride 1, and which tiles are multiplied.
 
-A tile of pointers is followed as one step in elements for each dimension; a step that is not known
-is None, and nothing is concluded from it.
+A tile of pointers has one step in elements for each dimension; a step that is not known is None,
+and nothing is concluded from it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.gluon.values import DTYPES
-from smemlint.analysis.python.interpreter.values import (
-    UNKNOWN,
-    DType,
-    Method,
-    Symbol,
-    Value,
-    is_known,
-)
+from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Method, Symbol, is_known
 from smemlint.analysis.python.triton.launches import config
 from smemlint.analysis.python.triton.tiles import (
     Descriptor,
@@ -45,6 +40,8 @@ from smemlint.facts import DotUse, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from smemlint.analysis.python.interpreter.values import Scope, Value
+
 _TORCH_8_BIT = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "int8": "int8", "uint8": "uint8",
 }  # fmt: skip
@@ -59,8 +56,15 @@ _KEEPS = frozenset(("multiple_of", "max_contiguous", "advance", "assume", "const
 
 
 @dataclass(eq=False)
-class TritonLibrary:
-    """The meaning of Triton's names, and a record of matrix products."""
+class TritonModel(LibraryModel):
+    """The model of Triton's names, with a record of matrix products.
+
+    Attributes:
+        span_of: the place of a node.
+        kernel, stages, warps, assumptions: of the launch that is interpreted.
+        dots: its matrix products.
+        is_in_loop: returns whether a loop is around the current statement.
+    """
 
     span_of: Callable[[ast.AST], Span]
     kernel: str = ""
@@ -73,7 +77,7 @@ class TritonLibrary:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Nothing is recorded inside."""
+        """Opens a speculative run, in which nothing is recorded."""
         before = self._is_paused
         self._is_paused = True
         try:
@@ -81,56 +85,30 @@ class TritonLibrary:
         finally:
             self._is_paused = before
 
-    def call(
-        self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> Value:
-        """See `follow.Library.call`."""
+    # ---- calls
+
+    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+        """Returns the result of a function of Triton or torch, or of a method of their values."""
         if isinstance(callee, Method):
-            return self._method(callee, arguments)
+            return self._call_method(callee, arguments)
         if not isinstance(callee, Symbol):
             return UNKNOWN
+        if callee.name == "dot":
+            return self._dot(BoundArguments(arguments, named), node)
         first = arguments[0] if arguments else UNKNOWN
         if callee.path in _MAKES_LIKE and isinstance(first, HostTensor) and "dtype" not in named:
-            return first  # its strides, too: what we follow is dense
+            return first  # its strides, too: what is analysed is dense
         if callee.path in _MAKES_TENSORS:
             return host_tensor(arguments, {"dtype": _DEFAULT_TYPE, **named})
         if callee.name == "multiple_of" and isinstance(first, Hidden):
             return replace(first, is_alignment_hidden=False)
-        match callee.name:
-            case "arange":
-                ends = arguments[:2]
-                known = len(ends) == 2 and all(isinstance(e, int) for e in ends)
-                return Tile((ends[1] - ends[0] if known else None,), (1,))
-            case "load":
-                return loaded(first)
-            case "trans":
-                return transposed(first, arguments[1:])
-            case "dot":
-                return self._dot(arguments, named, node)
-            case "make_block_ptr":
-                return block_pointer(arguments, named)
-            case "make_tensor_descriptor":
-                return described(first, named, arguments)
-            case "load_tensor_descriptor":
-                return loaded(first.tile) if isinstance(first, Descriptor) else UNKNOWN
-            case "TensorDescriptor.from_tensor" | "from_tensor":
-                return described_tensor(arguments, named)
-            case "TensorDescriptor":
-                return described(first, named, arguments)
-            case "Config":
-                return config(arguments, named)
-            case "zeros" | "full" | "program_id":
-                return UNKNOWN
-            case "cdiv":
-                known = len(arguments) == 2 and all(isinstance(a, int) and a > 0 for a in arguments)
-                return -(-arguments[0] // arguments[1]) if known else UNKNOWN
-            case "expand_dims":
-                return expanded(first, arguments[1] if len(arguments) > 1 else UNKNOWN)
+        if callee.name in _FUNCTIONS:
+            return _FUNCTIONS[callee.name](arguments, named)
         if callee.name in _ELEMENTWISE:
             return computed(arguments)
         return first if callee.name in _KEEPS else UNKNOWN
 
-    def _method(self, method: Method, arguments: list[Value]) -> Value:
+    def _call_method(self, method: Method, arguments: list[Value]) -> Value:
         owner, name = method.owner, method.name
         first = arguments[0] if arguments else UNKNOWN
         if isinstance(owner, HostTensor):
@@ -146,18 +124,17 @@ class TritonLibrary:
             return owner if same else replace(owner, dtype=None, is_loaded=False)
         return UNKNOWN
 
-    def _dot(self, arguments: list[Value], named: dict[str, Value], node: ast.Call) -> Value:
-        given = dict(zip(("input", "other", "acc", "input_precision"), arguments, strict=False))
-        given |= named
-        a, b = as_operand(given.get("input")), as_operand(given.get("other"))
+    def _dot(self, given: BoundArguments, node: ast.Call) -> Value:
+        a = as_operand(given.get(0, "input", None))
+        b = as_operand(given.get(1, "other", None))
         if a is None or b is None or not (a.is_loaded or b.is_loaded):
             return UNKNOWN
         result = Tile((a.shape[0], b.shape[1]), (None, None))
         if self._is_paused:
             return result
-        precision = given.get("input_precision", "tf32")
-        if "allow_tf32" in given:
-            allowed = given["allow_tf32"]
+        precision = given.get(3, "input_precision", "tf32")
+        if "allow_tf32" in given.named:
+            allowed = given.named["allow_tf32"]
             precision = ("tf32" if allowed else "ieee") if is_known(allowed) else ""
         self.dots.append(
             DotUse(
@@ -172,31 +149,35 @@ class TritonLibrary:
         )
         return result
 
+    # ---- attributes, subscripts, operators
+
+    def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
+        """Returns the element type of this name, or the name itself."""
+        name = symbol.name
+        if symbol.path.startswith("torch."):
+            name = _TORCH_8_BIT.get(name, name)
+        bits = DTYPES.get(name)
+        return DType(name, bits) if bits is not None else symbol
+
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
-        """See `follow.Library.attribute`."""
-        if isinstance(owner, Symbol):
-            if owner.path.startswith("torch."):
-                spelled = _TORCH_8_BIT.get(owner.name, owner.name)
-            else:
-                spelled = owner.name
-            bits = DTYPES.get(spelled)
-            return DType(spelled, bits) if bits is not None else owner
-        if isinstance(owner, Tile):
-            return transposed(owner, []) if name == "T" else Method(owner, name)
-        if isinstance(owner, HostTensor):
-            if name == "dtype":
+        """Returns an attribute of a tile, a tensor of the host or an element type."""
+        match owner:
+            case Tile():
+                return transposed(owner, []) if name == "T" else Method(owner, name)
+            case HostTensor() if name == "dtype":
                 return owner.dtype
-            if name == "shape":
+            case HostTensor() if name == "shape":
                 return tuple(UNKNOWN if n is None else n for n in owner.shape)
-            return of_host(owner, "t", []) if name == "T" else Method(owner, name)
-        if isinstance(owner, Descriptor | list):
-            return Method(owner, name)
-        if isinstance(owner, DType):
-            return owner if name == "element_ty" else UNKNOWN
+            case HostTensor() if name == "T":
+                return of_host(owner, "t", [])
+            case HostTensor() | Descriptor() | list():
+                return Method(owner, name)
+            case DType() if name == "element_ty":
+                return owner
         return UNKNOWN
 
     def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
-        """See `follow.Library.subscript`: `x[:, None]` expands a tile."""
+        """Returns `x[:, None]`: a tile with another dimension of extent 1."""
         if not isinstance(owner, Tile):
             return UNKNOWN
         for dim, part in enumerate(key.elts if isinstance(key, ast.Tuple) else [key]):
@@ -206,16 +187,64 @@ class TritonLibrary:
                 return UNKNOWN
         return owner
 
-    def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
-        """See `follow.Library.combined`: offsets add up, and scale with numbers."""
+    def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
+        """Returns a sum of offsets, or offsets scaled by a number."""
         if isinstance(operation, ast.Add | ast.Sub):
             return summed(one, other, 1 if isinstance(operation, ast.Add) else -1)
         if isinstance(operation, ast.Mult):
             tile, factor = (one, other) if isinstance(one, Tile) else (other, one)
             if isinstance(tile, Tile) and not isinstance(factor, Tile):
-                number = factor if isinstance(factor, int | Hidden) else None
-                return scaled(tile, number)
+                return scaled(tile, factor if isinstance(factor, int | Hidden) else None)
             return UNKNOWN
         if isinstance(operation, ast.Mod) and isinstance(one, Tile) and not isinstance(other, Tile):
             return one  # `offsets % M` keeps its steps but where it wraps
         return UNKNOWN
+
+
+# ---- functions of the language that record nothing
+
+
+def _arange(arguments: list[Value], named: Scope) -> Value:
+    match arguments[:2]:
+        case [int(start), int(end)]:
+            return Tile((end - start,), (1,))
+    return Tile((None,), (1,))
+
+
+def _cdiv(arguments: list[Value], named: Scope) -> Value:
+    match arguments:
+        case [int(one), int(other)] if one > 0 and other > 0:
+            return -(-one // other)
+    return UNKNOWN
+
+
+def _load_descriptor(arguments: list[Value], named: Scope) -> Value:
+    first = _first(arguments)
+    return loaded(first.tile) if isinstance(first, Descriptor) else UNKNOWN
+
+
+def _describe(arguments: list[Value], named: Scope) -> Value:
+    return described(_first(arguments), named, arguments)
+
+
+def _expand_dims(arguments: list[Value], named: Scope) -> Value:
+    return expanded(_first(arguments), arguments[1] if len(arguments) > 1 else UNKNOWN)
+
+
+def _first(arguments: list[Value]) -> Value:
+    return arguments[0] if arguments else UNKNOWN
+
+
+_FUNCTIONS: dict[str, Callable[[list[Value], Scope], Value]] = {
+    "arange": _arange,
+    "load": lambda arguments, _: loaded(_first(arguments)),
+    "trans": lambda arguments, _: transposed(_first(arguments), arguments[1:]),
+    "make_block_ptr": block_pointer,
+    "make_tensor_descriptor": _describe,
+    "TensorDescriptor": _describe,
+    "load_tensor_descriptor": _load_descriptor,
+    "from_tensor": described_tensor,
+    "Config": config,
+    "cdiv": _cdiv,
+    "expand_dims": _expand_dims,
+}

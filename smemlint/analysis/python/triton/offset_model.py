@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smemlint.analysis.python.gluon.values import DTYPES
+from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter.arguments import are_integers
+from smemlint.analysis.python.interpreter.constant_folding import call_builtin
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
     Method,
+    ModelValue,
     Symbol,
     Unknown,
-    Value,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 MOST_ELEMENTS = 1 << 16
 _LARGEST = (1 << 31) - 1
@@ -45,7 +50,7 @@ _ON_NATURALS = (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tile:
+class OffsetTile(ModelValue):
     """A tensor of known numbers or truth values.
 
     Attributes:
@@ -55,37 +60,35 @@ class Tile:
     values: NDArray[Any]
 
 
-class OffsetLibrary:
-    """The meaning of Triton's names in index arithmetic."""
+class OffsetModel(LibraryModel):
+    """The model of Triton's index arithmetic."""
 
-    def call(
-        self, callee: Value, arguments: list[Value], named: dict[str, Value], node: ast.Call
-    ) -> Value:
-        """See `follow.Library.call`."""
+    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+        """Returns the result of a function of `triton.language`, or of a tensor's method."""
         if isinstance(callee, Method):
-            owner: list[Value] = [callee.owner]
-            name = callee.name
-            if name == "to":
+            if callee.name == "to":
                 return _converted(callee.owner, arguments[0] if arguments else UNKNOWN)
-            return _function(name, owner + arguments, named)
+            return _function(callee.name, [callee.owner, *arguments], named)
         return _function(callee.name, arguments, named) if isinstance(callee, Symbol) else UNKNOWN
 
+    def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
+        """Returns the element type of this name, or the name itself."""
+        bits = DTYPES.get(symbol.name)
+        return DType(symbol.name, bits) if bits is not None else symbol
+
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
-        """See `follow.Library.attribute`."""
-        if isinstance(owner, Symbol):
-            bits = DTYPES.get(owner.name)
-            return DType(owner.name, bits) if bits is not None else owner
-        if isinstance(owner, Tile):
+        """Returns an attribute of a tile."""
+        if isinstance(owner, OffsetTile):
             if name == "shape":
                 return owner.values.shape
-            return Tile(owner.values.T) if name == "T" else Method(owner, name)
+            return OffsetTile(owner.values.T) if name == "T" else Method(owner, name)
         if name == "value" and isinstance(owner, int):
             return owner
         return owner if isinstance(owner, Unknown) else UNKNOWN
 
     def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
-        """See `follow.Library.subscript`: `x[:, None]` expands a tile."""
-        if not isinstance(owner, Tile):
+        """Returns `x[:, None]`: a tile with another dimension of extent 1."""
+        if not isinstance(owner, OffsetTile):
             return owner if isinstance(owner, Unknown) else UNKNOWN
         index: list[slice | None] = []
         for part in key.elts if isinstance(key, ast.Tuple) else [key]:
@@ -97,14 +100,14 @@ class OffsetLibrary:
                 return Unknown("an index of a tensor is not evaluated")
         if sum(part is not None for part in index) > owner.values.ndim:
             return UNKNOWN
-        return Tile(owner.values[tuple(index)])
+        return OffsetTile(owner.values[tuple(index)])
 
-    def combined(self, operation: ast.AST, one: Value, other: Value) -> Value:
-        """See `follow.Library.combined`."""
-        return _combined(operation, one, other)
+    def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
+        """Returns the result of an elementwise operator, where 32-bit numbers hold it."""
+        return _operate(operation, one, other)
 
 
-def _combined(operation: ast.AST, one: Value, other: Value) -> Value:
+def _operate(operation: ast.AST, one: Value, other: Value) -> Value:
     for side in (one, other):
         if isinstance(side, Unknown):
             return side
@@ -130,19 +133,19 @@ def _combined(operation: ast.AST, one: Value, other: Value) -> Value:
     values = operate(left, right)
     if values.dtype != np.bool_ and (np.abs(values) > _LARGEST).any():
         return Unknown("it leaves the range of 32-bit numbers")
-    return Tile(values)
+    return OffsetTile(values)
 
 
 def _array(value: Value) -> NDArray[Any] | None:
-    if isinstance(value, Tile):
+    if isinstance(value, OffsetTile):
         return value.values
     if isinstance(value, int) and abs(value) <= _LARGEST:
         return np.asarray(value, dtype=np.bool_ if isinstance(value, bool) else np.int64)
     return None
 
 
-def _function(name: str, arguments: Sequence[Value], named: dict[str, Value]) -> Value:
-    """A function of `triton.language`, or a tensor's method of that name."""
+def _function(name: str, arguments: list[Value], named: Scope) -> Value:
+    """Returns the result of a function of `triton.language`, or of a tensor's method."""
     first = arguments[0] if arguments else UNKNOWN
     if name in _KEEPS:
         return first
@@ -158,27 +161,35 @@ def _function(name: str, arguments: Sequence[Value], named: dict[str, Value]) ->
             ends = [*arguments[:2], *(named[k] for k in ("start", "end") if k in named)]
             return _arange(ends)
         case "range" | "static_range":
-            is_range = _are_numbers(arguments) and 0 not in arguments[2:3]
-            return range(*arguments[:3]) if is_range else UNKNOWN
+            ends = arguments[:3]
+            return call_builtin("range", ends) if ends and are_integers(ends) else UNKNOWN
         case "cdiv":
-            whole = len(arguments) == 2 and _are_numbers(arguments) and min(arguments) > 0
-            return -(-arguments[0] // arguments[1]) if whole else UNKNOWN
+            return _cdiv(arguments)
         case "minimum" | "maximum" | "where" | "xor":
             return _elementwise(name, arguments)
         case "zeros" | "full":
             shape = _shape(first)
             value = arguments[1] if name == "full" and len(arguments) > 1 else 0
-            fits = shape is not None and prod(shape) <= MOST_ELEMENTS and isinstance(value, int)
-            return Tile(np.full(shape, value, dtype=np.int64)) if fits and shape else UNKNOWN
+            if not shape or prod(shape) > MOST_ELEMENTS or not isinstance(value, int):
+                return UNKNOWN
+            return OffsetTile(np.full(shape, value, dtype=np.int64))
     return _reshaped(name, first, arguments[1:])
 
 
 def _arange(ends: Sequence[Value]) -> Value:
-    if len(ends) != 2 or not _are_numbers(ends):
-        return Unknown("the ends of a `tl.arange` are not known")
-    if not 0 < ends[1] - ends[0] <= MOST_ELEMENTS or max(map(abs, ends)) > _LARGEST:
-        return Unknown(f"a `tl.arange` of none, or of more than {MOST_ELEMENTS} elements")
-    return Tile(np.arange(ends[0], ends[1], dtype=np.int64))
+    match ends:
+        case [int(start), int(end)]:
+            if not 0 < end - start <= MOST_ELEMENTS or max(abs(start), abs(end)) > _LARGEST:
+                return Unknown(f"a `tl.arange` of none, or of more than {MOST_ELEMENTS} elements")
+            return OffsetTile(np.arange(start, end, dtype=np.int64))
+    return Unknown("the ends of a `tl.arange` are not known")
+
+
+def _cdiv(arguments: Sequence[Value]) -> Value:
+    match arguments:
+        case [int(one), int(other)] if one > 0 and other > 0:
+            return -(-one // other)
+    return UNKNOWN
 
 
 def _elementwise(name: str, arguments: Sequence[Value]) -> Value:
@@ -192,12 +203,12 @@ def _elementwise(name: str, arguments: Sequence[Value]) -> Value:
         shape = np.broadcast_shapes(*(a.shape for a in arrays if a is not None))
     except ValueError:
         return UNKNOWN
-    return Tile(functions[name](*arrays)) if prod(shape) <= MOST_ELEMENTS else UNKNOWN
+    return OffsetTile(functions[name](*arrays)) if prod(shape) <= MOST_ELEMENTS else UNKNOWN
 
 
 def _reshaped(name: str, tile: Value, arguments: Sequence[Value]) -> Value:
-    """What changes the shape or the order of a tile and no number of it."""
-    if not isinstance(tile, Tile):
+    """Returns the result of a function that changes the shape or order of a tile only."""
+    if not isinstance(tile, OffsetTile):
         return Unknown(f"`{name}` is not evaluated")
     values = tile.values
     spread = arguments[0] if len(arguments) == 1 else tuple(arguments)
@@ -205,33 +216,32 @@ def _reshaped(name: str, tile: Value, arguments: Sequence[Value]) -> Value:
     try:
         match name:
             case "ravel":
-                return Tile(values.reshape(-1))
+                return OffsetTile(values.reshape(-1))
             case "expand_dims" if shape:
-                return Tile(np.expand_dims(values, shape))
+                return OffsetTile(np.expand_dims(values, shape))
             case "reshape" | "view" if shape:
-                return Tile(values.reshape(shape))
+                return OffsetTile(values.reshape(shape))
             case "broadcast_to" if shape and prod(shape) <= MOST_ELEMENTS:
-                return Tile(np.broadcast_to(values, shape))
+                return OffsetTile(np.broadcast_to(values, shape))
             case "trans" | "permute":
-                return Tile(values.transpose(shape or None))
+                return OffsetTile(values.transpose(shape or None))
     except ValueError as error:
         return Unknown(f"`{name}` of a tensor of shape {values.shape}: {error}")
     return Unknown(f"`{name}` is not evaluated")
 
 
 def _converted(tile: Value, dtype: Value) -> Value:
-    """`.to(tl.int64)` keeps the numbers, a narrower type may not."""
-    is_wide = isinstance(dtype, DType) and dtype.name in _WIDE_ENOUGH
-    is_signed = is_wide and not dtype.name.startswith("u")
-    if isinstance(tile, Tile) and (is_signed or (is_wide and not (tile.values < 0).any())):
-        return Tile(tile.values.astype(np.int64))
+    """Returns the result of `.to(dtype)`, where the type holds all numbers."""
+    name = dtype.name if isinstance(dtype, DType) else ""
+    is_wide = name in _WIDE_ENOUGH
+    is_signed = is_wide and not name.startswith("u")
+    if isinstance(tile, OffsetTile) and (is_signed or (is_wide and not (tile.values < 0).any())):
+        return OffsetTile(tile.values.astype(np.int64))
     return tile if isinstance(tile, Unknown) else Unknown("a conversion is not evaluated")
 
 
-def _are_numbers(values: Sequence[Value]) -> bool:
-    return bool(values) and all(isinstance(v, int) for v in values)
-
-
 def _shape(value: Value) -> tuple[int, ...] | None:
-    is_shape = isinstance(value, tuple | list) and all(type(n) is int for n in value)
-    return tuple(value) if is_shape else None
+    if not isinstance(value, tuple | list):
+        return None
+    found = tuple(n for n in value if isinstance(n, int) and not isinstance(n, bool))
+    return found if len(found) == len(value) else None

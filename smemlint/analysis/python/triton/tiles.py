@@ -10,24 +10,26 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-from smemlint.analysis.python.gluon.arguments import integers
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Value
+from smemlint.analysis.python.interpreter.arguments import integers
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue
 from smemlint.facts import DotOperand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from smemlint.analysis.python.interpreter.values import Scope, Value
+
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
-    """A parameter of which triton 3.9 does not tell its compiler all.
+class Hidden(ModelValue):
+    """A parameter of which the compiler of triton 3.9 does not learn all.
 
     Attributes:
         name: of the parameter.
         value: that a launch gives it; None where that is not known.
         how: what hides it, e.g. ``annotated `tl.int64` ``.
-        is_one_hidden: even a value of 1 is not told.
-        is_alignment_hidden: that it is a multiple of 16 is not told.
+        is_one_hidden: the compiler does not learn of a value of 1.
+        is_alignment_hidden: nor of a multiple of 16.
     """
 
     name: str
@@ -38,14 +40,14 @@ class Hidden:
 
 
 _ALIGNED = 16
-"""What triton asks numbers to be multiples of, to tell its compiler."""
+"""What triton asks numbers to be multiples of, before its compiler learns of it."""
 Step: TypeAlias = int | Hidden | None
 Steps: TypeAlias = tuple[Step, ...]
 Shape: TypeAlias = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class HostTensor:
+class HostTensor(ModelValue):
     """A tensor that host code makes; a stride that is not known is None."""
 
     dtype: DType
@@ -54,7 +56,7 @@ class HostTensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(ModelValue):
     """A block of numbers, of pointers, or of what was loaded from them.
 
     Attributes:
@@ -72,26 +74,26 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Descriptor:
+class Descriptor(ModelValue):
     """`tl.make_tensor_descriptor` or a host's `TensorDescriptor`: what it loads."""
 
     tile: Tile
 
 
-def host_tensor(arguments: list[Value], named: dict[str, Value]) -> Value:
-    """A tensor of `torch.empty((m, n), dtype=torch.float16)` and the like: rows of stride 1."""
+def host_tensor(arguments: list[Value], named: Scope) -> Value:
+    """Returns the tensor of `torch.empty((m, n), dtype=torch.float16)` and the like."""
     dtype = named.get("dtype")
     if not isinstance(dtype, DType):
         return UNKNOWN
-    sizes = arguments
-    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
-        sizes = list(sizes[0])
+    sizes: Sequence[Value] = arguments
+    if len(arguments) == 1 and isinstance(arguments[0], tuple | list):
+        sizes = arguments[0]
     shape = tuple(s if isinstance(s, int) else None for s in sizes)
     return HostTensor(dtype, shape, _rows(shape))
 
 
 def _rows(shape: Shape) -> Steps:
-    """The strides of a contiguous tensor, as far as its inner extents are known."""
+    """Returns the strides of a contiguous tensor, as far as its inner extents are known."""
     steps: list[Step] = []
     for i in range(len(shape)):
         inner = [n for n in shape[i + 1 :] if n is not None]
@@ -100,11 +102,11 @@ def _rows(shape: Shape) -> Steps:
 
 
 def of_host(owner: HostTensor, name: str, arguments: list[Value]) -> Value:
-    """An attribute or a method of a tensor of the host, called."""
+    """Returns the result of a method of a tensor of the host."""
     first = arguments[0] if arguments else UNKNOWN
     if name in ("stride", "size") and not arguments:
-        held = owner.strides if name == "stride" else owner.shape
-        return tuple(UNKNOWN if n is None else n for n in held)
+        numbers = owner.strides if name == "stride" else owner.shape
+        return tuple(UNKNOWN if n is None else n for n in numbers)
     if (
         name == "stride"
         and isinstance(first, int)
@@ -122,18 +124,18 @@ def of_host(owner: HostTensor, name: str, arguments: list[Value]) -> Value:
 
 
 def loaded(pointer: Value) -> Value:
-    """What `tl.load` gives; what it is given are pointers, whether or not we saw to what."""
+    """Returns the result of `tl.load`, whose argument is a tile of pointers to anything."""
     if isinstance(pointer, Tile) and not pointer.is_loaded:
         return replace(pointer, is_pointer=False, is_loaded=True)
     return UNKNOWN
 
 
 def transposed(tile: Value, order: Sequence[Value]) -> Value:
-    """A tile with its dimensions in another order, reversed where none is given."""
+    """Returns a tile with its dimensions in another order, reversed where none is given."""
     if not isinstance(tile, Tile):
         return UNKNOWN
-    given = integers(order[0] if len(order) == 1 and isinstance(order[0], tuple | list) else order)
-    axes = given or tuple(reversed(range(len(tile.shape))))
+    listed = order[0] if len(order) == 1 and isinstance(order[0], tuple | list) else [*order]
+    axes = integers(listed) or tuple(reversed(range(len(tile.shape))))
     if sorted(axes) != list(range(len(tile.shape))):
         return UNKNOWN
     return replace(
@@ -142,7 +144,7 @@ def transposed(tile: Value, order: Sequence[Value]) -> Value:
 
 
 def expanded(tile: Value, dim: Value) -> Value:
-    """A tile with a dimension of extent 1 more."""
+    """Returns a tile with another dimension of extent 1."""
     if not isinstance(tile, Tile) or not isinstance(dim, int) or not 0 <= dim <= len(tile.shape):
         return UNKNOWN
     return replace(
@@ -153,7 +155,7 @@ def expanded(tile: Value, dim: Value) -> Value:
 
 
 def scaled(tile: Tile, factor: Step) -> Tile:
-    """A tile of numbers times a number."""
+    """Returns a tile of numbers times a number."""
 
     def times(step: Step) -> Step:
         if step == 0 or factor == 0:
@@ -166,7 +168,7 @@ def scaled(tile: Tile, factor: Step) -> Tile:
 
 
 def summed(one: Value, other: Value, sign: int) -> Value:
-    """Tiles and scalars; a pointer among them makes it one of pointers."""
+    """Returns a sum of tiles and scalars; a pointer among them makes it one of pointers."""
     if isinstance(one, HostTensor):
         one = Tile((), (), one.dtype, is_pointer=True)
     if not isinstance(one, Tile):
@@ -195,8 +197,8 @@ def _added(one: Step, other: Step, sign: int) -> Step:
     return other if one == 0 and sign == 1 else None
 
 
-def block_pointer(arguments: list[Value], named: dict[str, Value]) -> Value:
-    """`tl.make_block_ptr` (up to triton 3.8); its `order` changes nothing that is compiled."""
+def block_pointer(arguments: list[Value], named: Scope) -> Value:
+    """Returns the result of `tl.make_block_ptr` (up to triton 3.8); `order` changes no code."""
     names = ("base", "shape", "strides", "offsets", "block_shape", "order")
     given = dict(zip(names, arguments, strict=False)) | named
     base, strides, shape = given.get("base"), given.get("strides"), given.get("block_shape")
@@ -212,16 +214,16 @@ def block_pointer(arguments: list[Value], named: dict[str, Value]) -> Value:
     )
 
 
-def described(base: Value, named: dict[str, Value], arguments: list[Value]) -> Value:
-    """`tl.make_tensor_descriptor(base, shape, strides, block_shape)`."""
+def described(base: Value, named: Scope, arguments: list[Value]) -> Value:
+    """Returns the result of `tl.make_tensor_descriptor(base, shape, strides, block_shape)`."""
     names = ("base", "shape", "strides", "block_shape")
     given = dict(zip(names, arguments, strict=False)) | named
     tile = block_pointer([base], {**given, "strides": given.get("strides")})
     return Descriptor(tile) if isinstance(tile, Tile) else UNKNOWN
 
 
-def described_tensor(arguments: list[Value], named: dict[str, Value]) -> Value:
-    """`TensorDescriptor.from_tensor(tensor, block_shape)` of host code."""
+def described_tensor(arguments: list[Value], named: Scope) -> Value:
+    """Returns the result of `TensorDescriptor.from_tensor(tensor, block_shape)` of host code."""
     given = dict(zip(("tensor", "block_shape"), arguments, strict=False)) | named
     tensor, shape = given.get("tensor"), integers(given.get("block_shape"))
     if not isinstance(tensor, HostTensor) or shape is None or len(shape) != len(tensor.strides):
@@ -230,7 +232,7 @@ def described_tensor(arguments: list[Value], named: dict[str, Value]) -> Value:
 
 
 def computed(arguments: list[Value]) -> Value:
-    """What a function of numbers gives, one by one: of its tiles only the shape is left."""
+    """Returns the result of an elementwise function: of its tiles only the shape is known."""
     tiles = [a for a in arguments if isinstance(a, Tile)]
     shapes = {t.shape for t in tiles}
     if len(shapes) != 1:
@@ -240,14 +242,14 @@ def computed(arguments: list[Value]) -> Value:
 
 
 def as_operand(value: Value) -> Tile | None:
-    """A tile of a matrix product; what was computed in ways not followed is of any shape."""
+    """Returns an operand of a matrix product as a tile; an unknown value has any shape."""
     if isinstance(value, Tile):
         return value if len(value.shape) == 2 else None
     return Tile((None, None), (None, None))
 
 
 def operand(name: str, tile: Tile, dims: str) -> DotOperand:
-    """An operand with the dimension of stride 1, where exactly one is known to have it."""
+    """Returns an operand with its dimension of stride 1, where exactly one is known to have it."""
     ones = [dim for dim, step in zip(dims, tile.steps, strict=True) if step == 1]
     dtype = tile.dtype
     hidden, dim = _hidden(tile, dims)
@@ -264,7 +266,7 @@ def operand(name: str, tile: Tile, dims: str) -> DotOperand:
 
 
 def _hidden(tile: Tile, dims: str) -> tuple[str, str]:
-    """How the source hides that elements are contiguous, and along which dimension they may be."""
+    """Returns how the source hides that elements are contiguous, and along which dimension."""
     if 1 in tile.shape or 0 in tile.steps:
         return "", ""  # what is not known may be in its place
     unknown_ones = [s for s in tile.steps if isinstance(s, Hidden) and s.is_one_hidden]
@@ -277,6 +279,5 @@ def _hidden(tile: Tile, dims: str) -> tuple[str, str]:
                 known = dims[tile.steps.index(1)]
                 return f"`{step.name}` is a multiple of {_ALIGNED} and {step.how}", known
     if len(unknown_ones) == len(tile.steps) and all(s.value is None for s in unknown_ones):
-        said = " and ".join(f"`{s.name}` is {s.how}" for s in unknown_ones)
-        return said, ""
+        return " and ".join(f"`{s.name}` is {s.how}" for s in unknown_ones), ""
     return "", ""

@@ -14,7 +14,7 @@ from smemlint.facts import Span
 from smemlint.frontend.program import Dropped, ParsedFunction
 from smemlint.frontend.python.imports import Imports
 from smemlint.frontend.python.jit.definitions import Definition, Definitions
-from smemlint.frontend.python.jit.imported_names import JitSiblings, Read
+from smemlint.frontend.python.jit.imported_names import Constants, ImportedNames, Read
 from smemlint.frontend.python.jit.ir_builder import Builder, type_of
 from smemlint.frontend.python.jit.lower_statements import lower_constant, lower_function
 from smemlint.frontend.python.python_source import NotPython, PythonText, text_of
@@ -28,19 +28,25 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Record, TemplateParameter
 
 
-def load_python_unit(path: str, text: str, read: Read = lambda _: None) -> PythonUnit:
+def load_python_unit(
+    path: str,
+    text: str,
+    read: Read = lambda _: None,
+    constants: Constants = lambda _: {},
+) -> PythonUnit:
     """Reads a Python module; what could not be read is in the unit's `notices`.
 
     Args:
         path: of the file.
         text: its text.
-        read: gives the text of a file that it imports from, None where there is none.
+        read: returns the text of a file that it imports from, None where there is none.
+        constants: returns the constants of such a file.
     """
     try:
-        return PythonUnit(PythonText.of(Source(path, text)), read)
+        return PythonUnit(PythonText.of(Source(path, text)), read, constants)
     except NotPython as failed:
         empty = PythonText(path, "", ast.Module([], []))
-        return PythonUnit(empty, read, (Dropped(failed.span, str(failed)),))
+        return PythonUnit(empty, read, constants, (Dropped(failed.span, str(failed)),))
 
 
 @dataclass(eq=False)
@@ -153,17 +159,23 @@ class PythonUnit:
     unread: tuple[Dropped, ...] = ()
     assigned_once: frozenset[str] = frozenset()
 
-    def __init__(self, source: PythonText, read: Read, notices: tuple[Dropped, ...] = ()) -> None:
+    def __init__(
+        self,
+        source: PythonText,
+        read: Read,
+        constants: Constants,
+        notices: tuple[Dropped, ...] = (),
+    ) -> None:
         self.source = source
         self.memory: dict[object, object] = {}
         self.notices = notices
         self.imports = Imports.of(source.tree)
         self.definitions = Definitions(source.tree, self.imports)
-        self.siblings = JitSiblings(read)
+        self.imported = ImportedNames(read, constants)
         if any(d.is_kernel for d in self.definitions.all):  # else nothing here asks for them
-            self.siblings.attach(source.path, self.imports, self.definitions)
+            self.imported.attach(source.path, self.imports, self.definitions)
         self.builder = Builder(source)
-        known = (*self.definitions.all, *self.siblings.functions)
+        known = (*self.definitions.all, *self.imported.functions)
         self.functions = [PythonFunction(self, d) for d in known]
         self._by_name: dict[str, list[PythonFunction]] = {}
         for function in self.functions:
@@ -178,7 +190,7 @@ class PythonUnit:
     @property
     def files(self) -> tuple[str, ...]:
         """The file, and those that it takes constants and functions from."""
-        return (self.source.path, *self.siblings.texts)
+        return (self.source.path, *self.imported.texts)
 
     @cached_property
     def declarations(self) -> Mapping[str, Sequence[PythonConstant]]:
@@ -215,7 +227,7 @@ class PythonUnit:
 
     def text(self, span: Span) -> str:
         """Source text of a range."""
-        return self.siblings.texts.get(span.path, self.source).within(span)
+        return self.imported.texts.get(span.path, self.source).within(span)
 
     def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
         """None: Python has no preprocessor."""

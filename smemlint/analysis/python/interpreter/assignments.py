@@ -1,0 +1,57 @@
+"""Assignment to names, items and attributes."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.interpreter.constant_folding import forget
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance
+from smemlint.limits.errors import TooLarge
+from smemlint.limits.sizes import require_tree
+
+if TYPE_CHECKING:
+    from smemlint.analysis.python.interpreter.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Scopes, Value
+
+
+def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Scopes) -> None:
+    """Gives a target its value; other targets than names, items and attributes have none."""
+    interpreter.policy.assigned(target)
+    match target:
+        case ast.Name():
+            scopes[-1][target.id] = interpreter.model.named(value, target.id)
+        case ast.Tuple() | ast.List():
+            fits = isinstance(value, tuple | list) and len(value) == len(target.elts)
+            items = value if fits and isinstance(value, tuple | list) else ()
+            for i, part in enumerate(target.elts):
+                assign(interpreter, part, items[i] if fits else UNKNOWN, scopes)
+        case ast.Subscript():
+            _assign_item(interpreter, target, value, scopes)
+        case ast.Attribute():
+            owner = interpreter.evaluate(target.value, scopes)
+            if isinstance(owner, Instance):
+                is_certain = interpreter.open_paths <= owner.open_paths
+                named = interpreter.model.named(value, target.attr) if is_certain else UNKNOWN
+                owner.assign(target.attr, named)
+
+
+def _assign_item(
+    interpreter: Interpreter, target: ast.Subscript, value: Value, scopes: Scopes
+) -> None:
+    """Assigns an item of a container; one at an unknown place makes all of them unknown."""
+    owner = interpreter.evaluate(target.value, scopes)
+    key = interpreter.evaluate(target.slice, scopes)
+    if not isinstance(owner, list | dict):
+        return
+    if not isinstance(key, int | str) or interpreter.open_paths:
+        forget(owner)
+        return
+    with suppress(IndexError, TooLarge):
+        require_tree((owner, value))
+        if isinstance(owner, list):
+            if isinstance(key, int):
+                owner[key] = value
+        else:
+            owner[key] = value

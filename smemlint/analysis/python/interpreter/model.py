@@ -1,0 +1,57 @@
+"""What the interpreter asks about a library: the model of its functions, values and operators."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.interpreter.values import UNKNOWN, join
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
+    from smemlint.analysis.python.interpreter.values import Scope, Symbol, Value
+
+
+class LibraryModel:
+    """The model of a library of which no name is known: the base of all others."""
+
+    def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
+        """Returns the value of a dotted name, e.g. `tl.float16`."""
+        return symbol
+
+    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+        """Returns the result of calling an imported name, a method or a value of the model."""
+        return UNKNOWN
+
+    def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
+        """Returns an attribute of a value that is no module."""
+        return UNKNOWN
+
+    def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
+        """Returns `owner[key]` where the owner is no container of Python; `value` is the key's."""
+        return UNKNOWN
+
+    def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
+        """Returns the result of an operator or a comparison of which one side is no constant."""
+        return UNKNOWN
+
+    def unary(self, operation: ast.unaryop, operand: Value) -> Value:
+        """Returns the result of an operator whose operand is no constant."""
+        return UNKNOWN
+
+    def named(self, value: Value, name: str) -> Value:
+        """Returns the value that a variable or attribute of this name is assigned."""
+        return value
+
+    def join_returned(self, values: Sequence[Value]) -> Value:
+        """Returns what covers the values of all `return` statements of one call."""
+        result = values[0]
+        for value in values[1:]:
+            result = join(result, value)
+        return result
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Opens a speculative run, in which the model records nothing."""
+        return nullcontext()

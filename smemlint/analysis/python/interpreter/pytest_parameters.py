@@ -1,0 +1,43 @@
+"""Arguments that `pytest.mark.parametrize` gives a test function."""
+
+from __future__ import annotations
+
+import ast
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from smemlint.analysis.python.interpreter.values import Scope, Value
+
+_MAX_CHOICES = 8
+_MAX_ROWS = 3
+
+
+def parametrizations(
+    node: ast.FunctionDef, evaluate: Callable[[ast.expr], Value]
+) -> Iterator[Scope]:
+    """Yields the arguments of a few parametrizations; one without arguments where there are none.
+
+    Args:
+        node: the function.
+        evaluate: returns the value of an expression of its decorators.
+    """
+    axes: list[list[Scope]] = []
+    for decorator in node.decorator_list:
+        if not (isinstance(decorator, ast.Call) and len(decorator.args) > 1):
+            continue
+        if not ast.unparse(decorator.func).endswith("parametrize"):
+            continue
+        listed, rows = evaluate(decorator.args[0]), evaluate(decorator.args[1])
+        if not isinstance(listed, str) or not isinstance(rows, list | tuple) or not rows:
+            continue
+        names = [n.strip() for n in listed.split(",")]
+        axis: list[Scope] = []
+        for row in rows[:_MAX_ROWS]:
+            cells = row if len(names) > 1 and isinstance(row, list | tuple) else [row]
+            axis.append(dict(zip(names, cells, strict=False)))
+        axes.append(axis)
+    for chosen in islice(product(*axes), _MAX_CHOICES):
+        yield {name: cell for row in chosen for name, cell in row.items()}
