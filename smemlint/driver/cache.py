@@ -297,11 +297,11 @@ def _share_data(share: Share) -> dict[str, Any]:
 
 def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) -> Share | None:
     """The share, unless a changed file bears on it."""
-    from smemlint.analysis.program.dependencies import Journal
+    from smemlint.analysis.program.dependencies import Dependencies
     from smemlint.driver.invalidation import holds
     from smemlint.driver.tasks import Share
 
-    journal = Journal(
+    journal = Dependencies(
         dict.fromkeys(data["reads"]),
         {tuple(words): tuple(found) for words, found in data["searches"]},
         dict.fromkeys(data["swizzles"]),

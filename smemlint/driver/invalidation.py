@@ -10,7 +10,7 @@ from smemlint.facts import Facts
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from smemlint.analysis.program.dependencies import Journal
+    from smemlint.analysis.program.dependencies import Dependencies
     from smemlint.analysis.simt.analyze import Project
     from smemlint.driver.cache import Cache
     from smemlint.driver.run import Outcome
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from smemlint.sources.source import Source
 
 
-def holds(journal: Journal, changed: Collection[str], project: Project) -> bool:
+def holds(journal: Dependencies, changed: Collection[str], project: Project) -> bool:
     """Whether an evaluation would get the answers that its journal tells of.
 
     Args:
@@ -34,11 +34,14 @@ def holds(journal: Journal, changed: Collection[str], project: Project) -> bool:
         if not set(changed).isdisjoint(found):
             return False
         pattern = mention_of(words)
-        if any(pattern.search(project.read(path) or "") for path in changed):
+        if any(pattern.search(project.index.read(path) or "") for path in changed):
             return False
-    if any(project.home(*asked) != answer for asked, answer in journal.homes.items()):
+    if any(project.index.home(*asked) != answer for asked, answer in journal.homes.items()):
         return False
-    return all(project.is_evaluated_in(*asked) == is_so for asked, is_so in journal.units.items())
+    return all(
+        project.main_files.is_evaluated_in(*asked) == is_so
+        for asked, is_so in journal.units.items()
+    )
 
 
 def fixed_apart(
@@ -56,7 +59,7 @@ def fixed_apart(
     left = dict(known)
     fresh = [root for root in roots if root not in left]
     while left and fresh:
-        files = {path for root in fresh for path in project.unit(root).files}
+        files = {path for root in fresh for path in project.index.unit(root).files}
         fresh = [
             root
             for root, share in left.items()

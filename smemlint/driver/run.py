@@ -167,7 +167,7 @@ def _shares(
     for root, answer in watched(fresh, work, settings.jobs, limit):
         shares[root] = answer if isinstance(answer, Share) else _lost(root, answer, configuration)
     used = {place for share in shares.values() for place in share.journal.swizzles}
-    idle = tuple(project.idle_swizzles(used)) if project is not None else ()
+    idle = tuple(project.user.unused_swizzle_pragmas(used)) if project is not None else ()
     said = judged(Facts(not_analysed=idle), configuration.for_file)
     return {root: shares[root] for root in roots}, tuple(said)
 

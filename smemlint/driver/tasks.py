@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.program.dependencies import Journal
+from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import is_python, python_facts
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
 from smemlint.limits.errors import LimitReached, OutOfSteps, reason_of
@@ -46,7 +46,7 @@ class Share:
     findings: tuple[Finding, ...] = ()
     sites: tuple[Site, ...] = ()
     crashed: bool = False
-    journal: Journal = field(default_factory=Journal)
+    journal: Dependencies = field(default_factory=Dependencies)
     facts: Facts = field(default_factory=Facts)
     is_lost: bool = False
     spent: Allowance = NOTHING
@@ -83,11 +83,11 @@ class Evaluator:
         """The share of one root; bounded in time, and errors are part of the outcome."""
         settings = self._configuration.for_file(root)
         if root in self._python:
-            work: Callable[[str], tuple[Facts, Journal]] = self._of_python
+            work: Callable[[str], tuple[Facts, Dependencies]] = self._of_python
         else:
             work = self.project(root).alone
         self._crashes.clear()
-        facts, journal = Facts(), Journal()
+        facts, journal = Facts(), Dependencies()
         findings: list[Finding] = []
         allowance = Allowance.of(settings.time_limit)
         try:
@@ -98,14 +98,14 @@ class Evaluator:
         except (LimitReached, MemoryError) as stopped:
             is_lost, spent = not isinstance(stopped, OutOfSteps), allowance
             if id(settings) in self._projects:
-                self._projects[id(settings)].has_run_out = True
+                self._projects[id(settings)].guard.has_run_out = True
             note = NotAnalysed(Span(root, 1, 1, 1, 1), "", reason_of(stopped))
             facts = Facts(not_analysed=(*facts.not_analysed, note))
-            journal = Journal(dict.fromkeys(s.path for s in self._sources))
+            journal = Dependencies(dict.fromkeys(s.path for s in self._sources))
             findings = judged(facts, self._configuration.for_file, self._crashes.append)
         project = self._projects.get(id(settings))
-        if project is not None and project.has_run_out:
-            self._projects[id(settings)] = project.renewed()
+        if project is not None and project.guard.has_run_out:
+            project.renew()
         if self._crashes:
             notes = Facts(not_analysed=tuple(self._crashes))
             findings += judged(notes, self._configuration.for_file)
@@ -114,14 +114,14 @@ class Evaluator:
         sites, has_crashed = sites_of(facts.kernels), bool(self._crashes)
         return Share(tuple(findings), sites, has_crashed, journal, kept, is_lost, spent)
 
-    def _of_python(self, path: str) -> tuple[Facts, Journal]:
+    def _of_python(self, path: str) -> tuple[Facts, Dependencies]:
         """The facts of a Python file, and what other files they rest on."""
         source = self._python[path]
         parts = python_facts([source], self._configuration.for_file(path), self._crashes.append)
         facts = Facts.together(parts)
         along = source.read_along
         compiled = (path for path, is_kernel in along.items() if is_kernel)
-        return facts, Journal(dict.fromkeys((path, *along)), compiled=dict.fromkeys(compiled))
+        return facts, Dependencies(dict.fromkeys((path, *along)), compiled=dict.fromkeys(compiled))
 
     def project(self, root: str) -> Project:
         """The project that a unit is evaluated in."""

@@ -187,11 +187,11 @@ def _evaluated(
         known = memory.work(path, sources, settings)
         work = Evaluator(sources, configuration, keep_facts=True, work=known)
         cuda = [s for s in sources if not is_python(s)]
-        roots = Project(cuda, settings, part=Part(path, frozenset())).roots()
+        roots = Project(cuda, settings, part=Part(path, frozenset())).main_files.paths
         project = work.project(path)
         roots += [task for task in project.tasks() if task == path]
         shares = [work(root) for root in dict.fromkeys(roots)]
         used = {place for share in shares for place in share.journal.swizzles}
-        said += project.idle_swizzles(used)
+        said += project.user.unused_swizzle_pragmas(used)
         whole = together(shares)
     return whole, judged(Facts(not_analysed=tuple(said)), configuration.for_file)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from smemlint.analysis.program.memo import Work
+from smemlint.analysis.simt.analyze import DIRECT
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.config.settings import Settings
     from smemlint.facts import KernelFacts, Span
-    from smemlint.frontend.cuda.unit import LoadOptions
+    from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions
+
+    pass
     from smemlint.frontend.program import Function, Unit
     from smemlint.sources.source import Source
 
@@ -111,7 +114,7 @@ class Memory:
             known.age()
         texts = {s.path: s.text for s in sources}
         if MARK in texts[path] and "swizzle" in texts[path]:
-            return Work()  # takes note of the declarations that were of use
+            return DIRECT  # takes note of the declarations that were of use
         work = _Known(self, path, texts, settings)
         return Work(work.evaluate, work.launches, work.load)
 

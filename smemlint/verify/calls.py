@@ -85,8 +85,8 @@ def call_of(project: Project, unit: Unit, task: Task) -> Call:
 
 def _told(project: Project, function: Function) -> dict[str, float]:
     """Numbers that the configuration and the `launch` pragma give."""
-    own = project.settings.kernels.get(function.name)
-    pragma = project.launch_pragma(function)
+    own = project.index.settings.kernels.get(function.name)
+    pragma = project.user.launch_pragma(function)
     texts = pragma.values if pragma is not None else {}
     read = {name: _number(text) for name, text in texts.items()}
     return {

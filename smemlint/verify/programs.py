@@ -117,7 +117,7 @@ class Programs:
         yield Program({"program.cu": program(root, call)}, build, ("./program",), instance)
 
     def _has_main(self, path: str) -> bool:
-        return path.endswith(".cu") and bool(_HAS_MAIN.search(self._project.read(path) or ""))
+        return path.endswith(".cu") and bool(_HAS_MAIN.search(self._project.index.read(path) or ""))
 
     @property
     def _flags(self) -> list[str]:
@@ -150,7 +150,7 @@ class Programs:
             (embedded, call_of(project, unit, task))
             for embedded in texts
             for project in (embedded.project(self._settings),)
-            for function in project.unit(embedded.name).functions
+            for function in project.index.unit(embedded.name).functions
             if function.is_kernel and function.name == instance.kernel
             for unit, task in project.instances_of(function.span)
             if (task.instance.template, task.instance.block) == (instance.template, instance.block)

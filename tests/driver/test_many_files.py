@@ -114,7 +114,7 @@ def test_units_of_earlier_tasks_are_forgotten_and_read_again(tmp_path, monkeypat
         kept, found = [], []
         for task in project.tasks():
             facts, _ = project.alone(task)
-            kept.append(len(project._units))
+            kept.append(len(project.index._units))
             found += [
                 (k.instance.title, a.span, a.certainty, a.ways)
                 for k in facts.kernels

@@ -1,4 +1,7 @@
-"""What an evaluation asked of the files around it: its result holds as long as the answers do."""
+"""Dependencies of a result: what its evaluation asked of the files around it.
+
+A result is valid as long as the answers stay what they were.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Journal:
-    """The questions of one evaluation.
+class Dependencies:
+    """The questions of one evaluation, with their answers.
 
     Attributes:
         reads: files that were read, or found missing.
@@ -25,7 +28,7 @@ class Journal:
     compiled: dict[str, None] = field(default_factory=dict)
     units: dict[tuple[str, str], bool] = field(default_factory=dict)
 
-    def add(self, other: Journal) -> None:
+    def add(self, other: Dependencies) -> None:
         """Takes over the questions of another."""
         self.reads.update(other.reads)
         self.searches.update(other.searches)

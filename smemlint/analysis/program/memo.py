@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
-from smemlint.analysis.simt.launches.launches import launches_of
-from smemlint.frontend.cuda.unit import LoadOptions, load_unit
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.analysis.simt.launches.launches import Launch
     from smemlint.facts import KernelFacts
+    from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions
+
+    pass
     from smemlint.frontend.program import Function, Unit
 
 
@@ -41,8 +40,6 @@ class Work:
         load: reads a unit.
     """
 
-    evaluate: Callable[[Unit, Task, str], KernelFacts] = evaluate_kernel
-    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], list[Launch]] = (
-        launches_of
-    )
-    load: Callable[[str, str, LoadOptions], Unit] = load_unit
+    evaluate: Callable[[Unit, Task, str], KernelFacts]
+    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], list[Launch]]
+    load: Callable[[str, str, LoadOptions], Unit]

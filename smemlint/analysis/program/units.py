@@ -9,12 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.program.dependencies import Journal
-from smemlint.analysis.program.memo import Part, Work
+from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import NotAnalysed, Span
 from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.preprocessor import makefile
-from smemlint.frontend.cuda.unit import LoadOptions
+from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions
 from smemlint.limits.steps import current, spend
 from smemlint.sources.source import is_python_path
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from smemlint.config.settings import Settings
     from smemlint.frontend.program import Unit
-    from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.sources.source import Source
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
@@ -34,39 +32,40 @@ _KEPT_CHARACTERS = 20_000_000
 """Of the units of earlier tasks, which the next may ask for: each takes some 30 bytes of memory."""
 
 
-class RunUnits:
-    """Reads files and units, each once."""
+class ProgramIndex:
+    """The files and units of a run, each read once.
+
+    Args:
+        sources: the files of the run.
+        settings: see `smemlint.config.settings.Settings`.
+        load: reads a unit.
+
+    Attributes:
+        dependencies: of the result under way.
+    """
 
     def __init__(
         self,
         sources: Sequence[Source],
         settings: Settings,
-        crashed: Callable[[NotAnalysed], None] | None = None,
-        part: Part | None = None,
-        work: Work | None = None,
+        load: Callable[[str, str, LoadOptions], Unit],
     ) -> None:
         self.settings = settings
-        self.work = work or Work()
-        self._part = part
-        self._crashed = crashed
+        self._load_unit = load
         self.sources = {posixpath.normpath(s.path): s for s in sources}
         self._units: dict[str, Unit] = {}
         self._texts: dict[str, str | None] = {}
         self._refusals: dict[str, AccessDenied] = {}
         self._includes: dict[str, tuple[str, ...]] = {}
-        self._seen: set[tuple[Span, object, object]] = set()
-        self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
-        self._stopped: list[NotAnalysed] = []
-        self.has_run_out = False
-        self.journal = Journal()
-        self._journals: dict[str, Journal] = {}
+        self.dependencies = Dependencies()
+        self._dependencies_of: dict[str, Dependencies] = {}
         self._steps: dict[str, int] = {}
         self._charged: set[str] = set()
 
     def read(self, path: str) -> str | None:
         """The text of a file of the run, or of one that it includes; see `refusal`."""
         path = posixpath.normpath(path)
-        self.journal.reads[path] = None
+        self.dependencies.reads[path] = None
         if path not in self._texts:
             source = self.sources.get(path)
             self._texts[path] = source.text if source is not None else self._read(path)
@@ -104,43 +103,54 @@ class RunUnits:
         Each task spends the steps of reading it, also where an earlier one has read it.
         """
         if path not in self._units:
-            outer, self.journal = self.journal, Journal()
+            outer, self.dependencies = self.dependencies, Dependencies()
             before = current().spent
             try:
                 unit: Unit = self._load(path, ())
                 homes = (self.home(name, path) for name in unit.not_found)
                 folders = tuple(dict.fromkeys(f for f in homes if f))
                 unit = self._load(path, folders) if folders else unit
-                self._journals[path] = self.journal
+                self._dependencies_of[path] = self.dependencies
                 self._steps[path] = current().spent - before
                 self._units[path] = unit
             finally:
-                self.journal = outer
+                self.dependencies = outer
         else:
             self._units[path] = self._units.pop(path)  # the latest stands last
             if path not in self._charged:
                 spend(self._steps[path])
         self._charged.add(path)
-        self.journal.add(self._journals[path])
+        self.dependencies.add(self._dependencies_of[path])
         return self._units[path]
 
     def characters(self, unit: Unit) -> int:
         """How long the files of a unit are together."""
         return sum(len(self._texts.get(file) or "") for file in unit.files)
 
-    def _forget_units(self) -> None:
-        """Of the units that earlier tasks read, keeps the latest: others would fill memory.
+    def begin_task(self) -> Dependencies:
+        """Begins a result of its own; returns what it will rest on.
+
+        Of the units that earlier tasks read, keeps the latest: others would fill memory.
 
         What is kept does not tell which tasks this process had: a task takes as many steps in any.
         """
+        self.dependencies = Dependencies()
         self._charged.clear()
         kept = 0
         for path in reversed(tuple(self._units)):
             kept += self.characters(self._units[path])
             if kept > _KEPT_CHARACTERS:
-                del self._units[path], self._journals[path]
+                del self._units[path], self._dependencies_of[path]
             else:
                 self._units[path].memory.clear()
+        return self.dependencies
+
+    def renewed(self) -> ProgramIndex:
+        """Returns an index with the same texts, without units that may be left half read."""
+        fresh = ProgramIndex(tuple(self.sources.values()), self.settings, self._load_unit)
+        fresh._texts, fresh._includes = self._texts, self._includes
+        fresh._refusals = self._refusals
+        return fresh
 
     def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
         if is_python_path(path):
@@ -157,7 +167,7 @@ class RunUnits:
             read=self.read,
             refusal=self.refusal,
         )
-        return self.work.load(path, self.read(path) or "", options)
+        return self._load_unit(path, self.read(path) or "", options)
 
     def _built_with(self, path: str) -> Mapping[str, str]:
         """Macros that a Makefile in the file's folder defines for every build."""
@@ -185,7 +195,7 @@ class RunUnits:
 
     def home(self, name: str, path: str) -> str | None:
         """The folder that a quoted include was written for: the one nearest to the includer."""
-        found = self.journal.homes[name, path] = self._home(name, path)
+        found = self.dependencies.homes[name, path] = self._home(name, path)
         return found
 
     def _home(self, name: str, path: str) -> str | None:
@@ -200,7 +210,7 @@ class RunUnits:
         """A unit that holds a file, of those that this task read."""
         for root, unit in self._units.items():
             if root in self._charged and path in unit.files:
-                self.journal.add(self._journals[root])
+                self.dependencies.add(self._dependencies_of[root])
                 return unit
         return self.unit(path)
 
@@ -219,7 +229,7 @@ class RunUnits:
         if not words:
             return []
         pattern = mention_of(words)
-        reads = dict(self.journal.reads)  # what holds no word matters only once it does
+        reads = dict(self.dependencies.reads)  # what holds no word matters only once it does
         folder, is_python = posixpath.dirname(near), is_python_path(near)
         alike = [p for p in self.sources if is_python_path(p) == is_python]
         same = [p for p in alike if posixpath.dirname(p) == folder]
@@ -232,8 +242,8 @@ class RunUnits:
         found = [p for p in same if names_one(p)]
         if not found or found == [near]:
             found += islice((p for p in others if names_one(p)), _MOST_ELSEWHERE)
-        self.journal.reads = reads
-        self.journal.searches[tuple(words)] = tuple(found)
+        self.dependencies.reads = reads
+        self.dependencies.searches[tuple(words)] = tuple(found)
         return found
 
 

@@ -1,11 +1,10 @@
-"""What users say of kernels and arrays, in pragmas and in the configuration."""
+"""What users state of kernels and arrays, in pragmas and in the configuration."""
 
 from __future__ import annotations
 
 import posixpath
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.program.units import RunUnits
 from smemlint.config.assumptions import read_assumption
 from smemlint.facts import NotAnalysed, Span
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
@@ -15,13 +14,22 @@ from smemlint.sources.source import is_python_path
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from smemlint.analysis.program.units import ProgramIndex
     from smemlint.config.assumptions import Assumption
     from smemlint.facts import SharedArray
     from smemlint.frontend.program import Function
 
 
-class RunPragmas(RunUnits):
-    """Finds what was said."""
+class UserInput:
+    """Finds pragmas and settings of kernels and arrays.
+
+    Args:
+        index: of the run.
+    """
+
+    def __init__(self, index: ProgramIndex) -> None:
+        self._index = index
+        self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
 
     def launch_pragma(self, function: Function) -> Pragma | None:
         """The last `launch(..)` pragma in front of a kernel."""
@@ -30,7 +38,7 @@ class RunPragmas(RunUnits):
 
     def assumptions(self, function: Function) -> tuple[Assumption, ...]:
         """What the user assumes of a kernel's arguments, in the configuration or in pragmas."""
-        own = self.settings.kernels.get(function.name)
+        own = self._index.settings.kernels.get(function.name)
         said = list(own.assume) if own is not None else []
         for pragma in self._pragmas_before(function, "assume"):
             said += pragma.arguments
@@ -39,12 +47,12 @@ class RunPragmas(RunUnits):
     def _pragmas_before(self, function: Function, name: str) -> list[Pragma]:
         """The sound pragmas of a name in front of a kernel, behind the kernel before it."""
         path = posixpath.normpath(function.span.path)
-        text = self.read(path) or ""
+        text = self._index.read(path) or ""
         if MARK not in text:
             return []
         kernels = [
             f.span.line
-            for f in self.unit_of(path).functions
+            for f in self._index.unit_of(path).functions
             if f.is_kernel and posixpath.normpath(f.span.path) == path
         ]
         before = max((k for k in kernels if k < function.span.line), default=0)
@@ -56,20 +64,20 @@ class RunPragmas(RunUnits):
 
     def declared_swizzle(self, kernel: str, array: SharedArray) -> DeclaredSwizzle | None:
         """The swizzle that the configuration, or a pragma at its declaration, gives an array."""
-        own = self.settings.kernels.get(kernel)
+        own = self._index.settings.kernels.get(kernel)
         if own is not None and array.name in own.swizzle:
             return declared_in(own.swizzle[array.name])
         path = posixpath.normpath(array.span.path)
         for line, declared in self._swizzle_pragmas(path).items():
             if array.span.line <= line <= array.span.end_line:
-                self.journal.swizzles[path, line] = None
+                self._index.dependencies.swizzles[path, line] = None
                 return declared
         return None
 
     def _swizzle_pragmas(self, path: str) -> dict[int, DeclaredSwizzle]:
         """Declared swizzles by the line that they speak of."""
         if path not in self._declared:
-            text = self.read(path) or ""
+            text = self._index.read(path) or ""
             said = pragmas_in(text, _comments(path))
             found = (p for p in said if p.name == "swizzle" and not p.problem)
             self._declared[path] = {
@@ -77,10 +85,10 @@ class RunPragmas(RunUnits):
             }
         return self._declared[path]
 
-    def idle_swizzles(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
+    def unused_swizzle_pragmas(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
         """Pragmas that stand at no shared array that was accessed; `used` are those that do."""
         said = "this `swizzle` stands at no shared array that a kernel was seen to access"
-        for path in self.sources:
+        for path in self._index.sources:
             for line in self._swizzle_pragmas(path):
                 if (path, line) not in used:
                     yield NotAnalysed(Span(path, line, 1, line, 1), "", said)

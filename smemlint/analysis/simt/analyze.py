@@ -5,23 +5,29 @@ from __future__ import annotations
 import posixpath
 import sys
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.program.dependencies import Journal
-from smemlint.analysis.program.roots import Roots
+from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.analysis.program.memo import Work
+from smemlint.analysis.program.roots import MainFiles, main_files
+from smemlint.analysis.program.units import ProgramIndex
+from smemlint.analysis.program.user_input import UserInput
+from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import agreed
+from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.instance_budget import Effort
 from smemlint.analysis.simt.launches.instances import Instances
-from smemlint.analysis.simt.state import BudgetExceeded
+from smemlint.analysis.simt.launches.launches import launches_of
 from smemlint.analysis.simt.unreached import unreached
 from smemlint.analysis.simt.written_layouts import MENTION, written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
-from smemlint.limits.errors import LimitReached, broke_off
+from smemlint.frontend.cuda.unit import load_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from smemlint.analysis.program.memo import Part, Work
+    from smemlint.analysis.program.memo import Part
     from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.config.settings import Settings
     from smemlint.facts import LayoutUse
@@ -38,7 +44,7 @@ def evaluate_project(
     part: Part | None = None,
     work: Work | None = None,
 ) -> Facts:
-    """The facts of all kernels in `sources` that touch shared memory.
+    """Returns the facts of all kernels in `sources` that touch shared memory.
 
     A file that others include is evaluated in up to three of the units that include it, since its
     macros and launches may be theirs; each kernel instance is reported once.
@@ -53,21 +59,53 @@ def evaluate_project(
     return Project(sources, settings, crashed, part, work).facts()
 
 
-class Project(Roots):
-    """The files of a run and what is known across them."""
+DIRECT = Work(evaluate_kernel, launches_of, load_unit)
+"""Everything is done anew."""
 
-    def renewed(self) -> Project:
-        """The same project without what an evaluation that broke off may have left half done."""
-        sources = tuple(self.sources.values())
-        fresh = Project(sources, self.settings, self._crashed, self._part, self.work)
-        fresh._texts, fresh._includes = self._texts, self._includes
-        fresh._refusals = self._refusals
-        if "_chosen" in self.__dict__:
-            fresh.__dict__["_chosen"] = self._chosen
-        return fresh
+
+class Project:
+    """The analysis of a run.
+
+    Args:
+        sources, settings, crashed, part, work: see `evaluate_project`.
+
+    Attributes:
+        index: the files and units of the run.
+        user: what pragmas and settings state.
+        guard: turns failures into notes.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        settings: Settings,
+        crashed: Callable[[NotAnalysed], None] | None = None,
+        part: Part | None = None,
+        work: Work | None = None,
+    ) -> None:
+        self._part = part
+        self._work = work or DIRECT
+        self._seen: set[tuple[Span, object, object]] = set()
+        self._set_index(ProgramIndex(sources, settings, self._work.load))
+        self.guard = Guard(crashed)
+
+    def _set_index(self, index: ProgramIndex) -> None:
+        self.index = index
+        self.user = UserInput(index)
+
+    @cached_property
+    def main_files(self) -> MainFiles:
+        """The main files of the units to evaluate."""
+        return main_files(self.index, self._part.path if self._part is not None else None)
+
+    def renew(self) -> None:
+        """Forgets what an evaluation that broke off may have left half done."""
+        self._set_index(self.index.renewed())
+        self._seen.clear()
+        self.guard = Guard(self.guard.crashed)
 
     def facts(self) -> Facts:
-        """Evaluates every unit."""
+        """Returns the facts of every unit."""
         kernels: list[KernelFacts] = []
         notes: list[NotAnalysed] = []
         layouts: list[LayoutUse] = []
@@ -78,63 +116,73 @@ class Project(Roots):
             notes += part.not_analysed
             layouts += (use for use in part.layouts if use.span not in seen)
             seen.update(use.span for use in part.layouts)
-        notes += self.idle_swizzles(self.journal.swizzles)
+        notes += self.user.unused_swizzle_pragmas(self.index.dependencies.swizzles)
         return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
 
     def tasks(self) -> list[str]:
-        """What is evaluated one by one: roots of units, then files that write swizzles down."""
-        written = [] if self._part is not None else self._writing()
-        return list(dict.fromkeys((*self._roots, *written)))
+        """Returns what is evaluated one by one: main files, then files that write swizzles down."""
+        mains = self.main_files.paths
+        if self._part is not None:
+            return mains
+        written = (p for p in self.index.sources if self._writes_layouts(p))
+        return list(dict.fromkeys((*mains, *written)))
 
     def instances_of(self, kernel: Span) -> list[tuple[Unit, Task]]:
-        """The instances of the kernel whose name stands there, in all units that hold it."""
+        """Returns the instances of the kernel whose name stands there, in all its units."""
         with _deep_recursion():
             return [
                 (unit, task)
-                for unit in map(self.unit, self._roots)
+                for unit in map(self.index.unit, self.main_files.paths)
                 for function in unit.functions
                 if function.is_kernel and function.span == kernel
-                for group in Instances(self, unit).of(function)
+                for group in self._instances(unit).of(function)
                 for task in group
             ]
 
-    def _writing(self) -> list[str]:
-        return [p for p in self.sources if MENTION.search(self.read(p) or "")]
-
     def facts_of(self, path: str) -> Facts:
-        """One task: kernel instances that none before it had, and the swizzles written down."""
+        """Returns the facts of one task.
+
+        They are those of kernel instances that no task before it had, and of the swizzles that are
+        written down.
+        """
         kernels: list[KernelFacts] = []
         notes: list[NotAnalysed] = []
         layouts: list[LayoutUse] = []
-        with _deep_recursion(), self._guarded(path):
-            if path in self._roots:
-                self._evaluate_unit(self.unit(path), kernels, notes)
+        where = Span(path, 1, 1, 1, 1)
+        with _deep_recursion(), self.guard.protect(where):
+            if path in self.main_files.paths:
+                self._evaluate_unit(self.index.unit(path), kernels, notes)
         layouts += (use for kernel in kernels for use in kernel.layouts)
-        if MENTION.search(self.read(path) or ""):
-            with self._guarded(path):
-                layouts += (u for u in written_layouts(self.unit(path)) if self._is_of_the_run(u))
-        notes += self._stopped
-        self._stopped = []
+        if self._writes_layouts(path):
+            with self.guard.protect(where):
+                written = written_layouts(self.index.unit(path))
+                layouts += (u for u in written if self._is_of_the_run(u.span))
+        notes += self.guard.taken_notes()
         return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
 
-    def alone(self, path: str) -> tuple[Facts, Journal]:
-        """One task as if it were the first, and what its facts rest on."""
-        self._forget_units()
+    def alone(self, path: str) -> tuple[Facts, Dependencies]:
+        """Returns the facts of one task as if it were the first, and what they rest on."""
         self._seen.clear()
-        self.journal = journal = Journal()
+        dependencies = self.index.begin_task()
         facts = self.facts_of(path)
-        self.journal = Journal()
-        return facts, journal
+        self.index.dependencies = Dependencies()
+        return facts, dependencies
 
-    def _is_of_the_run(self, use: LayoutUse) -> bool:
-        return posixpath.normpath(use.span.path) in self.sources
+    def _writes_layouts(self, path: str) -> bool:
+        return MENTION.search(self.index.read(path) or "") is not None
+
+    def _is_of_the_run(self, span: Span) -> bool:
+        return posixpath.normpath(span.path) in self.index.sources
+
+    def _instances(self, unit: Unit) -> Instances:
+        return Instances(self.index, self.user, self._work, unit)
 
     def _evaluate_unit(
         self, unit: Unit, kernels: list[KernelFacts], notes: list[NotAnalysed]
     ) -> None:
         """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
-        notes += self.refused_makefiles(unit.path)
+        notes += self.index.refused_makefiles(unit.path)
         notes += [
             NotAnalysed(n.span, "", n.reason) for n in unit.unread if self._is_here(n.span, unit)
         ]
@@ -146,69 +194,51 @@ class Project(Roots):
             missing_files = ", ".join(unit.not_found)
             where = Span(unit.path, 1, 1, 1, 1)
             notes.append(NotAnalysed(where, "", f"includes were not found: {missing_files}"))
-        instances = Instances(self, unit)
+        instances = self._instances(unit)
         for function in functions:
-            groups: list[list[Task]] = []
-            with self._guarded(unit.path, function):
-                groups = instances.of(function)
-            effort = Effort()
-            for tasks in groups:
-                instance = tasks[0].instance
-                if effort.leaves(instance.block):
-                    continue
-                key = (function.span, instance.template, instance.block)
-                if key in self._seen:
-                    continue
-                self._seen.add(key)
-                with self._guarded(unit.path, function):
-                    facts = self._evaluated(unit, tasks)
-                    kernels.append(agreed(facts, tasks))
-                    effort.add(kernels[-1], sum(f.steps for f in facts))
-            if effort.left:
-                left = "instance is" if effort.left == 1 else "instances are"
-                said = f"{effort.left} further {left} not evaluated"
-                notes.append(NotAnalysed(function.span, function.name, said))
+            self._evaluate_function(unit, function, instances, kernels, notes)
+
+    def _evaluate_function(
+        self,
+        unit: Unit,
+        function: Function,
+        instances: Instances,
+        kernels: list[KernelFacts],
+        notes: list[NotAnalysed],
+    ) -> None:
+        """Adds the facts of a kernel, instance by instance."""
+        groups: list[list[Task]] = []
+        with self.guard.protect(function.span, function.name):
+            groups = instances.of(function)
+        effort = Effort()
+        for tasks in groups:
+            instance = tasks[0].instance
+            if effort.leaves(instance.block):
+                continue
+            key = (function.span, instance.template, instance.block)
+            if key in self._seen:
+                continue
+            self._seen.add(key)
+            with self.guard.protect(function.span, function.name):
+                facts = self._evaluated(unit, tasks)
+                kernels.append(agreed(facts, tasks))
+                effort.add(kernels[-1], sum(f.steps for f in facts))
+        if effort.left:
+            left = "instance is" if effort.left == 1 else "instances are"
+            message = f"{effort.left} further {left} not evaluated"
+            notes.append(NotAnalysed(function.span, function.name, message))
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
-        """The facts of an instance, or of each guess at it as long as one decides anything."""
+        """Returns the facts of an instance, or of each guess as long as one decides anything."""
         first, *others = tasks
-        facts = [self.work.evaluate(unit, first, self.settings.arch)]
+        arch = self.index.settings.arch
+        facts = [self._work.evaluate(unit, first, arch)]
         if any(a.certainty.is_decided for a in facts[0].accesses):
-            facts += [self.work.evaluate(unit, t, self.settings.arch) for t in others]
+            facts += [self._work.evaluate(unit, t, arch) for t in others]
         return facts
 
-    @contextmanager
-    def _guarded(self, path: str, function: Function | None = None) -> Iterator[None]:
-        """An internal error, or a limit, costs one kernel or file, which is said."""
-        span = function.span if function is not None else Span(path, 1, 1, 1, 1)
-        name = function.name if function is not None else ""
-        try:
-            yield
-        except LimitReached as spent:
-            self.has_run_out = True
-            self._stopped.append(NotAnalysed(span, name, str(spent)))
-        except MemoryError:
-            self._stopped.append(NotAnalysed(span, name, "evaluation stopped: out of memory"))
-        except OverflowError:
-            said = "evaluation stopped: a number has more than 64 bits"
-            self._stopped.append(NotAnalysed(span, name, said))
-        except BudgetExceeded as spent:
-            self._stopped.append(NotAnalysed(span, name, f"evaluation stopped: {spent}"))
-        except RecursionError:
-            said = "evaluation stopped: the code is nested too deeply"
-            self._stopped.append(NotAnalysed(span, name, said))
-        except Exception as error:
-            self.has_run_out |= broke_off(error)
-            if self.has_run_out:  # it broke off anywhere, and left things half done
-                self._stopped.append(NotAnalysed(span, name, "evaluation stopped before"))
-                return
-            if self._crashed is None:
-                raise
-            what = f"internal error: {type(error).__name__}: {error}"
-            self._crashed(NotAnalysed(span, name, what))
-
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
-        """Whether the kernel is evaluated in this unit and may touch shared memory."""
+        """Returns whether the kernel is evaluated in this unit and may touch shared memory."""
         if not self._is_here(function.span, unit):
             return False
         if self._part is not None and function.name not in self._part.kernels:
@@ -216,12 +246,12 @@ class Project(Roots):
         return touches_shared(function, unit)
 
     def _is_here(self, span: Span, unit: Unit) -> bool:
-        """Whether what a function there does is evaluated in this unit."""
+        """Returns whether what a function there does is evaluated in this unit."""
         path = posixpath.normpath(span.path)
-        if path not in self.sources:
+        if path not in self.index.sources:
             return False
-        is_of_unit = self.is_evaluated_in(path, unit.path)
-        self.journal.units[path, unit.path] = is_of_unit
+        is_of_unit = self.main_files.is_evaluated_in(path, unit.path)
+        self.index.dependencies.units[path, unit.path] = is_of_unit
         return is_of_unit
 
 
@@ -237,22 +267,22 @@ def _deep_recursion() -> Iterator[None]:
 
 
 def touches_shared(function: Function, unit: Unit) -> bool:
-    """Whether a function or one that it may call names shared memory."""
+    """Returns whether a function or one that it may call names shared memory."""
     shared = {"__shared__", "ldmatrix", "__cvta_generic_to_shared"}
     for group in unit.declarations.values():
         for declaration in group:
             if declaration.kind == "variable" and "__shared__" in declaration.specifiers:
                 shared.add(declaration.name)
     seen: set[str] = set()
-    work = [function]
-    while work:
-        current = work.pop()
+    worklist = [function]
+    while worklist:
+        current = worklist.pop()
         words = current.words
         if words & shared or any("shared" in w for w in words):
             return True
         for word in words - seen:
             seen.add(word)
-            work.extend(unit.functions_named(word))
+            worklist.extend(unit.functions_named(word))
             for record in unit.records.get(word, ()):
-                work.extend(f for f in unit.functions if f.record == record.name)
+                worklist.extend(f for f in unit.functions if f.record == record.name)
     return False

@@ -17,7 +17,7 @@ def facts_of(source: Source, settings: Settings) -> Facts:
 
     project = Project([source], settings)
     facts = project.facts()
-    unit = project.unit(source.path)
+    unit = project.index.unit(source.path)
     if isinstance(unit, PythonUnit):
         source.read_along.update(dict.fromkeys(unit.imported.dependencies, False))
     return facts

@@ -28,7 +28,9 @@ from smemlint.facts import Instance
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from smemlint.analysis.simt.analyze import Project
+    from smemlint.analysis.program.memo import Work
+    from smemlint.analysis.program.units import ProgramIndex
+    from smemlint.analysis.program.user_input import UserInput
     from smemlint.analysis.simt.launches.launches import Launch
     from smemlint.frontend.program import Function, Unit
 
@@ -46,8 +48,10 @@ Block = tuple[int, int, int]
 class Instances:
     """Finds the instances of the kernels of one unit."""
 
-    def __init__(self, project: Project, unit: Unit) -> None:
-        self._project = project
+    def __init__(self, index: ProgramIndex, user: UserInput, work: Work, unit: Unit) -> None:
+        self._index = index
+        self._user = user
+        self._work = work
         self._unit = unit
         self._shallow: list[Launch] | None = None
         self._deep: list[Launch] | None = None
@@ -128,14 +132,14 @@ class Instances:
     def _hosts(self) -> tuple[list[Unit], list[Function], list[Function]]:
         """Units with host code that may launch, the functions that do, and all host functions."""
         if self._found is None:
-            project = self._project
+            index = self._index
             kernels = [f.name for f in self._unit.functions if f.is_kernel]
-            near = project.mentioning(kernels, self._unit.path)
+            near = index.mentioning(kernels, self._unit.path)
             paths = [p for p in near if p not in self._unit.files]
             units = [self._unit]
             self._link(units, paths[:6])
             starters = _starters(units)
-            callers = project.mentioning([f.name for f in starters], self._unit.path)
+            callers = index.mentioning([f.name for f in starters], self._unit.path)
             self._link(units, callers[:6])
             hosts = [f for u in units for f in u.functions if _is_host(f)]
             self._owners = {id(f): u for u in units for f in u.functions}
@@ -145,10 +149,10 @@ class Instances:
     def _link(self, units: list[Unit], paths: Sequence[str]) -> None:
         """Adds the units of files that no unit holds, as long as memory allows."""
         for path in paths:
-            if sum(map(self._project.characters, units)) > _MOST_LINKED:
+            if sum(map(self._index.characters, units)) > _MOST_LINKED:
                 return
             if not any(path in u.files for u in units):
-                units.append(self._project.unit(path))
+                units.append(self._index.unit(path))
 
     def _find_deep(self) -> list[Launch]:
         units, starters, hosts = self._hosts()
@@ -173,8 +177,7 @@ class Instances:
         key = (id(function), launching, has_no_caller)
         if key not in self._runs:
             unit = self._owners[id(function)]
-            work = self._project.work
-            self._runs[key] = work.launches(unit, units, function, launching, has_no_caller)
+            self._runs[key] = self._work.launches(unit, units, function, launching, has_no_caller)
         return self._runs[key]
 
     def _is_of(self, launch: Launch, function: Function) -> bool:
@@ -248,13 +251,13 @@ class Instances:
 
         A pragma comes before the kernel's table, and that before the block of all kernels.
         """
-        settings = self._project.settings
+        settings = self._index.settings
         own = settings.kernels.get(function.name)
         block, given = settings.block_dim, "given by `block-dim`"
         if own is not None and own.block is not None:
             block, given = own.block, f"given by `kernels.{function.name}.block`"
         template = dict(own.template) if own is not None else {}
-        pragma = self._project.launch_pragma(function)
+        pragma = self._user.launch_pragma(function)
         if pragma is not None:
             shape = pragma.values.get("block") or next(iter(pragma.arguments), "")
             with suppress(ValueError):  # a malformed pragma is reported
@@ -295,9 +298,9 @@ class Instances:
         where = f" ({origin})" if origin else ""
         shape = ", ".join(map(str, block))
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
-        declared = partial(self._project.declared_swizzle, function.name)
-        given = self._project.assumptions(function)
-        assumed = (f"block ({shape}){where}", *said, *self._project.built_with(self._unit))
+        declared = partial(self._user.declared_swizzle, function.name)
+        given = self._user.assumptions(function)
+        assumed = (f"block ({shape}){where}", *said, *self._index.built_with(self._unit))
         assumed += tuple(f"`{a.text}` (your assumption)" for a in given)
         shared = launch.shared if launch is not None else None
         place = _place(launch) if launch is not None else ""
