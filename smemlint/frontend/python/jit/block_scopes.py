@@ -18,54 +18,54 @@ Block: TypeAlias = list[ast.stmt]
 Path: TypeAlias = tuple[Block, ...]
 
 
-def homes_of(body: Block) -> Mapping[str, Block | None]:
-    """The block that declares each assigned name; None: the head of the function.
+def declaring_blocks(body: Block) -> Mapping[str, Block | None]:
+    """Returns the block that declares each assigned name; None for the head of the function.
 
-    A block is the home of a name when its first mention is an assignment that is a statement of
-    the block itself, and all other mentions are inside. The home of a loop's counter is its body.
+    A block declares a name when its first mention is an assignment that is a statement of the block
+    itself, and all other mentions are inside. The body of a loop declares its counter.
     """
-    found = _Homes()
+    found = _Declarations()
     found.visit(body, (body,))
-    return found.homes
+    return found.blocks
 
 
-class _Homes:
+class _Declarations:
     def __init__(self) -> None:
-        self.homes: dict[str, Block | None] = {}
+        self.blocks: dict[str, Block | None] = {}
         self._counters: set[str] = set()  # names that only loops around them mention so far
 
     def visit(self, block: Block, path: Path) -> None:
-        """Takes in a block's statements, in order."""
+        """Adds the names of a block's statements, in order."""
         for statement in block:
             if is_definition(statement):
                 continue
             counter = _counter(statement)
             is_counter = counter is not None and counter.id in self._counters
-            if is_counter and counter is not None and not _is_in(self.homes[counter.id], path):
-                del self.homes[counter.id]  # one more loop with a counter of this name
+            if is_counter and counter is not None and not _is_in(self.blocks[counter.id], path):
+                del self.blocks[counter.id]  # one more loop with a counter of this name
             self._mentioned(statement, path, counter)
             for name in _targets(statement):
-                if name not in self.homes:
+                if name not in self.blocks:
                     is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
-                    self.homes[name] = block if is_plain else None
+                    self.blocks[name] = block if is_plain else None
                     if isinstance(statement, ast.For) and counter is not None:
-                        self.homes[name] = statement.body
+                        self.blocks[name] = statement.body
                         self._counters.add(name)
             for suite in suites(statement):
                 self.visit(suite, (*path, suite))
 
     def _mentioned(self, statement: ast.stmt, path: Path, counter: ast.Name | None) -> None:
         for node in _heads(statement):
-            if not isinstance(node, ast.Name) or node is counter or node.id not in self.homes:
+            if not isinstance(node, ast.Name) or node is counter or node.id not in self.blocks:
                 continue
-            home = self.homes[node.id]
-            if home is not None and not _is_in(home, path):
-                self.homes[node.id] = None
+            declaring = self.blocks[node.id]
+            if declaring is not None and not _is_in(declaring, path):
+                self.blocks[node.id] = None
                 self._counters.discard(node.id)
 
 
-def _is_in(home: Block | None, path: Path) -> bool:
-    return any(home is block for block in path)
+def _is_in(declaring: Block | None, path: Path) -> bool:
+    return any(declaring is block for block in path)
 
 
 def _heads(statement: ast.stmt) -> Iterator[ast.AST]:

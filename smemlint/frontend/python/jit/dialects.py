@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+AXES = "xyz"
 
 
 @dataclass(frozen=True, slots=True)

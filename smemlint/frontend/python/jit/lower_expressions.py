@@ -8,20 +8,17 @@ count from the end.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pycparser import c_ast
+
 from smemlint.frontend.python.imports import dotted
-from smemlint.frontend.python.jit.dialects import COORDINATES
-from smemlint.frontend.python.jit.ir_builder import Builder, array_of
+from smemlint.frontend.python.jit.dialects import AXES, COORDINATES
+from smemlint.frontend.python.jit.lowering import lowers
+from smemlint.frontend.python.jit.syntax import indices_of, integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pycparser import c_ast
-
-    from smemlint.frontend.python.imports import Imports
-    from smemlint.frontend.python.jit.definitions import Definition
+    from smemlint.frontend.python.jit.lowering import Lowering
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.LShift: "<<", ast.RShift: ">>",
@@ -37,293 +34,227 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 _UNARY: dict[type[ast.unaryop], str] = {
     ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "!",
 }  # fmt: skip
-AXES = "xyz"
 _SIZES = frozenset(("shape", "size", "ndim", "strides", "nbytes", "itemsize"))
 
 
-class CannotLower(Exception):
-    """A construct that has no C tree."""
-
-    def __init__(self, node: ast.AST, what: str) -> None:
-        super().__init__(what)
-        self.node = node
-        self.what = what
+# ---- leaves
 
 
-@dataclass(frozen=True, slots=True)
-class LocalArray:
-    """A shared or local array that the function declares; extents are Python expressions.
-
-    Attributes:
-        extents: of each dimension.
-        is_dynamic: the launch decides its size.
-        may_have_rows: the one extent may stand for several.
-    """
-
-    extents: tuple[ast.expr, ...]
-    is_dynamic: bool
-    may_have_rows: bool = False
-
-    def extent(self, depth: int) -> ast.expr | None:
-        """What an index counts up to; None where that is not declared."""
-        is_known = not self.is_dynamic and depth < len(self.extents)
-        return self.extents[depth] if is_known else None
+@lowers(ast.Name)
+def lower_name(lowering: Lowering, node: ast.Name) -> c_ast.Node:
+    """Lowers a name: a function, a constant of the dialect, or a variable."""
+    member = lowering.member(node)
+    if member in ("warpsize", "laneid"):
+        return _constant_member(lowering, member, node)
+    found = lowering.definition.lookup(node.id)
+    if found is not None and not lowering.is_local(node.id):
+        return lowering.make.name(found.unique, node)
+    return lowering.make.name(node.id, node)
 
 
-class Expressions:
-    """Lowers expressions of one definition; what a call means, `lower_calls` knows.
+@lowers(ast.Constant)
+def lower_constant_node(lowering: Lowering, node: ast.Constant) -> c_ast.Node:
+    """Lowers a literal; the value of a floating-point one is never needed."""
+    match node.value:
+        case bool():
+            return lowering.make.name(str(node.value).lower(), node)
+        case None:
+            return lowering.make.integer(0, node, wide=lowering.wide)
+        case int():
+            return lowering.make.integer(node.value, node, wide=lowering.wide)
+        case float() | complex():
+            return lowering.make.floating(node)
+    return lowering.opaque(node)
 
-    Args:
-        definition: the function.
-        imports: of its module.
-        make: builds the nodes.
-    """
 
-    def __init__(self, definition: Definition, imports: Imports, make: Builder) -> None:
-        self.definition = definition
-        self.imports = imports
-        self.make = make
-        self.dialect = definition.dialect
-        self.wide = self.dialect is None or self.dialect.has_wide_integers
-        self.arrays: dict[str, LocalArray] = {}
-        self.hidden: dict[str, None] = {}  # what only an argument's shape tells
+# ---- operators
 
-    def expression(self, node: ast.expr) -> c_ast.Node:
-        """The C tree of an expression; what has none becomes a call of its own text."""
-        method = getattr(self, f"_lower_{type(node).__name__}", None)
-        if method is not None:
-            lowered: c_ast.Node = method(node)
-            return lowered
-        parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
-        return self.opaque(node, parts)
 
-    def opaque(self, node: ast.AST, parts: Sequence[ast.expr] = ()) -> c_ast.Node:
-        """A call of something unknown: its operands are evaluated, its value is not known."""
-        name = self.make.spelling(node).replace("::", ": :")
-        return self.make.call(f"{name} ", [self.expression(p) for p in parts], node)
+@lowers(ast.BinOp)
+def lower_binary(lowering: Lowering, node: ast.BinOp) -> c_ast.Node:
+    """Lowers an operator of two operands."""
+    a, b = lowering.expression(node.left), lowering.expression(node.right)
+    return lower_operator(lowering, node.op, a, b, node)
 
-    # ---- leaves
 
-    def _lower_Name(self, node: ast.Name) -> c_ast.Node:
-        member = self.member(node)
-        if member in ("warpsize", "laneid"):
-            return self._constant_member(member, node)
-        found = self.definition.lookup(node.id)
-        if found is not None and not self.is_local(node.id):
-            return self.make.name(found.unique, node)
-        return self.make.name(node.id, node)
-
-    def is_local(self, name: str) -> bool:
-        """Whether the function itself gives the name a value."""
-        own = self.definition
-        return name in own.assigned or any(p.name == name for p in own.parameters)
-
-    def _lower_Constant(self, node: ast.Constant) -> c_ast.Node:
-        match node.value:
-            case bool():
-                return self.make.name(str(node.value).lower(), node)
-            case None:
-                return self.make.integer(0, node, wide=self.wide)
-            case int():
-                return self.make.integer(node.value, node, wide=self.wide)
-            case float() | complex():
-                return self.make.floating(node)
-        return self.opaque(node)
-
-    # ---- operators
-
-    def _lower_BinOp(self, node: ast.BinOp) -> c_ast.Node:
-        a, b = self.expression(node.left), self.expression(node.right)
-        return self.operated(node.op, a, b, node)
-
-    def operated(
-        self, operator: ast.operator, a: c_ast.Node, b: c_ast.Node, node: ast.BinOp | ast.AugAssign
-    ) -> c_ast.Node:
-        """A binary operation with Python's meaning."""
-        make, kind = self.make, type(operator)
-        if kind in BINARY:
-            return make.binary(BINARY[kind], a, b, node)
-        if kind in _ROUNDED:
-            return make.call(_ROUNDED[kind], [a, b], node)
-        if kind is ast.Div:
-            return make.binary("/", make.cast("double", a, node), b, node)
-        exponent = integer(node.right) if isinstance(node, ast.BinOp) else None
-        if kind is ast.Pow and isinstance(node, ast.BinOp) and exponent is not None:
-            base = integer(node.left)
-            if base is not None and 0 <= exponent < 63:
-                return make.integer(base**exponent, node, wide=self.wide)
-            if 1 <= exponent <= 4:
-                found = a
-                for _ in range(exponent - 1):
-                    found = make.binary("*", found, self.expression(node.left), node)
-                return found
-        return make.call("** ", [a, b], node)
-
-    def _lower_UnaryOp(self, node: ast.UnaryOp) -> c_ast.Node:
-        return self.make.unary(_UNARY[type(node.op)], self.expression(node.operand), node)
-
-    def _lower_BoolOp(self, node: ast.BoolOp) -> c_ast.Node:
-        op = "&&" if isinstance(node.op, ast.And) else "||"
-        found = self.expression(node.values[0])
-        for value in node.values[1:]:
-            found = self.make.binary(op, found, self.expression(value), node)
-        return found
-
-    def _lower_Compare(self, node: ast.Compare) -> c_ast.Node:
-        found: c_ast.Node | None = None
-        left = node.left
-        for operator, right in zip(node.ops, node.comparators, strict=True):
-            op = _COMPARISONS.get(type(operator))
-            if op is None:
-                return self.opaque(node, [left, right])
-            pair = self.make.binary(op, self.expression(left), self.expression(right), node)
-            found = pair if found is None else self.make.binary("&&", found, pair, node)
-            left = right
-        assert found is not None
-        return found
-
-    def _lower_IfExp(self, node: ast.IfExp) -> c_ast.Node:
-        from pycparser import c_ast
-
-        made = c_ast.TernaryOp(
-            self.expression(node.test), self.expression(node.body), self.expression(node.orelse)
-        )
-        return self.make.mark(made, node)
-
-    def _lower_Tuple(self, node: ast.Tuple | ast.List) -> c_ast.Node:
-        """A launch's shape; elsewhere such a value is of no use."""
-        parts = node.elts
-        if not 1 <= len(parts) <= 3 or any(isinstance(e, ast.Starred) for e in parts):
-            return self.opaque(node, parts)
-        return self.make.call("mk dim3", [self.expression(p) for p in parts], node)
-
-    _lower_List = _lower_Tuple
-
-    # ---- attributes
-
-    def member(self, node: ast.expr) -> str:
-        """The dialect's member that an expression names; empty for anything else."""
-        if self.dialect is None:
-            return ""
-        return self.dialect.member(self.imports.resolve(node))
-
-    def _lower_Attribute(self, node: ast.Attribute) -> c_ast.Node:
-        member = self.member(node)
-        if member in ("warpsize", "laneid"):
-            return self._constant_member(member, node)
-        base, _, axis = member.rpartition(".")
-        if base in COORDINATES and axis in AXES:
-            return self.make.coordinate(base, axis, node, wide=self.wide)
-        head = node.value
-        if isinstance(head, ast.Name) and node.attr in _SIZES:
-            return self._of_shape(head.id, node)
-        named = dotted(node)
-        if named is not None:
-            found = self.definition.lookup(named)
-            if found is not None or self.definition.module_assigns(named):
-                return self.make.name(found.unique if found is not None else named, node)
-            return self.opaque(node)
-        return self.opaque(node, [node.value])
-
-    def _constant_member(self, member: str, node: ast.AST) -> c_ast.Node:
-        if member == "warpsize":
-            return self.make.integer(32, node, wide=self.wide)
-        lane = self.make.call("__laneid", [], node)
-        return self.make.cast("int64_t", lane, node) if self.wide else lane
-
-    def _of_shape(self, name: str, node: ast.Attribute) -> c_ast.Node:
-        array = self.arrays.get(name)
-        if array is not None and not array.is_dynamic and node.attr == "size":
-            found = self.expression(array.extents[0])
-            for extent in array.extents[1:]:
-                found = self.make.binary("*", found, self.expression(extent), node)
+def lower_operator(
+    lowering: Lowering,
+    operator: ast.operator,
+    a: c_ast.Node,
+    b: c_ast.Node,
+    node: ast.BinOp | ast.AugAssign,
+) -> c_ast.Node:
+    """Returns a binary operation with Python's meaning."""
+    make, kind = lowering.make, type(operator)
+    if kind in BINARY:
+        return make.binary(BINARY[kind], a, b, node)
+    if kind in _ROUNDED:
+        return make.call(_ROUNDED[kind], [a, b], node)
+    if kind is ast.Div:
+        return make.binary("/", make.cast("double", a, node), b, node)
+    exponent = integer(node.right) if isinstance(node, ast.BinOp) else None
+    if kind is ast.Pow and isinstance(node, ast.BinOp) and exponent is not None:
+        base = integer(node.left)
+        if base is not None and 0 <= exponent < 63:
+            return make.integer(base**exponent, node, wide=lowering.wide)
+        if 1 <= exponent <= 4:
+            found = a
+            for _ in range(exponent - 1):
+                found = make.binary("*", found, lowering.expression(node.left), node)
             return found
-        return self.brought(f"{name}.{node.attr}", node)
+    return make.call("** ", [a, b], node)
 
-    def brought(self, text: str, node: ast.AST) -> c_ast.Node:
-        """A number that the argument brings along: one unknown for the whole kernel."""
-        self.hidden.setdefault(text)
-        return self.make.name(text, node)
 
-    # ---- subscripts
+@lowers(ast.UnaryOp)
+def lower_unary(lowering: Lowering, node: ast.UnaryOp) -> c_ast.Node:
+    """Lowers an operator of one operand."""
+    return lowering.make.unary(_UNARY[type(node.op)], lowering.expression(node.operand), node)
 
-    def _lower_Subscript(self, node: ast.Subscript) -> c_ast.Node:
-        shape = node.value
-        indices = indices_of(node)
-        if isinstance(shape, ast.Attribute) and shape.attr in ("shape", "strides"):
-            return self._extent(shape, indices, node)
-        base = self.expression(shape)
-        array = self.arrays.get(shape.id) if isinstance(shape, ast.Name) else None
-        for depth, index in enumerate(indices):
-            place = self.index(index, array.extent(depth) if array is not None else None)
-            if isinstance(index, ast.Slice):
-                address = self.make.unary("&", self.make.element(base, place, node), node)
-                return address if depth == len(indices) - 1 else self.opaque(node)
-            base = self.make.element(base, place, node)
-        return base
 
-    def index(self, index: ast.expr, extent: ast.expr | None) -> c_ast.Node:
-        """An index as C takes it; a slice stands for where it begins."""
+@lowers(ast.BoolOp)
+def lower_logical(lowering: Lowering, node: ast.BoolOp) -> c_ast.Node:
+    """Lowers `and` and `or`."""
+    op = "&&" if isinstance(node.op, ast.And) else "||"
+    found = lowering.expression(node.values[0])
+    for value in node.values[1:]:
+        found = lowering.make.binary(op, found, lowering.expression(value), node)
+    return found
+
+
+@lowers(ast.Compare)
+def lower_comparison(lowering: Lowering, node: ast.Compare) -> c_ast.Node:
+    """Lowers a chain of comparisons to a conjunction."""
+    found: c_ast.Node | None = None
+    left = node.left
+    for operator, right in zip(node.ops, node.comparators, strict=True):
+        op = _COMPARISONS.get(type(operator))
+        if op is None:
+            return lowering.opaque(node, [left, right])
+        pair = lowering.make.binary(op, lowering.expression(left), lowering.expression(right), node)
+        found = pair if found is None else lowering.make.binary("&&", found, pair, node)
+        left = right
+    assert found is not None
+    return found
+
+
+@lowers(ast.IfExp)
+def lower_conditional(lowering: Lowering, node: ast.IfExp) -> c_ast.Node:
+    """Lowers a conditional expression."""
+    found = c_ast.TernaryOp(
+        lowering.expression(node.test),
+        lowering.expression(node.body),
+        lowering.expression(node.orelse),
+    )
+    return lowering.make.mark(found, node)
+
+
+@lowers(ast.Tuple, ast.List)
+def lower_sequence(lowering: Lowering, node: ast.Tuple | ast.List) -> c_ast.Node:
+    """Lowers the shape of a launch; elsewhere such a value is of no use."""
+    parts = node.elts
+    if not 1 <= len(parts) <= 3 or any(isinstance(e, ast.Starred) for e in parts):
+        return lowering.opaque(node, parts)
+    return lowering.make.call("mk dim3", [lowering.expression(p) for p in parts], node)
+
+
+# ---- attributes
+
+
+@lowers(ast.Attribute)
+def lower_attribute(lowering: Lowering, node: ast.Attribute) -> c_ast.Node:
+    """Lowers an attribute: a coordinate, a property of an array, or a name with dots."""
+    member = lowering.member(node)
+    if member in ("warpsize", "laneid"):
+        return _constant_member(lowering, member, node)
+    base, _, axis = member.rpartition(".")
+    if base in COORDINATES and axis in AXES:
+        return lowering.make.coordinate(base, axis, node, wide=lowering.wide)
+    head = node.value
+    if isinstance(head, ast.Name) and node.attr in _SIZES:
+        return _shape_attribute(lowering, head.id, node)
+    named = dotted(node)
+    if named is not None:
+        found = lowering.definition.lookup(named)
+        if found is not None or lowering.definition.module_assigns(named):
+            return lowering.make.name(found.unique if found is not None else named, node)
+        return lowering.opaque(node)
+    return lowering.opaque(node, [node.value])
+
+
+def _constant_member(lowering: Lowering, member: str, node: ast.AST) -> c_ast.Node:
+    if member == "warpsize":
+        return lowering.make.integer(32, node, wide=lowering.wide)
+    lane = lowering.make.call("__laneid", [], node)
+    return lowering.make.cast("int64_t", lane, node) if lowering.wide else lane
+
+
+def _shape_attribute(lowering: Lowering, name: str, node: ast.Attribute) -> c_ast.Node:
+    array = lowering.arrays.get(name)
+    if array is not None and not array.is_dynamic and node.attr == "size":
+        found = lowering.expression(array.extents[0])
+        for extent in array.extents[1:]:
+            found = lowering.make.binary("*", found, lowering.expression(extent), node)
+        return found
+    return lowering.argument_property(f"{name}.{node.attr}", node)
+
+
+# ---- subscripts
+
+
+@lowers(ast.Subscript)
+def lower_subscript(lowering: Lowering, node: ast.Subscript) -> c_ast.Node:
+    """Lowers a subscript: an element, the address of a slice, or an extent."""
+    shape = node.value
+    indices = indices_of(node)
+    if isinstance(shape, ast.Attribute) and shape.attr in ("shape", "strides"):
+        return _extent(lowering, shape, indices, node)
+    base = lowering.expression(shape)
+    array = lowering.arrays.get(shape.id) if isinstance(shape, ast.Name) else None
+    for depth, index in enumerate(indices):
+        place = lower_index(lowering, index, array.extent(depth) if array is not None else None)
         if isinstance(index, ast.Slice):
-            if index.step is not None:
-                return self.opaque(index, [index.step])
-            if index.lower is None:
-                return self.make.integer(0, index, wide=self.wide)
-            index = index.lower
-        found = self.expression(index)
-        if self.dialect is None or not self.dialect.wraps_negative_indices:
-            return found
-        if (isinstance(index, ast.Name) and extent is None) or integer(index) is not None:
-            return found
-        if extent is None:
-            return self.opaque(index, [index]) if _is_negative(index) else found
-        return self.make.call("__from_end", [found, self.expression(extent)], index)
-
-    def _extent(
-        self, shape: ast.Attribute, indices: list[ast.expr], node: ast.Subscript
-    ) -> c_ast.Node:
-        name = dotted(shape.value)
-        at = integer(indices[0]) if len(indices) == 1 else None
-        if name is None or at is None:
-            return self.opaque(node)
-        return self.extent_of(name, shape.attr, at, node)
-
-    def extent_of(self, name: str, attribute: str, axis: int, node: ast.AST) -> c_ast.Node:
-        """`name.shape[axis]`: of an own array what it is declared with."""
-        array = self.arrays.get(name)
-        if array is not None and attribute == "shape" and axis < len(array.extents):
-            return self.expression(array.extents[axis])
-        return self.brought(f"{name}.{attribute}[{axis}]", node)
-
-    # ---- types
-
-    def array_type(self, word: str, array: LocalArray) -> c_ast.Node:
-        """The C type of a shared or local array."""
-        if array.is_dynamic:
-            return array_of(word, [None])
-        return array_of(word, [self.expression(e) for e in array.extents])
+            address = lowering.make.unary("&", lowering.make.element(base, place, node), node)
+            return address if depth == len(indices) - 1 else lowering.opaque(node)
+        base = lowering.make.element(base, place, node)
+    return base
 
 
-def integer(node: ast.expr) -> int | None:
-    """The value of an integer literal; None for anything else."""
-    is_number = isinstance(node, ast.Constant) and type(node.value) is int
-    return node.value if is_number else None  # type: ignore[attr-defined]
+def lower_index(lowering: Lowering, index: ast.expr, extent: ast.expr | None) -> c_ast.Node:
+    """Returns an index as C takes it; a slice stands for where it begins."""
+    if isinstance(index, ast.Slice):
+        if index.step is not None:
+            return lowering.opaque(index, [index.step])
+        if index.lower is None:
+            return lowering.make.integer(0, index, wide=lowering.wide)
+        index = index.lower
+    found = lowering.expression(index)
+    if lowering.dialect is None or not lowering.dialect.wraps_negative_indices:
+        return found
+    if (isinstance(index, ast.Name) and extent is None) or integer(index) is not None:
+        return found
+    if extent is None:
+        return lowering.opaque(index, [index]) if _is_negative(index) else found
+    return lowering.make.call("__from_end", [found, lowering.expression(extent)], index)
 
 
-def keyword(node: ast.Call, name: str) -> ast.expr | None:
-    """A keyword argument of a call."""
-    return next((k.value for k in node.keywords if k.arg == name), None)
+def _extent(
+    lowering: Lowering, shape: ast.Attribute, indices: list[ast.expr], node: ast.Subscript
+) -> c_ast.Node:
+    name = dotted(shape.value)
+    at = integer(indices[0]) if len(indices) == 1 else None
+    if name is None or at is None:
+        return lowering.opaque(node)
+    return extent_of(lowering, name, shape.attr, at, node)
 
 
-def arguments_of(node: ast.Call) -> list[ast.expr]:
-    """The arguments that are written out, positional ones first."""
-    positional = [a for a in node.args if not isinstance(a, ast.Starred)]
-    return [*positional, *(k.value for k in node.keywords if k.arg is not None)]
-
-
-def indices_of(node: ast.Subscript) -> list[ast.expr]:
-    """The indices of a subscript, those of a tuple one by one."""
-    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+def extent_of(
+    lowering: Lowering, name: str, attribute: str, axis: int, node: ast.AST
+) -> c_ast.Node:
+    """Returns `name.shape[axis]`: for an own array what it is declared with."""
+    array = lowering.arrays.get(name)
+    if array is not None and attribute == "shape" and axis < len(array.extents):
+        return lowering.expression(array.extents[axis])
+    return lowering.argument_property(f"{name}.{attribute}[{axis}]", node)
 
 
 def _is_negative(node: ast.expr) -> bool:

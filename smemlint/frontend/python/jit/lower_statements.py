@@ -1,26 +1,29 @@
 """Lowers the statements of Python kernels and host functions to C trees.
 
-A name is declared in its home block (see `homes`), or at the head of the function.
+A name is declared in the block that `block_scopes` finds, or at the head of the function.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
 from smemlint.frontend.program import Dropped, ParsedFunction
 from smemlint.frontend.python.imports import dotted, is_none
-from smemlint.frontend.python.jit.arrays import LocalArrays
-from smemlint.frontend.python.jit.block_scopes import Block, homes_of
+from smemlint.frontend.python.jit.arrays import declare_array, find_arrays
+from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
 from smemlint.frontend.python.jit.ir_builder import type_of
-from smemlint.frontend.python.jit.lower_calls import Calls
-from smemlint.frontend.python.jit.lower_expressions import BINARY, CannotLower, integer, keyword
+from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type
+from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
+from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
+from smemlint.frontend.python.jit.syntax import integer, keyword
 from smemlint.frontend.python.syntax_walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from smemlint.frontend.python.imports import Imports
     from smemlint.frontend.python.jit.definitions import Definition, Parameter
@@ -31,61 +34,82 @@ _MAX_CAPTURED = 16
 
 
 def lower_function(definition: Definition, imports: Imports, make: Builder) -> ParsedFunction:
-    """The C tree of a definition, with what it lost."""
-    return _Function(definition, imports, make).lower()
+    """Returns the C tree of a definition, with what it lost."""
+    values = Lowering(definition, imports, make)
+    return _FunctionLowering(values, declaring_blocks(definition.node.body)).lower()
 
 
 def lower_constant(
     value: ast.expr, definition: Definition, imports: Imports, make: Builder
 ) -> c_ast.Node:
-    """The C tree of a value that a module gives a name."""
-    return Calls(definition, imports, make).expression(value)
+    """Returns the C tree of a value that a module assigns."""
+    return Lowering(definition, imports, make).expression(value)
 
 
-class _Function(LocalArrays):
-    """Lowers one definition."""
+@dataclass(eq=False)
+class _FunctionLowering:
+    """Lowers the statements of one function.
 
-    def __init__(self, definition: Definition, imports: Imports, make: Builder) -> None:
-        super().__init__(definition, imports, make)
-        self._lost: list[Dropped] = []
-        self._declared: set[str] = set()
-        self._blocks: list[Block] = []
-        self._homes = homes_of(definition.node.body)
+    Attributes:
+        values: lowers its expressions.
+        scopes: for each name the block that declares it; None for the head of the function.
+        lost: statements that have no C tree.
+        declared: names that have their declaration.
+        blocks: around the current statement.
+    """
+
+    values: Lowering
+    scopes: Mapping[str, Block | None]
+    lost: list[Dropped] = field(default_factory=list)
+    declared: set[str] = field(default_factory=set)
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def definition(self) -> Definition:
+        """Returns the function."""
+        return self.values.definition
+
+    @property
+    def make(self) -> Builder:
+        """Returns what builds the nodes."""
+        return self.values.make
 
     def lower(self) -> ParsedFunction:
-        """The whole function."""
+        """Returns the tree of the function, and what it lost."""
         node, make = self.definition.node, self.make
         result = "void" if self.definition.is_kernel else "auto"
-        self.find_arrays()
-        body = self._block(node.body, node)
+        find_arrays(self.values)
+        body = self.block(node.body, node)
         hoisted = [
             make.declare(name, type_of(self._type_of_name(name)), node)
-            for name, home in self._homes.items()
-            if home is None and name not in self.arrays
+            for name, scope in self.scopes.items()
+            if scope is None and name not in self.values.arrays
         ]
         body.block_items = [*self._captured(), *hoisted, *(body.block_items or ())]
         params = [self._parameter(p) for p in self.definition.parameters]
-        params += [make.declare(text, type_of("int64_t", text), node) for text in self.hidden]
+        params += [
+            make.declare(text, type_of("int64_t", text), node) for text in self.values.hidden
+        ]
         tree = make.function(self.definition.unique, result, params, body, node)
-        return ParsedFunction(tree, tuple(self._lost))
+        return ParsedFunction(tree, tuple(self.lost))
 
     # ---- the head
 
     def _parameter(self, param: Parameter) -> c_ast.Decl:
         name = param.name
-        kind = type_of("auto")
+        type_ = type_of("auto")
         if self.definition.is_kernel or self.definition.dialect is None:
-            kind = self.parameter_type(name)
-        init = self.expression(param.default) if param.default is not None else None
-        return self.make.declare(name, kind, param.arg, init)
+            type_ = parameter_type(self.values, name)
+        init = self.values.expression(param.default) if param.default is not None else None
+        return self.make.declare(name, type_, param.arg, init)
 
     def _captured(self) -> list[c_ast.Node]:
         """Constants that enclosing functions give names which the kernel uses."""
-        if self.dialect is None:
+        if self.values.dialect is None:
             return []
         found: dict[str, c_ast.Node] = {}
         for node in self.definition.own_nodes():
-            if isinstance(node, ast.Name) and not self.is_local(node.id):
+            if isinstance(node, ast.Name) and not self.values.is_local(node.id):
                 self._capture(node.id, found, depth=0)
         return list(found.values())
 
@@ -98,9 +122,9 @@ class _Function(LocalArrays):
             if isinstance(node, ast.Name):
                 self._capture(node.id, found, depth + 1)
         if len(found) < _MAX_CAPTURED:
-            kind = type_of("auto", name)
-            init = lower_constant(value, scope, self.imports, self.make)
-            found[name] = self.make.declare(name, kind, value, init, quals=("const",))
+            type_ = type_of("auto", name)
+            init = lower_constant(value, scope, self.values.imports, self.make)
+            found[name] = self.make.declare(name, type_, value, init, quals=("const",))
 
     def _enclosing_value(self, name: str) -> tuple[ast.expr | None, Definition | None]:
         scope = self.definition.outer
@@ -123,66 +147,72 @@ class _Function(LocalArrays):
 
     # ---- statements
 
-    def _block(self, body: Block, at: ast.AST) -> c_ast.Compound:
-        self._blocks.append(body)
+    def block(self, body: Block, at: ast.AST) -> c_ast.Compound:
+        self.blocks.append(body)
         items: list[c_ast.Node] = []
         for statement in body:
             try:
                 items += self._statement(statement)
             except CannotLower as failed:
                 span = self.make.tree_span(failed.node)
-                self._lost.append(Dropped(span, f"{failed.what} is not followed"))
-        self._blocks.pop()
+                self.lost.append(Dropped(span, f"{failed.what} is not followed"))
+        self.blocks.pop()
         return self.make.block(items, at)
 
-    def _statement(self, node: ast.stmt) -> Iterator[c_ast.Node] | Sequence[c_ast.Node]:
-        match node:
-            case ast.Expr(value=ast.Constant(value=str())):
-                return ()
-            case ast.Expr():
-                return (self.expression(node.value),)
-            case ast.Assign():
-                return self._assignments(node.targets, node.value, node)
-            case ast.AnnAssign():
-                if node.value is None:
-                    return ()
-                return self._assignments([node.target], node.value, node)
-            case ast.AugAssign():
-                return (self._augmented(node),)
-            case ast.If():
-                otherwise = self._block(node.orelse, node) if node.orelse else None
-                test = self.expression(node.test)
-                made = c_ast.If(test, self._block(node.body, node), otherwise)
-                return (self.make.mark(made, node),)
-            case ast.For():
-                return self._for(node)
-            case ast.While():
-                if node.orelse:
-                    raise CannotLower(node, "`while .. else`")
-                loop = c_ast.While(self.expression(node.test), self._block(node.body, node))
-                return (self.make.mark(loop, node),)
-            case ast.Return():
-                value = self.expression(node.value) if node.value is not None else None
-                return (self.make.mark(c_ast.Return(value), node),)
-            case ast.Break():
-                return (self.make.mark(c_ast.Break(), node),)
-            case ast.Continue():
-                return (self.make.mark(c_ast.Continue(), node),)
-            case ast.With() | ast.Try() if self.dialect is None:
-                return (self._block(node.body, node),)
-            case ast.FunctionDef() | ast.ClassDef() | ast.Pass() | ast.Import() | ast.ImportFrom():
-                return ()
-            case ast.Global() | ast.Nonlocal() | ast.Delete() | ast.Assert():
-                return ()
-        if self.dialect is None:
+    def _statement(self, node: ast.stmt) -> Sequence[c_ast.Node]:
+        handler = _STATEMENTS.get(type(node))
+        if handler is not None:
+            return handler(self, node)
+        if self.values.dialect is None or isinstance(node, _WITHOUT_CODE):
             return ()
         raise CannotLower(node, f"a `{type(node).__name__.lower()}` statement")
+
+    def _expression_statement(self, node: ast.Expr) -> Sequence[c_ast.Node]:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return ()
+        return (self.values.expression(node.value),)
+
+    def _assign_statement(self, node: ast.Assign) -> Sequence[c_ast.Node]:
+        return self._assignments(node.targets, node.value, node)
+
+    def _annotated(self, node: ast.AnnAssign) -> Sequence[c_ast.Node]:
+        if node.value is None:
+            return ()
+        return self._assignments([node.target], node.value, node)
+
+    def _if(self, node: ast.If) -> Sequence[c_ast.Node]:
+        otherwise = self.block(node.orelse, node) if node.orelse else None
+        test = self.values.expression(node.test)
+        return (self.make.mark(c_ast.If(test, self.block(node.body, node), otherwise), node),)
+
+    def _while(self, node: ast.While) -> Sequence[c_ast.Node]:
+        if node.orelse:
+            raise CannotLower(node, "`while .. else`")
+        loop = c_ast.While(self.values.expression(node.test), self.block(node.body, node))
+        return (self.make.mark(loop, node),)
+
+    def _return(self, node: ast.Return) -> Sequence[c_ast.Node]:
+        value = self.values.expression(node.value) if node.value is not None else None
+        return (self.make.mark(c_ast.Return(value), node),)
+
+    def _break(self, node: ast.Break) -> Sequence[c_ast.Node]:
+        return (self.make.mark(c_ast.Break(), node),)
+
+    def _continue(self, node: ast.Continue) -> Sequence[c_ast.Node]:
+        return (self.make.mark(c_ast.Continue(), node),)
+
+    def _framed(self, node: ast.With | ast.Try) -> Sequence[c_ast.Node]:
+        """Lowers the body of a `with` or `try` of host code."""
+        if self.values.dialect is not None:
+            raise CannotLower(node, f"a `{type(node).__name__.lower()}` statement")
+        return (self.block(node.body, node),)
 
     def _for(self, node: ast.For) -> Sequence[c_ast.Node]:
         """`for i in range(..)` with the counter as Python would have it."""
         call = node.iter
         is_range = isinstance(call, ast.Call) and (
-            self.imports.resolve(call.func) == "range" or self.member(call.func) == "range"
+            self.values.imports.resolve(call.func) == "range"
+            or self.values.member(call.func) == "range"
         )
         if not is_range or not isinstance(node.target, ast.Name) or node.orelse:
             return self._open_for(node)
@@ -193,24 +223,26 @@ class _Function(LocalArrays):
             raise CannotLower(node, "this `range`")
         step = _literal(bounds[2]) if len(bounds) == 3 else 1
         start = (
-            self.expression(bounds[0]) if len(bounds) > 1 else make.integer(0, call, wide=self.wide)
+            self.values.expression(bounds[0])
+            if len(bounds) > 1
+            else make.integer(0, call, wide=self.values.wide)
         )
-        stop = self.expression(bounds[0] if len(bounds) == 1 else bounds[1])
+        stop = self.values.expression(bounds[0] if len(bounds) == 1 else bounds[1])
         is_down = step is not None and step < 0
         counter = make.name(name, node.target)
         init: c_ast.Node
-        if self._homes.get(name) is None:
+        if self.scopes.get(name) is None:
             init = make.assign(counter, start, node)
         else:
-            word = "int64_t" if self.wide else "int"
+            word = "int64_t" if self.values.wide else "int"
             init = c_ast.DeclList([make.declare(name, type_of(word, name), node.target, start)])
         cond = make.binary(">" if is_down else "<", counter, stop, node)
         advance = (
             make.unary("p++", counter, node)
             if step == 1
-            else make.assign(counter, self.expression(bounds[2]), node, "+=")
+            else make.assign(counter, self.values.expression(bounds[2]), node, "+=")
         )
-        loop = make.mark(c_ast.For(init, cond, advance, self._block(node.body, node)), node)
+        loop = make.mark(c_ast.For(init, cond, advance, self.block(node.body, node)), node)
         return (*self._unrolled(call), loop)
 
     def _unrolled(self, call: ast.Call) -> Sequence[c_ast.Node]:
@@ -226,10 +258,10 @@ class _Function(LocalArrays):
 
     def _open_for(self, node: ast.For) -> Sequence[c_ast.Node]:
         """A loop over anything else: in host code its body once, with unknown values."""
-        if self.dialect is not None:
+        if self.values.dialect is not None:
             raise CannotLower(node, f"a loop over `{self.make.spelling(node.iter)}`")
         given = self._assignments([node.target], node.iter, node, is_open=True)
-        body = self._block(node.body, node)
+        body = self.block(node.body, node)
         return (self.make.block([*given, *(body.block_items or ())], node),)
 
     # ---- assignments
@@ -242,10 +274,10 @@ class _Function(LocalArrays):
         *,
         is_open: bool = False,
     ) -> Sequence[c_ast.Node]:
-        made: list[c_ast.Node] = []
+        found: list[c_ast.Node] = []
         for target in targets:
-            made += self._assign(target, value, node, is_open)
-        return made
+            found += self._assign(target, value, node, is_open)
+        return found
 
     def _assign(
         self,
@@ -256,23 +288,23 @@ class _Function(LocalArrays):
     ) -> list[c_ast.Node]:
         if isinstance(target, ast.Tuple | ast.List):
             return self._unpack(target, value, node, is_open)
-        if isinstance(target, ast.Name) and target.id in self.arrays and not is_open:
+        if isinstance(target, ast.Name) and target.id in self.values.arrays and not is_open:
             assert isinstance(value, ast.Call)
-            self._declared.add(target.id)
-            return [self.array_declaration(target.id, value, node)]
-        lowered = self.opaque(value) if is_open else self.expression(value)
+            self.declared.add(target.id)
+            return [declare_array(self.values, target.id, value, node)]
+        lowered = self.values.opaque(value) if is_open else self.values.expression(value)
         return [self._given(target, lowered, node)]
 
     def _given(self, target: ast.expr, value: c_ast.Node, node: ast.AST) -> c_ast.Node:
         make = self.make
         if isinstance(target, ast.Name):
             name = target.id
-            if self._homes.get(name) is self._blocks[-1] and name not in self._declared:
-                self._declared.add(name)
+            if self.scopes.get(name) is self.blocks[-1] and name not in self.declared:
+                self.declared.add(name)
                 return make.declare(name, type_of("auto", name), node, value)
             return make.assign(make.name(name, target), value, node)
         if isinstance(target, ast.Subscript):
-            return make.assign(self.expression(target), value, node)
+            return make.assign(self.values.expression(target), value, node)
         return value
 
     def _unpack(
@@ -285,41 +317,63 @@ class _Function(LocalArrays):
         names = target.elts
         values = self._parts(value, len(names)) if not is_open else None
         if values is None:
-            first = [] if is_open else [self.opaque(value)]
-            return [*first, *(self._given(n, self.opaque(value), node) for n in names)]
-        made: list[c_ast.Node] = []
-        held: list[c_ast.Node] = []
+            first = [] if is_open else [self.values.opaque(value)]
+            return [*first, *(self._given(n, self.values.opaque(value), node) for n in names)]
+        temporaries: list[c_ast.Node] = []
+        results: list[c_ast.Node] = []
         simultaneous = isinstance(value, ast.Tuple | ast.List) and len(names) > 1
         for k, part in enumerate(values):
             if simultaneous:  # all values first: `a, b = b, a`
                 hidden = f"{k} of {self.make.spelling(node)}"
-                made.append(self.make.declare(hidden, type_of("auto", hidden), node, part))
-                held.append(self.make.name(hidden, node))
+                temporaries.append(self.make.declare(hidden, type_of("auto", hidden), node, part))
+                results.append(self.make.name(hidden, node))
             else:
-                held.append(part)
-        return made + [self._given(n, v, node) for n, v in zip(names, held, strict=True)]
+                results.append(part)
+        return temporaries + [self._given(n, v, node) for n, v in zip(names, results, strict=True)]
 
     def _parts(self, value: ast.expr, count: int) -> list[c_ast.Node] | None:
         """The single values of what is unpacked, where they are known one by one."""
         if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == count:
-            return [self.expression(e) for e in value.elts]
+            return [self.values.expression(e) for e in value.elts]
         if isinstance(value, ast.Call):
-            member = self.member(value.func)
+            member = self.values.member(value.func)
             if member in ("grid", "gridsize") and count <= 3:
-                return [self.global_index(member, axis, value) for axis in range(count)]
+                return [global_index(self.values, member, axis, value) for axis in range(count)]
         if isinstance(value, ast.Attribute) and value.attr == "shape":
             name = dotted(value.value)
             if name is not None:
-                return [self.extent_of(name, "shape", axis, value) for axis in range(count)]
+                return [extent_of(self.values, name, "shape", axis, value) for axis in range(count)]
         return None
 
-    def _augmented(self, node: ast.AugAssign) -> c_ast.Node:
+    def _augmented(self, node: ast.AugAssign) -> Sequence[c_ast.Node]:
         make, operator = self.make, type(node.op)
-        target, value = self.expression(node.target), self.expression(node.value)
+        target, value = self.values.expression(node.target), self.values.expression(node.value)
         if operator in BINARY:
-            return make.assign(target, value, node, f"{BINARY[operator]}=")
-        again = self.expression(node.target)
-        return make.assign(target, self.operated(node.op, again, value, node), node)
+            return (make.assign(target, value, node, f"{BINARY[operator]}="),)
+        again = self.values.expression(node.target)
+        result = lower_operator(self.values, node.op, again, value, node)
+        return (make.assign(target, result, node),)
+
+
+_STATEMENTS: dict[type[ast.stmt], Callable[..., Sequence[c_ast.Node]]] = {
+    ast.Expr: _FunctionLowering._expression_statement,
+    ast.Assign: _FunctionLowering._assign_statement,
+    ast.AnnAssign: _FunctionLowering._annotated,
+    ast.AugAssign: _FunctionLowering._augmented,
+    ast.If: _FunctionLowering._if,
+    ast.For: _FunctionLowering._for,
+    ast.While: _FunctionLowering._while,
+    ast.Return: _FunctionLowering._return,
+    ast.Break: _FunctionLowering._break,
+    ast.Continue: _FunctionLowering._continue,
+    ast.With: _FunctionLowering._framed,
+    ast.Try: _FunctionLowering._framed,
+}
+"""Statement -> lowers it to statements of C."""
+_WITHOUT_CODE = (
+    ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
+    ast.Delete, ast.Assert,
+)  # fmt: skip
 
 
 def _literal(node: ast.expr) -> int | None:

@@ -1,0 +1,118 @@
+"""The state of lowering one function, and the dispatch of expressions to their handlers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pycparser import c_ast
+
+    from smemlint.frontend.python.imports import Imports
+    from smemlint.frontend.python.jit.definitions import Definition
+    from smemlint.frontend.python.jit.dialects import Dialect
+    from smemlint.frontend.python.jit.ir_builder import Builder
+
+_Handler = TypeVar("_Handler", bound="Callable[..., c_ast.Node]")
+_EXPRESSIONS: dict[type[ast.expr], Callable[..., c_ast.Node]] = {}
+
+
+def lowers(*nodes: type[ast.expr]) -> Callable[[_Handler], _Handler]:
+    """Registers a function that lowers expressions of these types."""
+
+    def register(handler: _Handler) -> _Handler:
+        _EXPRESSIONS.update(dict.fromkeys(nodes, handler))
+        return handler
+
+    return register
+
+
+class CannotLower(Exception):
+    """A construct that has no C tree."""
+
+    def __init__(self, node: ast.AST, what: str) -> None:
+        super().__init__(what)
+        self.node = node
+        self.what = what
+
+
+@dataclass(frozen=True, slots=True)
+class LocalArray:
+    """A shared or local array that the function declares; extents are Python expressions.
+
+    Attributes:
+        extents: of each dimension.
+        is_dynamic: the launch decides its size.
+        may_have_rows: the one extent may stand for several.
+    """
+
+    extents: tuple[ast.expr, ...]
+    is_dynamic: bool
+    may_have_rows: bool = False
+
+    def extent(self, depth: int) -> ast.expr | None:
+        """What an index counts up to; None where that is not declared."""
+        is_known = not self.is_dynamic and depth < len(self.extents)
+        return self.extents[depth] if is_known else None
+
+
+@dataclass(eq=False)
+class Lowering:
+    """Lowers the expressions of one function.
+
+    Attributes:
+        definition: the function.
+        imports: of its module.
+        make: builds the nodes.
+        arrays: shared and local arrays that it declares.
+        hidden: numbers that only an argument's shape gives, as spelled: unknown parameters.
+    """
+
+    definition: Definition
+    imports: Imports
+    make: Builder
+    arrays: dict[str, LocalArray] = field(default_factory=dict)
+    hidden: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """Returns how its kernel code is read; None for host code."""
+        return self.definition.dialect
+
+    @property
+    def wide(self) -> bool:
+        """Returns whether every integer has 64 bits."""
+        return self.dialect is None or self.dialect.has_wide_integers
+
+    def expression(self, node: ast.expr) -> c_ast.Node:
+        """Returns the C tree of an expression; what has none becomes a call of its own text."""
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is not None:
+            return handler(self, node)
+        parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
+        return self.opaque(node, parts)
+
+    def opaque(self, node: ast.AST, parts: Sequence[ast.expr] = ()) -> c_ast.Node:
+        """Returns a call of something unknown: its operands are evaluated, its value is not."""
+        name = self.make.spelling(node).replace("::", ": :")
+        return self.make.call(f"{name} ", [self.expression(p) for p in parts], node)
+
+    def is_local(self, name: str) -> bool:
+        """Returns whether the function itself gives the name a value."""
+        own = self.definition
+        return name in own.assigned or any(p.name == name for p in own.parameters)
+
+    def member(self, node: ast.expr) -> str:
+        """Returns the dialect's member that an expression names; empty for anything else."""
+        if self.dialect is None:
+            return ""
+        return self.dialect.member(self.imports.resolve(node))
+
+    def argument_property(self, text: str, node: ast.AST) -> c_ast.Node:
+        """Returns a number that an argument brings along: one unknown for the entire kernel."""
+        self.hidden.setdefault(text)
+        return self.make.name(text, node)
