@@ -1,7 +1,7 @@
-"""Front ends for Python sources: one producer of facts for each way to write kernels.
+"""The dialects of Python: one analysis for each way to write kernels.
 
-A producer is a module with `facts_of(source, settings) -> Facts`. It is imported only for a file
-that holds one of its marks; what is linted is never imported.
+A dialect has a module with `facts_of(source, settings) -> Facts`. It is imported only for a file
+with one of the dialect's marks; what is linted is never imported.
 """
 
 from __future__ import annotations
@@ -21,66 +21,66 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Producer:
-    """A front end.
+class Dialect:
+    """A way to write kernels in Python.
 
     Attributes:
         module: its name in this package.
-        marks: words; a file without any of them holds no kernel of its kind.
+        marks: words; a file without any of them holds no kernel of this dialect.
     """
 
     module: str
     marks: tuple[str, ...]
 
     def is_wanted(self, text: str) -> bool:
-        """Whether a file of this text can hold kernels of this kind."""
+        """Returns whether a file of this text can hold kernels of this dialect."""
         return any(mark in text for mark in self.marks)
 
 
-PRODUCERS = (
-    Producer("gluon.analysis", ("experimental.gluon", "experimental import gluon")),
-    Producer("cute_dsl.analysis", ("make_swizzle(", "autovec_copy(", "cutlass.cute")),
-    Producer("triton.analysis", ("triton.language", "import triton")),
-    Producer("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
-    Producer(
+DIALECTS = (
+    Dialect("gluon.analysis", ("experimental.gluon", "experimental import gluon")),
+    Dialect("cute_dsl.analysis", ("make_swizzle(", "autovec_copy(", "cutlass.cute")),
+    Dialect("triton.analysis", ("triton.language", "import triton")),
+    Dialect("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
+    Dialect(
         "cupy.analysis", ("RawKernel(", "RawModule(", "ElementwiseKernel(", "ReductionKernel(")
     ),
 )
 
 
 def is_python(source: Source) -> bool:
-    """Whether the file is read as Python."""
+    """Returns whether the file is read as Python."""
     return is_python_path(source.path)
 
 
 def may_hold_kernels(source: Source) -> bool:
-    """Whether some producer wants the file."""
+    """Returns whether some dialect is analysed in the file."""
     return holds_marks(source.text)
 
 
 def holds_marks(text: str) -> bool:
-    """Whether some producer would want a file of this text."""
-    return any(producer.is_wanted(text) for producer in PRODUCERS)
+    """Returns whether some dialect is analysed in a file of this text."""
+    return any(dialect.is_wanted(text) for dialect in DIALECTS)
 
 
 def python_facts(
     sources: Sequence[Source], settings: Settings, crashed: Callable[[NotAnalysed], None]
 ) -> list[Facts]:
-    """The facts of all Python files; an internal error costs one file, and `crashed` is told."""
+    """Returns the facts of all Python files; an internal error costs one file."""
     found = []
     for source in sources:
-        for producer in PRODUCERS:
-            if not producer.is_wanted(source.text):
+        for dialect in DIALECTS:
+            if not dialect.is_wanted(source.text):
                 continue
             try:
-                module = import_module(f"smemlint.analysis.python.{producer.module}")
+                module = import_module(f"smemlint.analysis.python.{dialect.module}")
                 found.append(module.facts_of(source, settings))
             except RecursionError:
                 found.append(_not_analysed(source, "nested too deeply"))
             except MemoryError:
                 found.append(_not_analysed(source, "evaluation stopped: out of memory"))
             except Exception as error:
-                what = f"internal error in `{producer.module}`: {type(error).__name__}: {error}"
+                what = f"internal error in `{dialect.module}`: {type(error).__name__}: {error}"
                 crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
         found.append(Facts(not_analysed=tuple(_refused(source))))
     return found

@@ -19,7 +19,7 @@ _LANES_A_STEP = 32
 def patterns_of(
     addresses: NDArray[np.int64], *, kind: str, width: int, arch: str, matrices: int = 0
 ) -> list[WarpPattern]:
-    """The distinct patterns of the instructions of one width; those that fault have no price.
+    """Returns the distinct patterns of instructions of one width; faulting ones have no price.
 
     Args:
         addresses: byte offsets of shape (instructions of a warp, warps, 32).
@@ -59,6 +59,6 @@ def patterns_of(
 
 
 def stat_of(figures: list[tuple[int, int]]) -> Stat:
-    """Least, largest and mean of figures, each with how often it occurs."""
+    """Returns the least, largest and mean of figures, each given with its number of occurrences."""
     mean = sum(v * n for v, n in figures) / sum(n for _, n in figures)
     return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)

@@ -20,7 +20,7 @@ class Imports:
 
     @staticmethod
     def of(module: ast.Module) -> Imports:
-        """The imports of a module; relative ones begin with their dots."""
+        """Returns the imports of a module; relative ones begin with their dots."""
         targets: dict[str, str] = {}
         for node in walk(module, into=lambda n: not isinstance(n, ast.expr)):
             if isinstance(node, ast.Import):
@@ -34,7 +34,7 @@ class Imports:
         return Imports(targets)
 
     def resolve(self, node: ast.expr) -> str:
-        """The dotted name an expression stands for, e.g. `numba.cuda.grid`; empty for others."""
+        """Returns the dotted name of an expression, e.g. `numba.cuda.grid`; empty for others."""
         name = dotted(node)
         if name is None:
             return ""
@@ -43,7 +43,7 @@ class Imports:
 
 
 def dotted(node: ast.AST | None) -> str | None:
-    """`a.b.c` as a text; None for any other expression."""
+    """Returns `a.b.c` as a text; None for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -53,5 +53,5 @@ def dotted(node: ast.AST | None) -> str | None:
 
 
 def is_none(node: ast.AST | None) -> bool:
-    """Whether an expression is the word `None`."""
+    """Returns whether an expression is the word `None`."""
     return isinstance(node, ast.Constant) and node.value is None

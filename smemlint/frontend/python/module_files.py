@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def files_of(home: str, name: str) -> Iterator[str]:
-    """Where a dotted name that a file imports may be defined, its package's root among folders."""
+    """Yields the files that may define a dotted name which a file imports.
+
+    Folders above the file are searched as roots of its package.
+    """
     folder = posixpath.dirname(home)
     *package, last = name.lstrip(".").split(".")[:-1] or [""]
     if not last:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class NotPython(Exception):
-    """The text is no Python; the message says why, in words, `span` where it stops being it."""
+    """The text is no Python; the message says why, `span` is the place of the error."""
 
     def __init__(self, reason: str, span: Span) -> None:
         super().__init__(reason)
@@ -45,12 +45,12 @@ class PythonText:
 
     @property
     def sandbox(self) -> Sandbox:
-        """What the file may read."""
+        """Returns what the file may read."""
         return Sandbox.around(self.path, self.below)
 
     @staticmethod
     def of(source: Source) -> PythonText:
-        """The parsed file.
+        """Returns the parsed file.
 
         Raises:
             NotPython: it cannot be parsed.
@@ -76,7 +76,7 @@ class PythonText:
         return lines_of(self.text)
 
     def span(self, node: ast.AST) -> Span:
-        """The place of an expression or statement; the start of the file for the module."""
+        """Returns the place of an expression or statement; the start of the file for the module."""
         line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1) or 1
         column = self._column(line, getattr(node, "col_offset", 0))
         return Span(
@@ -84,11 +84,11 @@ class PythonText:
         )
 
     def segment(self, node: ast.AST) -> str:
-        """The text of an expression or statement."""
+        """Returns the text of an expression or statement."""
         return self.within(self.span(node))
 
     def within(self, span: Span) -> str:
-        """The text of a place."""
+        """Returns the text of a place."""
         lines = list(self._lines[span.line - 1 : span.end_line])
         if not lines:
             return ""
@@ -97,18 +97,18 @@ class PythonText:
         return "\n".join(lines)
 
     def spelling(self, node: ast.AST) -> str:
-        """The text of an expression or statement on one line."""
+        """Returns the text of an expression or statement on one line."""
         return " ".join(self.segment(node).split())
 
     def name_span(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
-        """The place of a function's name."""
+        """Returns the place of a function's name."""
         span = self.span(node)
         row = self._lines[span.line - 1][span.column - 1 :]
         column = span.column + max(row.find(node.name, len("def")), 0)
         return Span(self.path, span.line, column, span.line, column + len(node.name))
 
     def _column(self, line: int, offset: int) -> int:
-        """A column from 1 in code points of an offset in UTF-8."""
+        """Returns a column from 1 in code points of an offset in UTF-8."""
         text = self._lines[line - 1] if line <= len(self._lines) else ""
         if text.isascii():
             return offset + 1
@@ -116,12 +116,12 @@ class PythonText:
 
 
 def belong(text: PythonText, *nodes: ast.AST) -> None:
-    """Remembers for nodes, or all of a file, that they are of this text and not of the home's."""
+    """Records for nodes, or all of a file, that they are of this text: see `text_of`."""
     for node in nodes or ast.walk(text.tree):
         node.smemlint_text = text  # type: ignore[attr-defined]
 
 
-def text_of(node: ast.AST, home: PythonText) -> PythonText:
-    """The text that a node is of: the home's, unless `belong` said otherwise."""
-    found: PythonText = getattr(node, "smemlint_text", home)
+def text_of(node: ast.AST, default: PythonText) -> PythonText:
+    """Returns the text that `belong` recorded for a node, else the default."""
+    found: PythonText = getattr(node, "smemlint_text", default)
     return found

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def walk(node: ast.AST, *, into: Callable[[ast.AST], bool] | None = None) -> Iterator[ast.AST]:
-    """A node and all below it in source order; `into` says whose children are visited."""
+    """Returns a node and all below it in source order; `into` says whose children are visited."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -20,7 +20,7 @@ def walk(node: ast.AST, *, into: Callable[[ast.AST], bool] | None = None) -> Ite
 
 
 def suites(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a statement: those of `elif`, `else` and handlers, too."""
+    """Returns the blocks of a statement: those of `elif`, `else` and handlers, too."""
     for field in ("body", "orelse", "finalbody"):
         block = getattr(statement, field, None)
         if isinstance(block, list) and block:
@@ -32,5 +32,5 @@ def suites(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def is_definition(node: ast.AST) -> bool:
-    """Whether names inside are its own."""
+    """Returns whether names inside are its own."""
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
-_WHOLE_TEXTS = frozenset(("RawKernel", "RawModule"))
+_COMPLETE_TEXTS = frozenset(("RawKernel", "RawModule"))
 _SHARED = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
-    """The facts of all texts of a file; a notice at every call whose text is not followed."""
+    """Returns the facts of all texts of a file, and a note at each call of an unknown text."""
     try:
         text = PythonText.of(source)
     except NotPython as problem:
@@ -49,7 +49,7 @@ def facts_of(source: Source, settings: Settings) -> Facts:
 
 
 def texts_of(source: Source, settings: Settings) -> list[Embedded]:
-    """The texts with shared memory that a file gives to CuPy; none where it is no Python."""
+    """Returns the texts with shared memory that a file passes to CuPy; none of a broken file."""
     try:
         text = PythonText.of(source)
     except NotPython:
@@ -58,7 +58,7 @@ def texts_of(source: Source, settings: Settings) -> list[Embedded]:
 
 
 class _File:
-    """One file: its statements, then each of its functions, are followed for texts and launches."""
+    """One file: its statements, then each of its functions, are executed for texts and launches."""
 
     def __init__(self, text: PythonText, settings: Settings) -> None:
         self._text = text
@@ -68,7 +68,7 @@ class _File:
 
     @property
     def read_along(self) -> dict[str, bool]:
-        """Other files that were read, and whether they are the texts of kernels."""
+        """Returns other files that were read, and whether they are the texts of kernels."""
         texts = [r.text for r in self._files.raws.values() if r.text is not None]
         made_of = {path for text in texts for path in text.paths}
         return {
@@ -76,14 +76,14 @@ class _File:
         }
 
     def texts(self) -> list[Embedded]:
-        """Those that are known and use shared memory."""
+        """Returns the texts that are known and use shared memory."""
         self._interpret()
         raws = self._files.raws.values()
         found = map(self._embedded, (r for r in raws if self._is_own(r) or r.calls))
         return [embedded for embedded in found if embedded is not None]
 
     def facts(self) -> Facts:
-        """Of all texts."""
+        """Returns the facts of all texts."""
         parts = [embedded.facts(self._settings) for embedded in self.texts()]
         raws = filter(self._is_own, self._files.raws.values())
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
@@ -114,7 +114,7 @@ class _File:
                 self._guarded(interpreter, call)
 
     def _is_own(self, raw: RawText) -> bool:
-        """Whether the file itself makes the text; others' are theirs, but for launches here."""
+        """Returns whether the text is constructed in this file."""
         return raw.home is self._text
 
     def _guarded(self, interpreter: Interpreter, action: Callable[[], object]) -> None:
@@ -126,7 +126,7 @@ class _File:
             self._notes.append(NotAnalysed(where, "", "its functions take too long to follow"))
 
     def _embedded(self, raw: RawText) -> Embedded | None:
-        """The text as a unit; None where it is not known or has no shared memory."""
+        """Returns the text as a unit; None where it is not known or has no shared memory."""
         if raw.text is None or not _holds_shared(raw.text):
             return None
         span = raw.home.span(raw.node)
@@ -163,7 +163,7 @@ def _reason(call: ast.Call) -> str:
 
 
 def _name(call: ast.Call) -> str:
-    """The last part of what is called; empty where that is no name."""
+    """Returns the last part of what is called; empty where that is no name."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -171,7 +171,7 @@ def _name(call: ast.Call) -> str:
 
 
 def _may_use_shared(call: ast.Call) -> bool:
-    if _name(call) not in _WHOLE_TEXTS | NAMES:
+    if _name(call) not in _COMPLETE_TEXTS | NAMES:
         return False
     given = [*call.args, *(k.value for k in call.keywords)]
     if not given:
@@ -179,10 +179,10 @@ def _may_use_shared(call: ast.Call) -> bool:
     literals = [n.value for a in given for n in ast.walk(a) if isinstance(n, ast.Constant)]
     if any(isinstance(value, str) and mark in value for value in literals for mark in _SHARED):
         return True
-    return _name(call) in _WHOLE_TEXTS and not isinstance(_code(call), ast.Constant)
+    return _name(call) in _COMPLETE_TEXTS and not isinstance(_code(call), ast.Constant)
 
 
 def _code(call: ast.Call) -> ast.expr | None:
-    """The argument that holds the text; None for a `path=`."""
+    """Returns the argument that holds the text; None for a `path=`."""
     named = [k.value for k in call.keywords if k.arg == "code"]
     return named[0] if named else next(iter(call.args), None)

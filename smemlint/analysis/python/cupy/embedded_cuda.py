@@ -64,11 +64,11 @@ class Embedded:
     below: str = ""
 
     def facts(self, settings: Settings) -> Facts:
-        """The facts of the text's kernels, at their places in the Python file."""
-        return _Homecoming(self).facts(self.project(settings).facts())
+        """Returns the facts of the text's kernels, at their places in the Python file."""
+        return _Relocation(self).facts(self.project(settings).facts())
 
     def project(self, settings: Settings) -> Project:
-        """The text as a run of its own, with host code that launches as the Python file does."""
+        """Returns a run of the text alone, with host code for the launches of the Python file."""
         from smemlint.analysis.simt.analyze import Project
 
         defined = replace(settings, define={**settings.define, **self.defines})
@@ -76,7 +76,7 @@ class Embedded:
         return Project([Source(self.name, given, below=self.below)], defined)
 
     def _host(self) -> str:
-        """Host code that launches the kernels as the Python file does, one a line."""
+        """Returns host code with the launches of the Python file, one a line."""
         lines = [_launch(call) for call in self.calls]
         return "\nvoid smemlint_launches() {\n" + "\n".join(lines) + "\n}\n" if lines else ""
 
@@ -85,14 +85,14 @@ class Embedded:
         return [0, *(m.end() for m in re.finditer("\n", str(self.text)))]
 
     def place(self, line: int, column: int) -> Position | None:
-        """Where a character of the text stands in the Python file."""
+        """Returns where a character of the text stands in the Python file."""
         if not 1 <= line <= len(self._starts):
             return None
         at = self._starts[line - 1] + column - 1
         return self.text.place(at)
 
     def call_at(self, line: int) -> KernelCall | None:
-        """The launch that a line behind the text stands for."""
+        """Returns the launch that a line behind the text stands for."""
         index = line - len(self._starts) - 2
         return self.calls[index] if 0 <= index < len(self.calls) else None
 
@@ -109,18 +109,18 @@ def _known(number: int | None) -> str:
     return _UNKNOWN if number is None else str(number)
 
 
-class _Homecoming:
-    """Brings facts of an embedded text back to the Python file; each array once."""
+class _Relocation:
+    """Moves facts of an embedded text to their places in the Python file; each array once."""
 
-    def __init__(self, home: Embedded) -> None:
-        self._home = home
+    def __init__(self, embedded: Embedded) -> None:
+        self._embedded = embedded
         self._arrays: dict[int, SharedArray] = {}
-        folder, _, name = home.name.rpartition("/")
+        folder, _, name = embedded.name.rpartition("/")
         optional = f"(?:{re.escape(folder)}/)?" if folder else ""
         self._named = re.compile(optional + re.escape(name) + r"(?::(\d+))?")
 
     def facts(self, facts: Facts) -> Facts:
-        """All of them."""
+        """Returns all facts at their new places."""
         return Facts(
             tuple(map(self._kernel, facts.kernels)),
             tuple(NotAnalysed(self._span(n.span), n.kernel, n.reason) for n in facts.not_analysed),
@@ -141,7 +141,9 @@ class _Homecoming:
         )
 
     def _instance(self, instance: Instance) -> Instance:
-        return replace(instance, span=self._span(instance.span), origin=self._said(instance.origin))
+        return replace(
+            instance, span=self._span(instance.span), origin=self._renamed(instance.origin)
+        )
 
     def _array(self, array: SharedArray) -> SharedArray:
         if id(array) not in self._arrays:
@@ -149,35 +151,35 @@ class _Homecoming:
         return self._arrays[id(array)]
 
     def _access(self, access: Access, instance: Instance) -> Access:
-        place = self._home.place(access.line, 1) or self._home.place(access.line - 1, 1)
+        place = self._embedded.place(access.line, 1) or self._embedded.place(access.line - 1, 1)
         return replace(
             access,
             span=self._span(access.span),
             line=place.line if place is not None else self._span(access.span).line,
             instance=instance,
             array=self._array(access.array) if access.array is not None else None,
-            assumptions=tuple(map(self._said, access.assumptions)),
+            assumptions=tuple(map(self._renamed, access.assumptions)),
             calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
         )
 
-    def _said(self, text: str) -> str:
-        """Words in which the unit's name became the Python file's."""
+    def _renamed(self, text: str) -> str:
+        """Returns a text with the name of the unit replaced by that of the Python file."""
 
         def named(match: re.Match[str]) -> str:
-            call = self._home.call_at(int(match[1])) if match[1] else None
-            span = call.span if call is not None else self._home.span
+            call = self._embedded.call_at(int(match[1])) if match[1] else None
+            span = call.span if call is not None else self._embedded.span
             return f"{posixpath.basename(span.path)}:{span.line}"
 
         return self._named.sub(named, text)
 
     def _span(self, span: Span) -> Span:
-        if span.path != self._home.name:
+        if span.path != self._embedded.name:
             return span
-        call = self._home.call_at(span.line)
-        first = self._home.place(span.line, span.column)
-        last = self._home.place(span.end_line, max(span.end_column - 1, 1))
+        call = self._embedded.call_at(span.line)
+        first = self._embedded.place(span.line, span.column)
+        last = self._embedded.place(span.end_line, max(span.end_column - 1, 1))
         if call is not None or first is None:
-            return call.span if call is not None else self._home.span
+            return call.span if call is not None else self._embedded.span
         if last is None or last.path != first.path or (last.line, last.column) < (
             first.line, first.column,
         ):  # fmt: skip

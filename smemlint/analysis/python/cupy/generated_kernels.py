@@ -1,4 +1,4 @@
-"""The kernels that CuPy makes of pieces: element-wise and reduction kernels as whole CUDA texts.
+"""The kernels that CuPy makes of pieces: element-wise and reduction kernels as CUDA texts.
 
 Only what pieces say about shared memory matters here, so parameters are plain scalars and pointers
 and a reduction is a loop without its tree. Source: cupy/_core/_kernel.pyx of CuPy 14

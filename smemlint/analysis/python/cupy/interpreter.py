@@ -211,9 +211,9 @@ class Files:
         self._modules: dict[str, _Module | None] = {}
         self._sources: dict[str, Source] = {}
 
-    def called(self, home: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
+    def call(self, caller: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
         """See `model.Program`."""
-        module = self._module_of(home, name, "def ")
+        module = self._module_of(caller, name, "def ")
         function = module.scope.get(name.name) if module is not None else None
         if module is None or not isinstance(function, Function):
             return UNKNOWN

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
-    """The facts of the file's kernels; their launches are looked for in the file itself."""
+    """Returns the facts of the file's kernels; their launches are looked for in the file itself."""
     from smemlint.analysis.simt.analyze import Project
     from smemlint.frontend.python.jit.unit import PythonUnit
 

@@ -142,7 +142,7 @@ class Program(Protocol):
     raws: dict[tuple[str, int, int, str], RawText]
     snippets: list[tuple[ast.Call, str]]
 
-    def called(self, home: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
+    def call(self, caller: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
         """Returns the result of a function of another file; not known where that is missing."""
 
     def read(self, home: PythonText, path: str) -> MappedText | None:
@@ -316,7 +316,7 @@ class CupyModel(LibraryModel):
                 return string_methods.dedented(first)
             case "string.Template" if isinstance(first, MappedText):
                 return Template(first)
-        return self._program.called(self._text, callee, arguments, named)
+        return self._program.call(self._text, callee, arguments, named)
 
 
 def _texts(given: Value) -> tuple[str, ...]:

@@ -55,24 +55,24 @@ class MappedText(str):
 
     @staticmethod
     def of(text: str, runs: Sequence[MappedRun]) -> MappedText:
-        """A text whose runs are as long as it is."""
-        made = MappedText(text)
-        made.runs = tuple(runs)
-        return made
+        """Returns a text whose runs are as long as it is."""
+        mapped = MappedText(text)
+        mapped.runs = tuple(runs)
+        return mapped
 
     @staticmethod
     def at(text: str, place: Position | None) -> MappedText:
-        """A text whose characters all stand at one place: they were computed there."""
+        """Returns a text whose characters all stand at one place: they were computed there."""
         return MappedText.of(text, (MappedRun(len(text), place, is_copied=False),) if text else ())
 
     @staticmethod
     def copied(text: str, start: Position) -> MappedText:
-        """A text that stands in a file as it is."""
+        """Returns a text that stands in a file as it is."""
         return MappedText.of(text, (MappedRun(len(text), start, is_copied=True),) if text else ())
 
     @staticmethod
     def in_file(text: str, path: str) -> MappedText:
-        """The whole text of a file."""
+        """Returns the complete text of a file."""
         return MappedText.copied(text, Position(path, 1, 1))
 
     def __add__(self, other: str) -> MappedText:
@@ -83,11 +83,11 @@ class MappedText(str):
 
     @property
     def paths(self) -> set[str]:
-        """The files that characters of it stand in."""
+        """Returns the files that characters of it stand in."""
         return {run.start.path for run in self.runs if run.start is not None}
 
     def place(self, index: int) -> Position | None:
-        """The place of a character; None outside of the text, too."""
+        """Returns the place of a character; None outside of the text, too."""
         first = 0
         for run in self.runs:
             if first <= index < first + run.length:
@@ -98,15 +98,15 @@ class MappedText(str):
         return None
 
     def covers(self, place: Position) -> bool:
-        """Whether one of its characters stands there."""
+        """Returns whether one of its characters stands there."""
         first = 0
         for run in self.runs:
             if run.start == place:
                 return True
             if run.start is not None and run.is_copied and run.start.path == place.path:
-                held = str(self)[first : first + run.length]
+                copied = str(self)[first : first + run.length]
                 row = place.line - run.start.line
-                lines = held.split("\n")
+                lines = copied.split("\n")
                 if 0 <= row < len(lines):
                     begin = run.start.column if row == 0 else 1
                     if begin <= place.column < begin + len(lines[row]):
@@ -115,7 +115,7 @@ class MappedText(str):
         return False
 
     def part(self, start: int, end: int) -> MappedText:
-        """The characters from `start` to `end`, exclusive."""
+        """Returns the characters from `start` to `end`, exclusive."""
         spend_on_text(len(self) + len(self.runs))
         text, runs, first = str(self), [], 0
         for run in self.runs:
@@ -129,7 +129,7 @@ class MappedText(str):
         return MappedText.of(text[start:end], runs)
 
     def replaced(self, pattern: re.Pattern[str], values: dict[str, str]) -> MappedText:
-        """Each match replaced by the value of its first group; unknown ones stay."""
+        """Returns each match replaced by the value of its first group; unknown ones stay."""
         pieces, at = [], 0
         require_pieces(2 * sum(1 for _ in pattern.finditer(str(self))))
         for match in pattern.finditer(str(self)):
@@ -142,7 +142,7 @@ class MappedText(str):
 
 
 def behind(place: Position, text: str) -> Position:
-    """The place of what follows a text that begins at a place."""
+    """Returns the place of what follows a text that begins at a place."""
     lines = text.count("\n")
     if not lines:
         return Position(place.path, place.line, place.column + len(text))
@@ -150,7 +150,7 @@ def behind(place: Position, text: str) -> Position:
 
 
 def joined(pieces: Sequence[str]) -> MappedText:
-    """The pieces one after the other; the characters of plain strings have no place."""
+    """Returns the pieces one after the other; the characters of plain strings have no place."""
     require_text(map(len, pieces))
     runs: list[MappedRun] = []
     for piece in pieces:
@@ -160,7 +160,7 @@ def joined(pieces: Sequence[str]) -> MappedText:
 
 
 def literal(segment: str, start: Position, values: Sequence[str] = ()) -> MappedText | None:
-    """The text of string literals as they are written, implicit concatenation included.
+    """Returns the text of string literals as they are written, implicit concatenation included.
 
     Args:
         segment: the literals' source.
@@ -208,32 +208,33 @@ class _Literals:
             if plain is not None:
                 at = self._copied(at, plain.end())
             elif c == "\\" and not is_raw:
-                length, made = _escape(self._text, at)
+                length, character = _escape(self._text, at)
                 if length == 0:
                     return None
-                at = self._made(at, at + length, made)
+                at = self._computed(at, at + length, character)
             elif is_format and c in "{}" and self._text[at + 1 : at + 2] == c:
-                at = self._made(at, at + 2, c)
+                at = self._computed(at, at + 2, c)
             elif is_format and c == "{":
                 value = next(self._values, None)
                 end = _closing(self._text, at)
                 if value is None or end is None:
                     return None
-                at = self._made(at, end, value)
+                at = self._computed(at, end, value)
             else:
                 is_pair = c == "\\" and at + 1 < len(self._text)
                 at = self._copied(at, at + 1 + is_pair)
         return None
 
     def _copied(self, at: int, end: int) -> int:
-        """What stands there belongs to the text; returns the end."""
+        """Adds the characters of a range to the text; returns its end."""
         self._pieces.append(MappedText.copied(self._text[at:end], self._place(at)))
         return end
 
-    def _made(self, at: int, end: int, text: str) -> int:
-        """What stands there makes a piece of the text; returns the end."""
-        held = text if isinstance(text, MappedText) else MappedText.at(text, self._place(at))
-        self._pieces.append(held)
+    def _computed(self, at: int, end: int, text: str) -> int:
+        """Adds a text that the characters of a range stand for; returns the end of the range."""
+        if not isinstance(text, MappedText):
+            text = MappedText.at(text, self._place(at))
+        self._pieces.append(text)
         return end
 
     def _place(self, at: int) -> Position:
@@ -244,7 +245,7 @@ class _Literals:
 
 
 def _escape(text: str, at: int) -> tuple[int, str]:
-    """Length and value of an escape sequence; length 0 where it is not read here."""
+    """Returns length and value of an escape sequence; length 0 where it is not supported."""
     c = text[at + 1 : at + 2]
     if c == "\n":
         return 2, ""

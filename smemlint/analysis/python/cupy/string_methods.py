@@ -100,12 +100,14 @@ def percent(text: MappedText, value: Value) -> Value:
             pieces.append(text.part(match.start(), match.start() + 1))
             continue
         if match[1]:
-            held = value.get(match[1]) if isinstance(value, dict) else UNKNOWN
+            operand = value.get(match[1]) if isinstance(value, dict) else UNKNOWN
         else:
-            held = given.pop(0) if given else UNKNOWN
-        if not isinstance(held, str | int):
+            operand = given.pop(0) if given else UNKNOWN
+        if not isinstance(operand, str | int):
             return UNKNOWN
-        pieces.append(held if isinstance(held, MappedText) else MappedText.at(_spelled(held), None))
+        pieces.append(
+            operand if isinstance(operand, MappedText) else MappedText.at(_spelled(operand), None)
+        )
     if "%" in str(text)[at:]:
         return UNKNOWN
     return joined([*pieces, text.part(at, len(text))])
@@ -126,8 +128,8 @@ def substituted(text: MappedText, arguments: list[Value], named: Scope) -> Value
         for name, value in (*table.items(), *named.items())
         if isinstance(name, str) and isinstance(value, str | int)
     }
-    made = text.replaced(_DOLLAR, values)
-    return UNKNOWN if _DOLLAR.search(str(made)) else made
+    result = text.replaced(_DOLLAR, values)
+    return UNKNOWN if _DOLLAR.search(str(result)) else result
 
 
 def dedented(text: MappedText) -> MappedText:
@@ -136,7 +138,7 @@ def dedented(text: MappedText) -> MappedText:
     at = 0
     for line in textwrap.dedent(str(text)).splitlines(keepends=True):
         end = str(text).find("\n", at)
-        whole = text.part(at, len(text) if end < 0 else end + 1)
-        at += len(whole)
-        pieces.append(whole.part(len(whole) - len(line), len(whole)) if line.strip() else line)
+        row = text.part(at, len(text) if end < 0 else end + 1)
+        at += len(row)
+        pieces.append(row.part(len(row) - len(line), len(row)) if line.strip() else line)
     return joined(pieces)

@@ -63,7 +63,6 @@ DTYPES = {
 _METHODS = frozenset(("allocate_tensor", "get_tensor"))
 _MOST_ALIGNMENT = 1 << 16
 """Bytes; the DSL takes no larger one."""
-_THREAD_NUMBERS = frozenset(("thread_idx", "lane_idx", "warp_idx"))
 _REGISTERS = frozenset(
     ("make_rmem_tensor", "make_rmem_tensor_like", "make_fragment", "make_fragment_like")
 )
@@ -108,36 +107,16 @@ class CuteModel(LibraryModel):
             return math.log2(number) if isinstance(number, int) and number > 0 else UNKNOWN
         if not callee.path.startswith("cutlass."):
             return UNKNOWN
-        match callee.name:
-            case "const_expr":
-                return given.get(0, "")
+        name = callee.name
+        if name in _FUNCTIONS:
+            return _FUNCTIONS[name](given)
+        if name in _REGISTERS:
+            return Registers()
+        match name:
             case "make_swizzle":
                 return self._swizzle(given, node)
-            case "make_layout":
-                return layout_of(given)
-            case "make_ordered_layout":
-                return ordered(given)
-            case "make_composed_layout":
-                return composed(given)
-            case "tile_to_shape":
-                return tiled(given.get(0, "atom"))
-            case "SmemAllocator":
-                return Allocator()
-            case "thread_idx":
-                return (Steps(), Steps(), Steps())
-            case "lane_idx" | "warp_idx":
-                return Steps()
-            case "local_tile":
-                return _tile(given)
             case "autovec_copy":
                 self._copy(given, node)
-            case name if name in _REGISTERS:
-                return Registers()
-            case "cosize":
-                whole = given.get(0, "a")
-                if isinstance(whole, LayoutValue) and not whole.is_tiled:
-                    return span_of(whole.shape, whole.stride)
-                return Cosize(whole) if isinstance(whole, ComposedValue) else UNKNOWN
             case "recast_ptr":
                 self._on_pointer(given.get(1, "swizzle_"), None, given.get(2, "dtype"), None)
         return UNKNOWN
@@ -354,3 +333,26 @@ def _tile(given: Given) -> Value:
     if not len(extents) == len(tiler) == len(at) == len(tensor.shape):
         return UNKNOWN
     return TileValue(tensor, extents, at)
+
+
+def _cosize(given: Given) -> Value:
+    layout = given.get(0, "a")
+    if isinstance(layout, LayoutValue) and not layout.is_tiled:
+        return span_of(layout.shape, layout.stride)
+    return Cosize(layout) if isinstance(layout, ComposedValue) else UNKNOWN
+
+
+_FUNCTIONS: dict[str, Callable[[Given], Value]] = {
+    "const_expr": lambda given: given.get(0, ""),
+    "make_layout": layout_of,
+    "make_ordered_layout": ordered,
+    "make_composed_layout": composed,
+    "tile_to_shape": lambda given: tiled(given.get(0, "atom")),
+    "SmemAllocator": lambda _: Allocator(),
+    "thread_idx": lambda _: (Steps(), Steps(), Steps()),
+    "lane_idx": lambda _: Steps(),
+    "warp_idx": lambda _: Steps(),
+    "local_tile": _tile,
+    "cosize": _cosize,
+}
+"""Functions that record nothing."""

@@ -30,7 +30,7 @@ class Undecided(Exception):
 def access_of(
     tile_access: TileAccess, instance: Instance, assumptions: Sequence[str], arch: str
 ) -> Access:
-    """The access fact of one load or store.
+    """Returns the access fact of one load or store.
 
     Args:
         tile_access: what the source does.

@@ -30,7 +30,7 @@ _MOST_INSTANCES = 8
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
-    """The facts of the Gluon kernels of a file."""
+    """Returns the facts of the Gluon kernels of a file."""
     try:
         text = PythonText.of(source)
     except NotPython as problem:
@@ -58,7 +58,7 @@ class _File:
         self._is_amd = False
 
     def facts(self) -> Facts:
-        """The facts of all kernels that hold shared memory."""
+        """Returns the facts of all kernels that hold shared memory."""
         interpreter = Interpreter(self._model, KERNEL_MARKS)
         scope: Scope = {}
         self._guarded("", lambda: interpreter.run(self._text.tree.body, (scope,)))
@@ -72,21 +72,21 @@ class _File:
                 call = partial(call_from_outside, interpreter, host, arguments)
                 self._guarded(host.node.name, call)
         kernels = [f for f in functions if f.is_kernel]
-        self._model.reached.clear()  # by hosts: no kernel is followed yet
+        self._model.reached.clear()  # by hosts: no kernel is executed yet
         found = []
         layouts = []
-        nested = {la.function.node: la.function for la in interpreter.launches}
+        nested = {launch.function.node: launch.function for launch in interpreter.launches}
         kernels += [f for node, f in nested.items() if all(node is not k.node for k in kernels)]
         for run in _runs(kernels, interpreter.launches):
-            made = self._kernel(run)
-            if made is not None:
-                found.append(made)
+            kernel = self._kernel(run)
+            if kernel is not None:
+                found.append(kernel)
                 layouts += self._model.layouts
         self._notes += self._unreached()
         return Facts(tuple(found), tuple(self._notes), tuple(layouts))
 
     def _unreached(self) -> list[NotAnalysed]:
-        """Allocations that no kernel was followed to; none of files for AMD."""
+        """Returns allocations that no execution of a kernel reached; none of files for AMD."""
         if self._is_amd or ".amd" in self._text.text:
             return []
         why = "an allocation that was not reached: in a class, or called from elsewhere"
@@ -100,7 +100,7 @@ class _File:
         ]
 
     def _kernel(self, run: _Run) -> KernelFacts | None:
-        """The facts of one run; None where it touches no shared memory, or is not for NVIDIA."""
+        """Returns the facts of one run; None without shared memory, or for another vendor."""
         node = run.function.node
         model = self._model
         model.accesses, model.arrays, model.layouts = [], [], []
@@ -133,7 +133,7 @@ class _File:
         return KernelFacts(instance, tuple(model.arrays), accesses, (), interpreter.steps)
 
     def _guarded(self, kernel: str, action: Callable[[], object]) -> None:
-        """Over the budget, or nested too deeply, is said."""
+        """Executes an action; a note says that it is over the budget, or nested too deeply."""
         try:
             action()
         except (OverBudget, RecursionError):
@@ -142,11 +142,11 @@ class _File:
 
 
 def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
-    """The launches of each kernel that differ in what is known; without any, the bare kernel."""
+    """Returns the launches of each kernel that differ in known arguments, else the kernel."""
     found = []
     names, attributes = _mentioned(kernels)
     for kernel in kernels:
-        mine = [la for la in launches if la.function is kernel or la.function.node is kernel.node]
+        mine = [launch for launch in launches if launch.function.node is kernel.node]
         distinct: dict[str, Launch] = {}
         for launch in mine:
             distinct.setdefault(repr(sorted(_layout_arguments(launch.arguments).items())), launch)
@@ -172,7 +172,7 @@ def _mentioned(kernels: list[Function]) -> tuple[set[str], set[str]]:
 
 
 def _layout_arguments(arguments: Scope) -> dict[str, str]:
-    """Arguments that decide layouts, as text."""
+    """Returns arguments that decide layouts, as text."""
     spelled = {}
     for name, value in arguments.items():
         if value is UNKNOWN:
@@ -185,5 +185,5 @@ def _layout_arguments(arguments: Scope) -> dict[str, str]:
 
 
 def _template(arguments: Scope) -> tuple[tuple[str, str], ...]:
-    """Arguments that are numbers, for the kernel's title."""
+    """Returns arguments that are numbers, for the kernel's title."""
     return tuple((k, str(v)) for k, v in arguments.items() if isinstance(v, int))

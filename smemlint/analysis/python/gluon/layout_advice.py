@@ -36,7 +36,7 @@ class _Trial:
 
     @property
     def is_decided(self) -> bool:
-        """Whether every access has a figure."""
+        """Returns whether every access has a figure."""
         return all(a.certainty.is_decided and a.ways > 0 for a in self.accesses)
 
 
@@ -46,7 +46,7 @@ def with_advice(
     kept: Callable[[SharedArray], bool],
     evaluate: Callable[[TileAccess], Access],
 ) -> tuple[Access, ...]:
-    """The accesses, those that conflict with what to write instead where that was found.
+    """Returns the accesses, those that conflict with what to write instead where that was found.
 
     Args:
         seen: what the source does, in order.
@@ -70,8 +70,8 @@ def _advice(
     seen: Sequence[TileAccess], accesses: Sequence[Access], evaluate: Callable[[TileAccess], Access]
 ) -> str:
     first = seen[0].descriptor
-    layout, shape, dtype = first.layout, first.whole, first.element
-    same = all((s.descriptor.layout, s.descriptor.whole) == (layout, shape) for s in seen)
+    layout, shape, dtype = first.layout, first.allocated_shape, first.element
+    same = all((s.descriptor.layout, s.descriptor.allocated_shape) == (layout, shape) for s in seen)
     if layout is None or shape is None or dtype is None or not same:
         return ""
     now = _Trial(layout, tuple(accesses))

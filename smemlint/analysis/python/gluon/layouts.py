@@ -174,7 +174,7 @@ SHARED_LAYOUTS: dict[str, tuple[str, Callable[[BoundArguments], SharedLayout | U
 def view_of(
     written: Value, dtype: DType | None, shape: tuple[int, ...] | None
 ) -> tuple[SharedView | None, str]:
-    """Where the elements of an allocation lie; None with the reason where that is not known."""
+    """Returns where the elements of an allocation lie, or None with the reason."""
     if not isinstance(written, LayoutLiteral):
         return None, reason_of(written) or "its shared layout is not known"
     if written.layout is None:

@@ -94,8 +94,8 @@ class Descriptor(ModelValue):
         dtype: its element type; None where not known.
         shape: None where not known.
         view: where its elements lie; None where not known, with the reason.
-        layout, whole, element: of the whole allocation; None where it is reinterpreted.
-        operations: methods of views, with arguments, that made it of the whole.
+        layout, allocated_shape, element: of the allocation; None where it is reinterpreted.
+        operations: methods of views, with arguments, that select this part of the allocation.
     """
 
     array: SharedArray
@@ -104,19 +104,19 @@ class Descriptor(ModelValue):
     view: SharedView | None
     reason: str = ""
     layout: SharedLayout | None = None
-    whole: tuple[int, ...] | None = None
+    allocated_shape: tuple[int, ...] | None = None
     element: DType | None = None
     operations: tuple[tuple[str, ViewArguments], ...] = ()
 
     def under(self, layout: SharedLayout) -> Descriptor:
-        """The same part of an allocation with another layout.
+        """Returns the same part of an allocation with another layout.
 
         Raises:
             ValueError, IndexError: the layout does not fit.
         """
-        if self.whole is None or self.element is None:
-            raise ValueError("the whole allocation is not known")
-        view = layout.view(self.whole, self.element.bits)
+        if self.allocated_shape is None or self.element is None:
+            raise ValueError("the allocation is not known")
+        view = layout.view(self.allocated_shape, self.element.bits)
         for name, arguments in self.operations:
             view = getattr(view, name)(*arguments)
         return replace(self, view=view, layout=layout)
@@ -142,5 +142,5 @@ class TileAccess:
     is_data_dependent: bool = False
 
     def under(self, layout: SharedLayout) -> TileAccess:
-        """The same access with another layout; see `Descriptor.under`."""
+        """Returns the same access with another layout; see `Descriptor.under`."""
         return replace(self, descriptor=self.descriptor.under(layout))

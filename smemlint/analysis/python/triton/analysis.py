@@ -36,7 +36,7 @@ _MOST_LAUNCHES = 8
 
 
 def facts_of(source: Source, settings: Settings) -> Facts:
-    """Matrix products whose operands a launch decides, and offsets that comments declare."""
+    """Returns matrix products with the operands of launches, and offsets that pragmas declare."""
     has_products = ".dot(" in source.text
     has_offsets = MARK in source.text and "shared(" in source.text
     if not has_products and not has_offsets:
@@ -55,7 +55,7 @@ def facts_of(source: Source, settings: Settings) -> Facts:
 
 
 class _File:
-    """One file: what its host code makes is handed to the kernels that it launches."""
+    """One file: kernels are executed with the arguments of their launches."""
 
     def __init__(self, text: PythonText) -> None:
         self._text = text
@@ -63,7 +63,7 @@ class _File:
         self._notes: list[NotAnalysed] = []
 
     def facts(self) -> Facts:
-        """The matrix products of all launches."""
+        """Returns the matrix products of all launches."""
         interpreter = Interpreter(self._model, KERNEL_MARKS)
         scope: Scope = {}
         self._guarded("", interpreter, partial(interpreter.run, self._text.tree.body, (scope,)))
@@ -86,7 +86,7 @@ class _File:
         return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))
 
     def _of(self, launch: Launch) -> list[DotUse]:
-        """The matrix products of one launch."""
+        """Returns the matrix products of one launch."""
         model = self._model
         warps = launch.options.get("num_warps", _LEAST_WARPS)
         if not isinstance(warps, int) or warps < _LEAST_WARPS:
@@ -106,7 +106,7 @@ class _File:
         return model.dots
 
     def _bare(self, scope: Scope, analysed: Container[ast.FunctionDef]) -> Iterator[Launch]:
-        """Launched kernels of which no launch tells enough, where their own text hides strides."""
+        """Yields kernels whose launches pass nothing known, where their own text hides strides."""
         launched = {
             ast.unparse(node.func.value)
             for node in ast.walk(self._text.tree)
@@ -129,5 +129,5 @@ class _File:
 
 
 def _passes_tensors(launch: Launch) -> bool:
-    """Whether the launch hands over a tensor whose type or strides are known."""
+    """Returns whether the launch passes a tensor whose type or strides are known."""
     return any(isinstance(v, HostTensor | Descriptor) for v in launch.arguments.values())

@@ -56,7 +56,7 @@ class Undecided(Exception):
 def kernels_of(
     text: PythonText, settings: Settings
 ) -> tuple[list[KernelFacts], list[LayoutUse], list[NotAnalysed]]:
-    """The accesses that pragmas of a file declare, their swizzles, and what has no figure."""
+    """Returns the accesses that pragmas declare, their swizzles, and notes on undecided ones."""
     kernels: list[KernelFacts] = []
     layouts: list[LayoutUse] = []
     notes: list[NotAnalysed] = []
@@ -88,7 +88,7 @@ class _Place:
 
     @staticmethod
     def of(text: PythonText, pragma: Pragma) -> _Place | None:
-        """The place of a pragma; None where it stands at no statement of a function."""
+        """Returns the place of a pragma; None where it stands at no statement of a function."""
         found: _Place | None = None
         for function in _functions(text.tree):
             if not function.lineno <= pragma.target <= (function.end_lineno or 0):
@@ -101,7 +101,7 @@ class _Place:
         return found
 
     def facts(self, settings: Settings) -> KernelFacts:
-        """The declared access.
+        """Returns the declared access.
 
         Raises:
             Undecided: it has no figure.
@@ -156,7 +156,7 @@ class _Place:
         )
 
     def _tile(self, declared: DeclaredOffsets) -> NDArray[np.int64]:
-        """The offsets of all elements, in the declared block's shape."""
+        """Returns the offsets of all elements, in the declared block's shape."""
         value = _Watch(self.statement, declared.expression).value_in(self)
         if isinstance(value, Unknown):
             why = value.reason or "it is not made of `tl.arange`s and numbers"
@@ -167,7 +167,7 @@ class _Place:
         if prod(shape) > MOST_ELEMENTS:
             raise Undecided(f"a block of more than {MOST_ELEMENTS} elements")
         try:
-            tile = np.broadcast_to(value.values, shape)
+            tile = np.broadcast_to(value.values.astype(np.int64, copy=False), shape)
         except ValueError:
             raise Undecided(
                 f"`{declared.expression}` has shape {value.values.shape}, its block {shape}"
@@ -227,7 +227,7 @@ def _is_same(one: Value, other: Value) -> bool:
 
 
 def _arguments(place: _Place, values: dict[str, int]) -> Scope:
-    """What the pragma gives, and for what nobody gives how to give it."""
+    """Returns the values of the pragma; for other parameters, how to give them."""
     spec = place.function.args
     named = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
     plain = [a.arg for a in (*spec.posonlyargs, *spec.args)]
@@ -243,7 +243,7 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def _patterns(declared: DeclaredOffsets, tile: NDArray[np.int64], arch: str) -> list[WarpPattern]:
-    """What warps issue whose lanes take `vec` elements each, along the order's first dimension."""
+    """Returns the patterns of lanes with `vec` elements each, along the order's first dimension."""
     order = declared.order or tuple(reversed(range(tile.ndim)))
     if sorted(order) != list(range(tile.ndim)):
         raise Undecided(f"`order` {order} is not one of {tile.ndim} dimensions")
@@ -267,7 +267,9 @@ def _patterns(declared: DeclaredOffsets, tile: NDArray[np.int64], arch: str) -> 
 def _assumptions(declared: DeclaredOffsets, use: LayoutUse | None) -> tuple[str, ...]:
     each = "one element" if declared.vec == 1 else f"{declared.vec} elements"
     dims = f" in order {declared.order}" if declared.order else ", the last dimension first"
-    said = [f"each lane moves {each} of `{declared.expression}`{dims}, as the comment declares"]
-    said += [f"`{name}` is {value}, as the comment says" for name, value in declared.values.items()]
-    said.append(f"offset 0 lies on a multiple of {_BASE} bytes")
-    return (*(use.assumptions if use is not None else ()), *said)
+    assumed = [f"each lane moves {each} of `{declared.expression}`{dims}, as the comment declares"]
+    assumed += [
+        f"`{name}` is {value}, as the comment says" for name, value in declared.values.items()
+    ]
+    assumed.append(f"offset 0 lies on a multiple of {_BASE} bytes")
+    return (*(use.assumptions if use is not None else ()), *assumed)

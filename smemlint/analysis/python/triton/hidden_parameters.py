@@ -1,4 +1,4 @@
-"""Parameters of a Triton kernel of which the compiler is not told that they are 1 or aligned.
+"""Parameters of a Triton kernel of which the compiler does not learn that they are 1 or aligned.
 
 Triton 3.9 compiles a kernel anew where an integer argument is 1, or a multiple of 16, and tells the
 compiler so. An annotated type keeps the first from happening, `do_not_specialize` both, and
@@ -66,7 +66,7 @@ def _is_integer(annotation: ast.expr) -> bool:
 
 
 def _listed(node: ast.FunctionDef) -> Iterator[tuple[str, list[str | int]]]:
-    """The options of the decorator that are written out as lists of names or places."""
+    """Returns the options of the decorator that are written out as lists of names or places."""
     for decorator in node.decorator_list:
         if not isinstance(decorator, ast.Call):
             continue

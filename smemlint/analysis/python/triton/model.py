@@ -48,7 +48,7 @@ _TORCH_8_BIT = {
 _MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
 _MAKES_LIKE = frozenset(f"{maker}_like" for maker in _MAKES_TENSORS)
 _DEFAULT_TYPE = DType("float32", 32)
-"""Of torch's tensors where nothing is said."""
+"""Of torch's tensors, by default."""
 _ELEMENTWISE = frozenset(
     ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sigmoid", "abs", "maximum", "minimum", "where")
 )

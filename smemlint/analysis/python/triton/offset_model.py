@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
 
+Numbers: TypeAlias = "NDArray[np.int64 | np.bool_]"
 MOST_ELEMENTS = 1 << 16
 _LARGEST = (1 << 31) - 1
 _KEEPS = frozenset(("multiple_of", "max_contiguous", "max_constancy", "constexpr", "to_tensor"))
 _FROM_MEMORY = frozenset(("load", "atomic_add", "atomic_cas", "gather"))
 _WIDE_ENOUGH = frozenset(("int32", "int64", "uint32", "uint64"))
 
-_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[type[ast.AST], Callable[..., Numbers]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.FloorDiv: np.floor_divide,
     ast.Mod: np.mod, ast.LShift: np.left_shift, ast.RShift: np.right_shift,
     ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or, ast.BitXor: np.bitwise_xor,
@@ -57,7 +58,7 @@ class OffsetTile(ModelValue):
         values: int64 or bool, of any shape.
     """
 
-    values: NDArray[Any]
+    values: Numbers
 
 
 class OffsetModel(LibraryModel):
@@ -136,7 +137,7 @@ def _operate(operation: ast.AST, one: Value, other: Value) -> Value:
     return OffsetTile(values)
 
 
-def _array(value: Value) -> NDArray[Any] | None:
+def _array(value: Value) -> Numbers | None:
     if isinstance(value, OffsetTile):
         return value.values
     if isinstance(value, int) and abs(value) <= _LARGEST:
@@ -196,7 +197,7 @@ def _elementwise(name: str, arguments: Sequence[Value]) -> Value:
     arrays = [_array(a) for a in arguments]
     if len(arrays) != (3 if name == "where" else 2) or any(a is None for a in arrays):
         return UNKNOWN
-    functions: dict[str, Callable[..., Any]] = {
+    functions: dict[str, Callable[..., Numbers]] = {
         "minimum": np.minimum, "maximum": np.maximum, "where": np.where, "xor": np.bitwise_xor,
     }  # fmt: skip
     try:

@@ -42,7 +42,7 @@ def _array(lowering: Lowering, name: str, call: ast.Call) -> LocalArray:
     if shape is None:
         at = 1 if lowering.member(call.func) == "shared_memory" else 0
         shape = positional[at] if len(positional) > at else None
-    if shape is not None and isinstance(resolved := lowering.definition.followed(shape), _SEQUENCE):
+    if shape is not None and isinstance(resolved := lowering.definition.resolved(shape), _SEQUENCE):
         shape = resolved
     if isinstance(shape, _SEQUENCE):
         extents = tuple(shape.elts)
@@ -57,7 +57,7 @@ def _array(lowering: Lowering, name: str, call: ast.Call) -> LocalArray:
 
 def _may_have_rows(lowering: Lowering, name: str, shape: ast.expr | None) -> bool:
     """Returns whether an array can have more dimensions than its declaration shows."""
-    if shape is None or isinstance(lowering.definition.followed(shape), ast.Constant | ast.BinOp):
+    if shape is None or isinstance(lowering.definition.resolved(shape), ast.Constant | ast.BinOp):
         return False
     for node in lowering.definition.own_nodes():
         if isinstance(node, ast.Subscript) and dotted(node.value) == name:
@@ -76,7 +76,7 @@ def _element_type(lowering: Lowering, name: str, call: ast.Call) -> str:
     if dtype is None:
         at = 0 if lowering.member(call.func) == "shared_memory" else 1
         dtype = positional[at] if len(positional) > at else None
-    dtype = lowering.definition.followed(dtype) if dtype is not None else None
+    dtype = lowering.definition.resolved(dtype) if dtype is not None else None
     if isinstance(dtype, ast.Constant):
         word = element_type(dtype.value) if isinstance(dtype.value, str) else None
     else:
@@ -105,7 +105,7 @@ def declare_array(lowering: Lowering, name: str, call: ast.Call, node: ast.AST) 
 
 
 def _array_type(lowering: Lowering, word: str, array: LocalArray) -> c_ast.Node:
-    """The C type of a shared or local array."""
+    """Returns the C type of a shared or local array."""
     if array.is_dynamic:
         return array_of(word, [None])
     return array_of(word, [lowering.expression(e) for e in array.extents])

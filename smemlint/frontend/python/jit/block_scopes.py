@@ -69,21 +69,21 @@ def _is_in(declaring: Block | None, path: Path) -> bool:
 
 
 def _heads(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The expressions of a statement outside of its blocks, with all that is in them."""
+    """Returns the expressions of a statement outside of its blocks, with all that is in them."""
     for child in ast.iter_child_nodes(statement):
         if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
             yield from ast.walk(child)
 
 
 def _counter(statement: ast.stmt) -> ast.Name | None:
-    """The name that a `for` counts with."""
+    """Returns the name that a `for` counts with."""
     if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
         return statement.target
     return None
 
 
 def _targets(statement: ast.stmt) -> Iterator[str]:
-    """Names that a statement assigns itself."""
+    """Returns names that a statement assigns itself."""
     found: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         found = list(statement.targets)

@@ -31,7 +31,7 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """As the function writes it."""
+        """Returns the name in the source."""
         return self.arg.arg
 
 
@@ -58,17 +58,17 @@ class Definition:
 
     @property
     def name(self) -> str:
-        """As the source writes it."""
+        """Returns the name in the source."""
         return self.node.name if isinstance(self.node, ast.FunctionDef) else _MODULE
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it can be launched."""
+        """Returns whether it can be launched."""
         return self.dialect is not None and not self.is_device
 
     @cached_property
     def assigned(self) -> dict[str, list[ast.expr | None]]:
-        """Names that the body assigns, each with the values that are plainly given to it."""
+        """Returns the names that the body assigns, each with the values that are written out."""
         found: dict[str, list[ast.expr | None]] = {}
         for node in self.own_nodes():
             if isinstance(node, ast.Assign):
@@ -85,7 +85,7 @@ class Definition:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Parameters that are passed by position or name."""
+        """Returns parameters that are passed by position or name."""
         if isinstance(self.node, ast.Module):
             return ()
         given = self.node.args
@@ -96,13 +96,13 @@ class Definition:
         return tuple(Parameter(arg, default) for arg, default in found)
 
     def own_nodes(self) -> Iterator[ast.AST]:
-        """Nodes of the body, in order, those of inner functions and classes left out."""
+        """Returns nodes of the body, in order, those of inner functions and classes left out."""
         for statement in self.node.body:
             if not is_definition(statement):
                 yield from walk(statement, into=lambda n: not is_definition(n))
 
-    def followed(self, node: ast.expr) -> ast.expr:
-        """The value behind a name that is given one value only, here or further out."""
+    def resolved(self, node: ast.expr) -> ast.expr:
+        """Returns the value of a name that is assigned once, here or in an enclosing scope."""
         for _ in range(_MOST_ALIASES):
             name = dotted(node)
             if name is None:
@@ -125,11 +125,11 @@ class Definition:
         return None
 
     def module_assigns(self, name: str) -> bool:
-        """Whether the module around it gives the name a value."""
+        """Returns whether the module around it gives the name a value."""
         return name in self.assigned if self.outer is None else self.outer.module_assigns(name)
 
     def lookup(self, name: str) -> Definition | None:
-        """The definition that a name means here."""
+        """Returns the definition that a name means here."""
         scope: Definition | None = self
         while scope is not None:
             if name in scope.inner:
@@ -179,7 +179,7 @@ class Definitions:
         return False
 
     def _find_wrapped(self, module: ast.Module) -> None:
-        """Functions that are made kernels by a call: `k = cuda.jit(f)`."""
+        """Returns functions that are made kernels by a call: `k = cuda.jit(f)`."""
         by_name = {d.name: d for d in self.all}
         for node in walk(module):
             if isinstance(node, ast.Call) and len(node.args) == 1:
@@ -198,7 +198,7 @@ def _says_device(call: ast.Call) -> bool:
 
 
 def _bound(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
-    """Names that an assignment binds, with the value where it is written out."""
+    """Returns names that an assignment binds, with the value where it is written out."""
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.Tuple | ast.List):

@@ -44,7 +44,7 @@ class Dialect:
     atomics: Mapping[str, str]
 
     def member(self, name: str) -> str:
-        """What comes behind the module in a resolved name; empty for other modules' names."""
+        """Returns the part of a resolved name behind its module; empty for other modules."""
         for prefix in self.prefixes:
             if name.startswith(prefix + "."):
                 return name[len(prefix) + 1 :]
@@ -144,7 +144,7 @@ _LIBRARIES = frozenset(
 
 
 def element_type(name: str) -> str | None:
-    """The C type of a resolved dtype name (`numpy.float32`, `int`, `f4`); None when unknown.
+    """Returns the C type of a resolved name of a dtype (`numpy.float32`, `int`, `f4`), if known.
 
     Complex numbers and vector types are left out: how they are moved is the compiler's choice.
     """

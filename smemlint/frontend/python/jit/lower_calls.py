@@ -52,7 +52,7 @@ def lower_call(lowering: Lowering, node: ast.Call) -> c_ast.Node:
 
 
 def _wrapped_kernel(lowering: Lowering, node: ast.Call) -> c_ast.Node | None:
-    """`cuda.jit(f)` is `f`."""
+    """Returns `cuda.jit(f)` is `f`."""
     if len(node.args) == 1 and isinstance(node.args[0], ast.Name):
         found = lowering.definition.lookup(node.args[0].id)
         if found is not None and found.is_kernel:
@@ -63,7 +63,7 @@ def _wrapped_kernel(lowering: Lowering, node: ast.Call) -> c_ast.Node | None:
 def _launch(
     lowering: Lowering, head: ast.Subscript, arguments: list[ast.expr], node: ast.Call
 ) -> c_ast.Node:
-    """`k[grid, block, stream, shared](..)`."""
+    """Returns `k[grid, block, stream, shared](..)`."""
     config = [i for i in indices_of(head) if not isinstance(i, ast.Slice)]
     shared = config[3:4]
     return _lower_launch(lowering, [head.value, *config[:2], *shared], arguments, node)

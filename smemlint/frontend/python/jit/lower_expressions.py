@@ -85,15 +85,15 @@ def lower_operator(
     node: ast.BinOp | ast.AugAssign,
 ) -> c_ast.Node:
     """Returns a binary operation with Python's meaning."""
-    make, kind = lowering.make, type(operator)
-    if kind in BINARY:
-        return make.binary(BINARY[kind], a, b, node)
-    if kind in _ROUNDED:
-        return make.call(_ROUNDED[kind], [a, b], node)
-    if kind is ast.Div:
+    make, operator_type = lowering.make, type(operator)
+    if operator_type in BINARY:
+        return make.binary(BINARY[operator_type], a, b, node)
+    if operator_type in _ROUNDED:
+        return make.call(_ROUNDED[operator_type], [a, b], node)
+    if operator_type is ast.Div:
         return make.binary("/", make.cast("double", a, node), b, node)
     exponent = integer(node.right) if isinstance(node, ast.BinOp) else None
-    if kind is ast.Pow and isinstance(node, ast.BinOp) and exponent is not None:
+    if operator_type is ast.Pow and isinstance(node, ast.BinOp) and exponent is not None:
         base = integer(node.left)
         if base is not None and 0 <= exponent < 63:
             return make.integer(base**exponent, node, wide=lowering.wide)

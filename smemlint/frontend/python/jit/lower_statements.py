@@ -137,7 +137,7 @@ class _FunctionLowering:
         return None, None
 
     def _type_of_name(self, name: str) -> str:
-        """The type of a name that several blocks share: wide enough for what it is given."""
+        """Returns the type of a name that several blocks share: wide enough for its values."""
         for value in self.definition.assigned.get(name, ()):
             if isinstance(value, ast.Tuple | ast.List):
                 return "dim3"
@@ -208,7 +208,7 @@ class _FunctionLowering:
         return (self.block(node.body, node),)
 
     def _for(self, node: ast.For) -> Sequence[c_ast.Node]:
-        """`for i in range(..)` with the counter as Python would have it."""
+        """Returns `for i in range(..)` with the counter as Python would have it."""
         call = node.iter
         is_range = isinstance(call, ast.Call) and (
             self.values.imports.resolve(call.func) == "range"
@@ -246,7 +246,7 @@ class _FunctionLowering:
         return (*self._unrolled(call), loop)
 
     def _unrolled(self, call: ast.Call) -> Sequence[c_ast.Node]:
-        """`jit.range(.., unroll=4)`."""
+        """Returns `jit.range(.., unroll=4)`."""
         unroll = keyword(call, "unroll")
         if unroll is None or is_none(unroll):
             return ()
@@ -257,7 +257,7 @@ class _FunctionLowering:
         return (self.make.mark(c_ast.Pragma(text), call),)
 
     def _open_for(self, node: ast.For) -> Sequence[c_ast.Node]:
-        """A loop over anything else: in host code its body once, with unknown values."""
+        """Returns a loop over anything else: in host code its body once, with unknown values."""
         if self.values.dialect is not None:
             raise CannotLower(node, f"a loop over `{self.make.spelling(node.iter)}`")
         given = self._assignments([node.target], node.iter, node, is_open=True)
@@ -332,7 +332,7 @@ class _FunctionLowering:
         return temporaries + [self._given(n, v, node) for n, v in zip(names, results, strict=True)]
 
     def _parts(self, value: ast.expr, count: int) -> list[c_ast.Node] | None:
-        """The single values of what is unpacked, where they are known one by one."""
+        """Returns the single values of what is unpacked, where they are known one by one."""
         if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == count:
             return [self.values.expression(e) for e in value.elts]
         if isinstance(value, ast.Call):
@@ -384,7 +384,7 @@ def _literal(node: ast.expr) -> int | None:
 
 
 def _is_floating(value: ast.expr) -> bool:
-    """Whether a value is a floating-point number by its own look."""
+    """Returns whether an expression is a floating-point number whatever its names mean."""
     return any(
         isinstance(n, ast.Div)
         or (isinstance(n, ast.Constant) and isinstance(n.value, float))

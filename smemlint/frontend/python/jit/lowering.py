@@ -55,7 +55,7 @@ class LocalArray:
     may_have_rows: bool = False
 
     def extent(self, depth: int) -> ast.expr | None:
-        """What an index counts up to; None where that is not declared."""
+        """Returns what an index counts up to; None where that is not declared."""
         is_known = not self.is_dynamic and depth < len(self.extents)
         return self.extents[depth] if is_known else None
 

@@ -6,22 +6,22 @@ import ast
 
 
 def integer(node: ast.expr) -> int | None:
-    """The value of an integer literal; None for anything else."""
+    """Returns the value of an integer literal; None for anything else."""
     is_number = isinstance(node, ast.Constant) and type(node.value) is int
     return node.value if is_number else None  # type: ignore[attr-defined]
 
 
 def keyword(node: ast.Call, name: str) -> ast.expr | None:
-    """A keyword argument of a call."""
+    """Returns a keyword argument of a call."""
     return next((k.value for k in node.keywords if k.arg == name), None)
 
 
 def arguments_of(node: ast.Call) -> list[ast.expr]:
-    """The arguments that are written out, positional ones first."""
+    """Returns the arguments that are written out, positional ones first."""
     positional = [a for a in node.args if not isinstance(a, ast.Starred)]
     return [*positional, *(k.value for k in node.keywords if k.arg is not None)]
 
 
 def indices_of(node: ast.Subscript) -> list[ast.expr]:
-    """The indices of a subscript, those of a tuple one by one."""
+    """Returns the indices of a subscript, those of a tuple one by one."""
     return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]

@@ -65,19 +65,19 @@ class PythonFunction:
 
     @property
     def name(self) -> str:
-        """As the source writes it."""
+        """Returns the name in the source."""
         return self.definition.name
 
     @property
     def specifiers(self) -> frozenset[str]:
-        """The CUDA words that say the same."""
+        """Returns the equivalent specifiers of CUDA."""
         if self.definition.is_kernel:
             return frozenset(("__global__",))
         return frozenset(("__device__",)) if self.definition.is_device else frozenset()
 
     @cached_property
     def span(self) -> Span:
-        """Of the name."""
+        """Returns the place of the name."""
         node = self.definition.node
         text = text_of(node, self._unit.source)
         return text.name_span(node) if isinstance(node, ast.FunctionDef) else text.span(node)
@@ -97,12 +97,12 @@ class PythonFunction:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it can be launched."""
+        """Returns whether it can be launched."""
         return self.definition.is_kernel
 
     @property
     def is_device(self) -> bool:
-        """Whether kernels can call it."""
+        """Returns whether kernels can call it."""
         return self.definition.is_device
 
     @cached_property
@@ -117,7 +117,7 @@ class PythonFunction:
             return ParsedFunction(empty, (lost,))
 
     def parse(self) -> ParsedFunction:
-        """The tree, lowered at the first call."""
+        """Returns the tree, lowered at the first call."""
         return self._parsed
 
 
@@ -136,18 +136,18 @@ class PythonConstant:
 
     @property
     def span(self) -> Span:
-        """Of the value."""
+        """Returns the place of the value."""
         return text_of(self.value, self._unit.source).span(self.value)
 
     @cached_property
     def _parsed(self) -> c_ast.Decl:
         unit = self._unit
         init = lower_constant(self.value, unit.definitions.host, unit.imports, unit.builder)
-        kind = type_of("auto", self.name)
-        return unit.builder.declare(self.name, kind, self.value, init, quals=("const",))
+        type_ = type_of("auto", self.name)
+        return unit.builder.declare(self.name, type_, self.value, init, quals=("const",))
 
     def parse(self) -> c_ast.Node | None:
-        """A `Decl` with its value."""
+        """Returns a `Decl` with its value."""
         return self._parsed
 
 
@@ -184,17 +184,17 @@ class PythonUnit:
 
     @property
     def path(self) -> str:
-        """The file, as given."""
+        """Returns the file, as given."""
         return self.source.path
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file, and those that it takes constants and functions from."""
+        """Returns the file, and those that it takes constants and functions from."""
         return (self.source.path, *self.imported.texts)
 
     @cached_property
     def declarations(self) -> Mapping[str, Sequence[PythonConstant]]:
-        """Names that the module assigns once, to a value that is written out."""
+        """Returns names that the module assigns once, to a value that is written out."""
         return {
             name: [PythonConstant(self, name, values[0])]
             for name, values in self.definitions.host.assigned.items()
@@ -202,57 +202,57 @@ class PythonUnit:
         }
 
     def functions_named(self, name: str) -> Sequence[PythonFunction]:
-        """Functions of this name, or the one of this unique name."""
+        """Returns functions of this name, or the one of this unique name."""
         return self._by_name.get(name, ())
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
-        """None: Python has no templates."""
+        """Returns none: Python has no templates."""
         yield from ()
 
     def mentions(self, word: str) -> bool:
-        """Whether the text has the word."""
+        """Returns whether the text has the word."""
         return re.search(rf"\b{re.escape(word)}\b", self.source.text) is not None
 
     def token_span(self, token: Token) -> Span:
-        """The whole file: there are no tokens."""
+        """Returns the whole file: there are no tokens."""
         return Span(self.path, 1, 1, 1, 1)
 
     def span(self, node: c_ast.Node) -> Span:
-        """Where the Python code of a node stands."""
+        """Returns where the Python code of a node stands."""
         return self.builder.span(node)
 
     def line(self, node: c_ast.Node) -> int:
-        """The first line of the node's code."""
+        """Returns the first line of the node's code."""
         return self.builder.span(node).line
 
     def text(self, span: Span) -> str:
-        """Source text of a range."""
+        """Returns the source text of a range."""
         return self.imported.texts.get(span.path, self.source).within(span)
 
     def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
-        """None: Python has no preprocessor."""
+        """Returns none: Python has no preprocessor."""
         return ()
 
     def parse_expression(self, text: str) -> c_ast.Node | None:
-        """A number or a name, as pragmas and options write them."""
+        """Returns a number or a name, as pragmas and options write them."""
         text = text.strip()
         return c_ast.Constant("int", text) if text.isdigit() else c_ast.ID(text)
 
     def parse_type(self, text: str) -> c_ast.Typename | None:
-        """None: types have no spelling of their own."""
+        """Returns none: types have no spelling of their own."""
         return None
 
     def template_arguments(self, spelling: str) -> tuple[str, tuple[str, ...]]:
-        """The spelling itself: nothing has template arguments."""
+        """Returns the spelling itself: nothing has template arguments."""
         return spelling, ()
 
     def is_type(self, text: str) -> bool:
-        """No template argument is a type."""
+        """Returns no template argument is a type."""
         return False
 
 
 def _may_launch(call: ast.Call, definition: Definition) -> bool:
-    """`k[grid, block](..)`, or a call of a kernel by its name."""
+    """Returns `k[grid, block](..)`, or a call of a kernel by its name."""
     if isinstance(call.func, ast.Subscript):
         return True
     if isinstance(call.func, ast.Name):
