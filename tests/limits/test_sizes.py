@@ -88,4 +88,6 @@ def test_what_is_small_is_computed():
     assert fold(ast.Pow(), 2, 64) == 1 << 64
     assert fold(ast.Mod(), 7, 4) == 3
     assert call_builtin("sum", [[1, 2, 3]]) == 6
-    assert call_builtin("sum", [[[1], [2]], []]) is UNKNOWN or call_builtin("sum", [[[1], [2]], []]) == [1, 2]
+    assert call_builtin("sum", [[[1], [2]], []]) is UNKNOWN or call_builtin(
+        "sum", [[[1], [2]], []]
+    ) == [1, 2]

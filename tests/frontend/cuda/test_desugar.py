@@ -1,4 +1,4 @@
-"""Each rule of the lowering, on the tree that pycparser builds and `c_generator` prints."""
+"""Each rule of desugaring, on the tree that pycparser builds and `c_generator` prints."""
 
 from __future__ import annotations
 

@@ -1,23 +1,30 @@
-"""Lowering of records and enums; see `parse` for the contract."""
+"""Desugars records and enums; see `parse` for the contract."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.keywords import ALIGNMENTS, ATTRIBUTES, RECORD_WORDS, STORAGE
 from smemlint.frontend.cuda.parser.desugar_declarations import (
     DECLARATION_WORDS,
-    Declarations,
+    becomes_type,
+    desugar_declaration,
+    desugar_initializer,
     statement_end,
 )
 from smemlint.frontend.cuda.parser.desugar_types import (
-    CannotLower,
     closing,
     find_top_level,
     split_at_commas,
+    take_attribute,
+    take_behind_declarator,
+    take_declarator,
+    take_extents,
+    take_pointers,
+    take_specifiers,
     text_at,
 )
+from smemlint.frontend.cuda.parser.grammar import Aside, CannotDesugar, Grammar, Lost
 from smemlint.frontend.cuda.parser.qualified_names import Word
 
 if TYPE_CHECKING:
@@ -29,296 +36,271 @@ if TYPE_CHECKING:
 _NO_MEMBERS = frozenset(("using", "friend", "static_assert", "template"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Region:
-    """A range of grammar tokens that recovery may replace: a statement, or a header's expression.
+# ===== x
+"""Desugars records and enums.
 
-    Attributes:
-        begin, end: positions in the token list.
-        word: where it stands, for the message.
-    """
-
-    begin: int
-    end: int
-    word: Word
-    is_expression: bool = False
+Attributes:
+    asides: by the name of the `int` member that holds the place of one.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A statement or member that could not be lowered."""
-
-    word: Word
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Aside:
-    """A member that C's grammar does not take, parsed on its own and put back into the tree."""
-
-    tokens: list[GrammarToken]
-    word: Word
-    is_field: bool
-
-
-class Records(Declarations):
-    """Lowers records and enums.
-
-    Attributes:
-        asides: by the name of the `int` member that holds the place of one.
-    """
-
-    def __init__(self, types: frozenset[str], variables: frozenset[str]) -> None:
-        super().__init__(types, variables)
-        self.regions: list[Region] = []
-        self.lost: list[Lost] = []
-        self.asides: dict[str, Aside] = {}
-
-    def defines_record(self, words: Sequence[Word], i: int, stop: int) -> bool:
-        """Whether `struct X {`, `enum {` or `__shared__ union {` begins here."""
-        word = words[i].text
-        if word not in DECLARATION_WORDS and word not in ATTRIBUTES:
+def defines_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> bool:
+    """Whether `struct X {`, `enum {` or `__shared__ union {` begins here."""
+    word = words[i].text
+    if word not in DECLARATION_WORDS and word not in ATTRIBUTES:
+        return False
+    seen = False
+    while i < stop and words[i].text not in (";", "{", "="):
+        seen = seen or words[i].text in RECORD_WORDS
+        if words[i].text == "(" and text_at(words, i - 1) not in ATTRIBUTES:
             return False
-        seen = False
-        while i < stop and words[i].text not in (";", "{", "="):
-            seen = seen or words[i].text in RECORD_WORDS
-            if words[i].text == "(" and text_at(words, i - 1) not in ATTRIBUTES:
-                return False
-            i += words[i].reach + 1
-        return seen and text_at(words, i) == "{"
+        i += words[i].reach + 1
+    return seen and text_at(words, i) == "{"
 
-    def record(self, words: Sequence[Word], i: int, stop: int) -> int:
-        """A record or enum definition with what is declared behind it: the index after its `;`."""
-        brace = find_top_level(words, "{", i)
-        head = words[i:brace]
-        end = closing(words, brace)
-        keyword = next(k for k, w in enumerate(head) if w.text in RECORD_WORDS)
-        for k, word in enumerate(head[:keyword]):
-            if word.text in STORAGE:
-                self.emit(STORAGE[word.text], word.text, word)
-            elif word.text in ATTRIBUTES and text_at(head, k + 1) == "(":
-                self.attribute(head, k, emit=True)
-        at, name = head[keyword], _record_name(head[keyword + 1 :])
-        if name is not None:
-            self.types.add(name.text)
-        role = {"enum": "ENUM", "union": "UNION"}.get(at.text, "STRUCT")
-        self.emit(role, "struct" if at.text == "class" else at.text, at)
-        if name is not None:
-            self.name(name.text, name)
-        self.op("{", words[brace])
-        if role == "ENUM":
-            self._enumerators(words[brace + 1 : end])
-        else:
-            self.members(words, brace + 1, end, alignments(head[keyword + 1 :]))
-        self.op("}", words[end])
-        is_typedef = any(w.text == "typedef" for w in head[:keyword])
-        return self._declarators_behind(words, end + 1, stop, is_typedef=is_typedef)
 
-    def _enumerators(self, words: Sequence[Word]) -> None:
-        for n, part in enumerate(split_at_commas(words)):
-            if n:
-                self.op(",", part[0])
-            self.name(part[0].text, part[0])
-            if text_at(part, 1) == "=":
-                self.op("=", part[1])
-                self.expression(part[2:])
+def desugar_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
+    """A record or enum definition with what is declared behind it: the index after its `;`."""
+    brace = find_top_level(words, "{", i)
+    head = words[i:brace]
+    end = closing(words, brace)
+    keyword = next(k for k, w in enumerate(head) if w.text in RECORD_WORDS)
+    for k, word in enumerate(head[:keyword]):
+        if word.text in STORAGE:
+            g.emit(STORAGE[word.text], word.text, word)
+        elif word.text in ATTRIBUTES and text_at(head, k + 1) == "(":
+            take_attribute(g, head, k, emit=True)
+    at, name = head[keyword], _record_name(head[keyword + 1 :])
+    if name is not None:
+        g.types.add(name.text)
+    role = {"enum": "ENUM", "union": "UNION"}.get(at.text, "STRUCT")
+    g.emit(role, "struct" if at.text == "class" else at.text, at)
+    if name is not None:
+        g.name(name.text, name)
+    g.op("{", words[brace])
+    if role == "ENUM":
+        _enumerators(g, words[brace + 1 : end])
+    else:
+        desugar_members(g, words, brace + 1, end, alignments(head[keyword + 1 :]))
+    g.op("}", words[end])
+    is_typedef = any(w.text == "typedef" for w in head[:keyword])
+    return _declarators_behind(g, words, end + 1, stop, is_typedef=is_typedef)
 
-    def _declarators_behind(
-        self, words: Sequence[Word], k: int, stop: int, *, is_typedef: bool
-    ) -> int:
-        end = statement_end(words, k, stop)
-        while k < end and words[k].text in ATTRIBUTES:
-            k = closing(words, k + 1) + 1
-        while k < end:
-            begin = len(self.out)
-            after = self.declarator(words, k := self.pointers(words, k))
-            if after == k:
-                raise CannotLower("what is declared behind a record")
-            if is_typedef:
-                self._becomes_type(begin)
-            k = find_top_level(words, ",", after)
-            if text_at(words, after) in ATTRIBUTES:
-                after = closing(words, after + 1) + 1
-            if text_at(words, after) in ("=", "{", "("):
-                self._initializer(words, after, min(k, end))
-            if k < end:
-                self.op(",", words[k])
-            k += 1
-        self.op(";", words[min(end, len(words) - 1)])
-        return end + 1
 
-    # ---- members
+def _enumerators(g: Grammar, words: Sequence[Word]) -> None:
+    for n, part in enumerate(split_at_commas(words)):
+        if n:
+            g.op(",", part[0])
+        g.name(part[0].text, part[0])
+        if text_at(part, 1) == "=":
+            g.op("=", part[1])
+            g.expression(part[2:])
 
-    def members(
-        self,
-        words: Sequence[Word],
-        i: int,
-        stop: int,
-        aligned: Sequence[Sequence[Word]] = (),
-    ) -> None:
-        """Data members, constants and aliases; methods are functions of their own.
 
-        `aligned` are the `alignas(..)` of the whole record. The first member takes them over,
-        which gives the record the same layout.
-        """
-        before = len(self.out)
-        for alignment in aligned:
-            self.attribute(alignment, 0, emit=True)
-        prefix = self.out[before:]
-        del self.out[before:]
-        while i < stop:
-            word = words[i]
-            if word.text in ("public", "private", "protected"):
-                i += 2
-            elif word.text == ";" or word.kind == "pragma":
-                i += 1
-            else:
-                i, is_field = self._member_declaration(words, i, stop, prefix)
-                prefix = [] if is_field else prefix
-        if len(self.out) == before:  # C knows no empty record
-            self._hold_place([], words[min(i, len(words) - 1)], is_field=False)
+def _declarators_behind(
+    g: Grammar, words: Sequence[Word], k: int, stop: int, *, is_typedef: bool
+) -> int:
+    end = statement_end(words, k, stop)
+    while k < end and words[k].text in ATTRIBUTES:
+        k = closing(words, k + 1) + 1
+    while k < end:
+        begin = len(g.out)
+        after = take_declarator(g, words, k := take_pointers(g, words, k))
+        if after == k:
+            raise CannotDesugar("what is declared behind a record")
+        if is_typedef:
+            becomes_type(g, begin)
+        k = find_top_level(words, ",", after)
+        if text_at(words, after) in ATTRIBUTES:
+            after = closing(words, after + 1) + 1
+        if text_at(words, after) in ("=", "{", "("):
+            desugar_initializer(g, words, after, min(k, end))
+        if k < end:
+            g.op(",", words[k])
+        k += 1
+    g.op(";", words[min(end, len(words) - 1)])
+    return end + 1
 
-    def _member_declaration(
-        self, words: Sequence[Word], i: int, stop: int, prefix: list[GrammarToken]
-    ) -> tuple[int, bool]:
-        """Lowers a member behind `prefix`: the index after it, and whether it takes up room."""
-        end, is_function, is_record = self._kind(words, i, stop)
+
+# ---- members
+
+
+def desugar_members(
+    g: Grammar,
+    words: Sequence[Word],
+    i: int,
+    stop: int,
+    aligned: Sequence[Sequence[Word]] = (),
+) -> None:
+    """Data members, constants and aliases; methods are functions of their own.
+
+    `aligned` are the `alignas(..)` of the whole record. The first member takes them over,
+    which gives the record the same layout.
+    """
+    before = len(g.out)
+    for alignment in aligned:
+        take_attribute(g, alignment, 0, emit=True)
+    prefix = g.out[before:]
+    del g.out[before:]
+    while i < stop:
         word = words[i]
-        is_alias = word.text == "using" and text_at(words, i + 2) == "="
-        if is_function or (word.text in _NO_MEMBERS and not is_alias):
-            return end + 1, False
-        is_typedef = word.text == "typedef"
-        is_field = not is_alias and not is_typedef and not self._is_constant(words[i:end])
-        if is_record and words[end - 1].text == "}":  # a named record is only defined here
-            is_field = is_field and _defined_name(words, i) is None
-        prefix = prefix if is_field else []
-        parts = self._first_and_rest(words[i:end]) if prefix and not is_record else None
-        if parts is not None:
-            first, rest = parts
-            self._member_declaration(first, 0, len(first), prefix)
-            self._member_declaration(rest, 0, len(rest), [])
-            return end + 1, True
-        begin, regions = len(self.out), len(self.regions)
-        try:
-            if is_record and not is_typedef:
-                if prefix and find_top_level(words[i:end], ",") < end - i:
-                    raise CannotLower("an aligned record that begins with several records")
-                self.out += prefix
-                self.record(words, i, stop)
-            elif not is_field or self._has_initializer(words[i:end]):
-                self._aside(words, i, stop, prefix, is_field=is_field)
-            else:
-                self.out += prefix
-                self.declaration(words, i, stop, is_member=True)
-        except (CannotLower, IndexError) as error:
-            del self.out[begin:], self.regions[regions:]
-            reason = str(error) if isinstance(error, CannotLower) else "a member that breaks off"
-            if is_field:  # a layout with a hole would be a wrong one: the record goes with it
-                raise CannotLower(reason) from error
-            self.lost.append(Lost(word, reason))
-        return end + 1, is_field
-
-    def _first_and_rest(
-        self, words: Sequence[Word]
-    ) -> tuple[Sequence[Word], Sequence[Word]] | None:
-        """`T a, b, c;` as `T a;` and `T b, c;`; None for a single declarator."""
-        comma = find_top_level(words, ",")
-        if comma == len(words):
-            return None
-        behind, _ = self.specifiers(words, 0, emit=False)
-        return words[:comma], [*words[:behind], *words[comma + 1 :]]
-
-    @staticmethod
-    def _is_constant(words: Sequence[Word]) -> bool:
-        return any(w.text in ("static", "constexpr") for w in words)
-
-    @staticmethod
-    def _has_initializer(words: Sequence[Word]) -> bool:
-        is_field = find_top_level(words, ":") == len(words)
-        return is_field and any(find_top_level(words, t) < len(words) for t in ("=", "{"))
-
-    def _aside(
-        self,
-        words: Sequence[Word],
-        i: int,
-        stop: int,
-        prefix: list[GrammarToken],
-        *,
-        is_field: bool,
-    ) -> None:
-        """Lowers a member on its own; an `int` member holds its place."""
-        out, self.out = self.out, [*prefix]
-        regions, self.regions = self.regions, []
-        try:
-            if words[i].text == "using":
-                self.alias(words, i, stop)
-            elif self.defines_record(words, i, stop):
-                self.record(words, i, stop)
-            else:
-                self.declaration(words, i, stop)
-            tokens = self.out
-        finally:
-            self.out, self.regions = out, regions
-        self._hold_place(tokens, words[i], is_field=is_field)
-
-    def _hold_place(self, tokens: list[GrammarToken], word: Word, *, is_field: bool) -> None:
-        name = f"__aside{len(self.asides)}"
-        self.asides[name] = Aside(tokens, word, is_field)
-        self.emit("INT", "int", word)
-        self.name(name, word)
-        self.op(";", word)
-
-    def _kind(self, words: Sequence[Word], i: int, stop: int) -> tuple[int, bool, bool]:
-        """End of a member declaration, whether it is a function, whether a nested record."""
-        has_parameters = has_value = False
-        begin = i
-        while i < stop and words[i].text != ";":
-            text = words[i].text
-            if text == "(" and words[i].kind == "operator":
-                is_attribute = text_at(words, i - 1) in (*ATTRIBUTES, "explicit", "decltype")
-                is_declarator = text_at(words, i + 1) in ("*", "&")
-                if not is_attribute and not has_value and not is_declarator:
-                    has_parameters = True
-            elif text == "=":
-                has_value = True
-            elif text == "{" and not has_value:
-                if has_parameters:
-                    return closing(words, i), True, False
-                if any(w.text in RECORD_WORDS for w in words[begin:i]):
-                    return statement_end(words, closing(words, i), stop), False, True
-            i += words[i].reach + 1
-        return min(i, stop), has_parameters, False
-
-    # ---- aliases
-
-    def alias(self, words: Sequence[Word], i: int, stop: int) -> int:
-        """`using X = T;` as `typedef T X;`: the index after its `;`."""
-        end = statement_end(words, i, stop)
-        word, name = words[i], words[i + 1]
-        right = words[i + 3 : end]
-        if self.defines_record(right, 0, len(right)):  # `typedef union {..} X;`
-            typedef = Word("identifier", "typedef", word.first, word.last)
-            self.record([typedef, *right, name], 0, len(right) + 2)
-            return end + 1
-        self.emit("TYPEDEF", "typedef", word)
-        k, _ = self.specifiers(right, 0)
-        k = self.pointers(right, k)
-        if text_at(right, k) == "(" and text_at(right, k + 1) in ("*", "&", "&&"):
-            close = closing(right, k)
-            self.op("(", right[k])
-            self.pointers(right, k + 1)
-            self.name(name.text, name)
-            self.op(")", right[close])
-            k = self._behind_declarator(right, close + 1)
+        if word.text in ("public", "private", "protected"):
+            i += 2
+        elif word.text == ";" or word.kind == "pragma":
+            i += 1
         else:
-            self.name(name.text, name)
-            k = self.extents(right, k)
-        if k < len(right):
-            raise CannotLower("the type of an alias")
-        self.types.add(name.text)
-        self.variables.discard(name.text)
-        self.op(";", word)
+            i, is_field = _member_declaration(g, words, i, stop, prefix)
+            prefix = [] if is_field else prefix
+    if len(g.out) == before:  # C knows no empty record
+        _hold_place(g, [], words[min(i, len(words) - 1)], is_field=False)
+
+
+def _member_declaration(
+    g: Grammar, words: Sequence[Word], i: int, stop: int, prefix: list[GrammarToken]
+) -> tuple[int, bool]:
+    """Desugars a member behind `prefix`: the index after it, and whether it takes up room."""
+    end, is_function, is_record = _kind(g, words, i, stop)
+    word = words[i]
+    is_alias = word.text == "using" and text_at(words, i + 2) == "="
+    if is_function or (word.text in _NO_MEMBERS and not is_alias):
+        return end + 1, False
+    is_typedef = word.text == "typedef"
+    is_field = not is_alias and not is_typedef and not _is_constant(words[i:end])
+    if is_record and words[end - 1].text == "}":  # a named record is only defined here
+        is_field = is_field and _defined_name(words, i) is None
+    prefix = prefix if is_field else []
+    parts = _first_and_rest(g, words[i:end]) if prefix and not is_record else None
+    if parts is not None:
+        first, rest = parts
+        _member_declaration(g, first, 0, len(first), prefix)
+        _member_declaration(g, rest, 0, len(rest), [])
+        return end + 1, True
+    begin, regions = len(g.out), len(g.regions)
+    try:
+        if is_record and not is_typedef:
+            if prefix and find_top_level(words[i:end], ",") < end - i:
+                raise CannotDesugar("an aligned record that begins with several records")
+            g.out += prefix
+            desugar_record(g, words, i, stop)
+        elif not is_field or _has_initializer(words[i:end]):
+            _aside(g, words, i, stop, prefix, is_field=is_field)
+        else:
+            g.out += prefix
+            desugar_declaration(g, words, i, stop, is_member=True)
+    except (CannotDesugar, IndexError) as error:
+        del g.out[begin:], g.regions[regions:]
+        reason = str(error) if isinstance(error, CannotDesugar) else "a member that breaks off"
+        if is_field:  # a layout with a hole would be a wrong one: the record goes with it
+            raise CannotDesugar(reason) from error
+        g.lost.append(Lost(word, reason))
+    return end + 1, is_field
+
+
+def _first_and_rest(
+    g: Grammar, words: Sequence[Word]
+) -> tuple[Sequence[Word], Sequence[Word]] | None:
+    """`T a, b, c;` as `T a;` and `T b, c;`; None for a single declarator."""
+    comma = find_top_level(words, ",")
+    if comma == len(words):
+        return None
+    behind, _ = take_specifiers(g, words, 0, emit=False)
+    return words[:comma], [*words[:behind], *words[comma + 1 :]]
+
+
+def _is_constant(words: Sequence[Word]) -> bool:
+    return any(w.text in ("static", "constexpr") for w in words)
+
+
+def _has_initializer(words: Sequence[Word]) -> bool:
+    is_field = find_top_level(words, ":") == len(words)
+    return is_field and any(find_top_level(words, t) < len(words) for t in ("=", "{"))
+
+
+def _aside(
+    g: Grammar,
+    words: Sequence[Word],
+    i: int,
+    stop: int,
+    prefix: list[GrammarToken],
+    *,
+    is_field: bool,
+) -> None:
+    """Desugars a member on its own; an `int` member holds its place."""
+    out, g.out = g.out, [*prefix]
+    regions, g.regions = g.regions, []
+    try:
+        if words[i].text == "using":
+            desugar_alias(g, words, i, stop)
+        elif defines_record(g, words, i, stop):
+            desugar_record(g, words, i, stop)
+        else:
+            desugar_declaration(g, words, i, stop)
+        tokens = g.out
+    finally:
+        g.out, g.regions = out, regions
+    _hold_place(g, tokens, words[i], is_field=is_field)
+
+
+def _hold_place(g: Grammar, tokens: list[GrammarToken], word: Word, *, is_field: bool) -> None:
+    name = f"__aside{len(g.asides)}"
+    g.asides[name] = Aside(tokens, word, is_field)
+    g.emit("INT", "int", word)
+    g.name(name, word)
+    g.op(";", word)
+
+
+def _kind(g: Grammar, words: Sequence[Word], i: int, stop: int) -> tuple[int, bool, bool]:
+    """End of a member declaration, whether it is a function, whether a nested record."""
+    has_parameters = has_value = False
+    begin = i
+    while i < stop and words[i].text != ";":
+        text = words[i].text
+        if text == "(" and words[i].kind == "operator":
+            is_attribute = text_at(words, i - 1) in (*ATTRIBUTES, "explicit", "decltype")
+            is_declarator = text_at(words, i + 1) in ("*", "&")
+            if not is_attribute and not has_value and not is_declarator:
+                has_parameters = True
+        elif text == "=":
+            has_value = True
+        elif text == "{" and not has_value:
+            if has_parameters:
+                return closing(words, i), True, False
+            if any(w.text in RECORD_WORDS for w in words[begin:i]):
+                return statement_end(words, closing(words, i), stop), False, True
+        i += words[i].reach + 1
+    return min(i, stop), has_parameters, False
+
+
+# ---- aliases
+
+
+def desugar_alias(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
+    """`using X = T;` as `typedef T X;`: the index after its `;`."""
+    end = statement_end(words, i, stop)
+    word, name = words[i], words[i + 1]
+    right = words[i + 3 : end]
+    if defines_record(g, right, 0, len(right)):  # `typedef union {..} X;`
+        typedef = Word("identifier", "typedef", word.first, word.last)
+        desugar_record(g, [typedef, *right, name], 0, len(right) + 2)
         return end + 1
+    g.emit("TYPEDEF", "typedef", word)
+    k, _ = take_specifiers(g, right, 0)
+    k = take_pointers(g, right, k)
+    if text_at(right, k) == "(" and text_at(right, k + 1) in ("*", "&", "&&"):
+        close = closing(right, k)
+        g.op("(", right[k])
+        take_pointers(g, right, k + 1)
+        g.name(name.text, name)
+        g.op(")", right[close])
+        k = take_behind_declarator(g, right, close + 1)
+    else:
+        g.name(name.text, name)
+        k = take_extents(g, right, k)
+    if k < len(right):
+        raise CannotDesugar("the type of an alias")
+    g.types.add(name.text)
+    g.variables.discard(name.text)
+    g.op(";", word)
+    return end + 1
 
 
 def _record_name(words: Sequence[Word]) -> Word | None:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from pycparser import c_ast
 
-    from smemlint.frontend.cuda.parser.desugar_records import Region
+    from smemlint.frontend.cuda.parser.grammar import Region
+
+    pass
     from smemlint.frontend.cuda.parser.spans import SpanTable
 
 MAX_SMALL_DROPS = 16

@@ -1,4 +1,4 @@
-"""Parses the pieces of a unit: lowers their tokens and hands them to pycparser.
+"""Parses the pieces of a unit: desugars their tokens and hands them to pycparser.
 
 The trees are pycparser's `c_ast` with CUDA words in it:
 
@@ -36,22 +36,32 @@ In the template of `asm`, `%[name]` is the operand's number. A parameter without
 `__unnamed0`, by its position. Methods of local records are not in the tree, so a call of one is a
 call of something unknown; nor are captures, `catch` blocks, clobbers and attributes.
 
-A statement that cannot be lowered or parsed becomes an empty one and is a `Dropped`; a header that
-cannot becomes `__unparsed`, and its body stays.
+A statement that cannot be desugared or parsed becomes an empty one and is a `Dropped`; a header
+that cannot becomes `__unparsed`, and its body stays.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
 from smemlint.frontend.cuda.lexer.tokens import lex, spelling_of, split_commas
-from smemlint.frontend.cuda.parser.desugar_records import alignments
-from smemlint.frontend.cuda.parser.desugar_statements import Statements
-from smemlint.frontend.cuda.parser.desugar_types import CannotLower, find_top_level, split_at_commas
+from smemlint.frontend.cuda.parser.desugar import Desugarer
+from smemlint.frontend.cuda.parser.desugar_records import alignments, desugar_members
+from smemlint.frontend.cuda.parser.desugar_statements import desugar_statement
+from smemlint.frontend.cuda.parser.desugar_types import (
+    find_top_level,
+    is_type_id,
+    split_at_commas,
+    take_parameter,
+    take_pointers,
+    take_specifiers,
+    take_type_id,
+)
 from smemlint.frontend.cuda.parser.error_recovery import parse_with_recovery
+from smemlint.frontend.cuda.parser.grammar import Aside, CannotDesugar, Grammar
 from smemlint.frontend.cuda.parser.qualified_names import Names, Word, declared_variables
 from smemlint.frontend.cuda.parser.token_stream import SyntaxFailure, parse
 from smemlint.frontend.program import Dropped, ParsedFunction
@@ -61,14 +71,15 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Span
     from smemlint.frontend.cuda.lexer.tokens import Token
-    from smemlint.frontend.cuda.parser.desugar_records import Aside
+
+    pass
     from smemlint.frontend.cuda.parser.spans import SpanTable
     from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
     from smemlint.frontend.program import TemplateParameter
 
 
 class _Piece:
-    """Tokens of one piece, numbered, and the lowering that they feed."""
+    """Tokens of one piece, numbered, and the desugarer that they feed."""
 
     def __init__(
         self,
@@ -83,7 +94,7 @@ class _Piece:
         present = {token.text for token in tokens}  # few of the unit's names
         types = names.types & present
         variables = (declared_variables(tokens) - types) | names.values & present
-        self.lowering = Statements(types, variables)
+        self.desugarer = Desugarer(types, variables)
         self._reader = Names(variables, names.templates)
 
     def words(self, tokens: Sequence[Token], offset: int = 0) -> list[Word]:
@@ -102,8 +113,8 @@ class _Piece:
         return self.table.span_of(word.first, word.last)
 
     def dropped(self) -> list[Dropped]:
-        """What the lowering lost."""
-        return [Dropped(self.span(lost.word), lost.reason) for lost in self.lowering.lost]
+        """What desugaring lost."""
+        return [Dropped(self.span(lost.word), lost.reason) for lost in self.desugarer.lost]
 
 
 def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) -> ParsedFunction:
@@ -117,7 +128,7 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     head, params, initializers, body = (
         piece.words(part, offset) for part, offset in zip(parts, offsets, strict=True)
     )
-    low = piece.lowering
+    low = piece.desugarer
     at = piece.at(offsets[3])
     defaults = _signature(low, pieces.name, head, params, at)
     low.op("{", at)
@@ -136,16 +147,16 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
 
 
 def _signature(
-    low: Statements, name: str, head: list[Word], params: list[Word], at: Word
+    low: Grammar, name: str, head: list[Word], params: list[Word], at: Word
 ) -> list[Sequence[Word]]:
     """Emits `result name(params)`; returns each parameter's default value."""
     begin = len(low.out)
     try:
-        after, saw_type = low.specifiers(head, 0)
-        after = low.pointers(head, after)
+        after, saw_type = take_specifiers(low, head, 0)
+        after = take_pointers(low, head, after)
         if not saw_type or after != len(head):
-            raise CannotLower("a return type")
-    except (CannotLower, IndexError):
+            raise CannotDesugar("a return type")
+    except (CannotDesugar, IndexError):
         del low.out[begin:]
         low.emit("VOID", "void", at)
     low.name("".join(c if c.isalnum() or c == "_" else "_" for c in name) or "anonymous", at)
@@ -158,8 +169,8 @@ def _signature(
         begin = len(low.out)
         equals = find_top_level(param, "=")
         try:
-            is_parameter = low.parameter(param, f"__unnamed{k}")
-        except (CannotLower, IndexError):
+            is_parameter = take_parameter(low, param, f"__unnamed{k}")
+        except (CannotDesugar, IndexError):
             del low.out[begin:]
             last = param[equals - 1]
             low.emit("INT", "__unparsed", param[0])
@@ -175,7 +186,7 @@ def _signature(
     return defaults
 
 
-def _initializers(low: Statements, words: list[Word]) -> None:
+def _initializers(low: Grammar, words: list[Word]) -> None:
     for part in split_at_commas(words):
         begin = len(low.out)
         try:
@@ -187,7 +198,7 @@ def _initializers(low: Statements, words: list[Word]) -> None:
                 low.arguments(part[2:-1])
             low.op(")", part[-1])
             low.op(";", part[-1])
-        except (CannotLower, IndexError):
+        except (CannotDesugar, IndexError):
             del low.out[begin:]
 
 
@@ -241,8 +252,8 @@ def _of_unknown_type(decl: c_ast.Node) -> c_ast.Node:
 
 
 def _parse_single(piece: _Piece) -> c_ast.Node | None:
-    """The tree of what was lowered; None when it or a field of a record in it does not parse."""
-    low = piece.lowering
+    """The tree of what was desugared; None when it or a field of a record in it does not parse."""
+    low = piece.desugarer
     try:
         tree = parse(low.out)
     except SyntaxFailure:
@@ -263,9 +274,9 @@ def parse_declaration(
         return None
     piece = _Piece(tokens, names, table)
     words = piece.words(tokens)
-    low = piece.lowering
+    low = piece.desugarer
     words.append(Word("operator", ";", words[-1].first, words[-1].last))
-    low.statement(words, 0, len(words))
+    desugar_statement(low, words, 0, len(words))
     if low.lost:
         return None
     found = _parse_single(piece)
@@ -288,7 +299,7 @@ def parse_members(
     """
     piece = _Piece([*tokens, *attributes], names, table)
     words = piece.words(tokens)
-    low = piece.lowering
+    low = piece.desugarer
     at = words[0] if words else piece.at()
     low.emit("UNION" if kind == "union" else "STRUCT", kind, at)
     low.name(name or "__anonymous", at)
@@ -296,8 +307,8 @@ def parse_members(
     if not words:
         return c_ast.Union(name, []) if kind == "union" else c_ast.Struct(name, [])
     try:
-        low.members(words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
-    except (CannotLower, IndexError, RecursionError):
+        desugar_members(low, words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
+    except (CannotDesugar, IndexError, RecursionError):
         return None
     low.op("}", at)
     low.op(";", at)
@@ -309,7 +320,7 @@ def _parse_value(
     piece: _Piece, words: Sequence[Word], lower: Callable[[Sequence[Word]], None], before: str
 ) -> c_ast.Node | None:
     """Parses `int x = before (words)` and returns the initializer."""
-    low = piece.lowering
+    low = piece.desugarer
     at = words[0]
     low.emit("INT", "int", at)
     low.name("__value", at)
@@ -319,7 +330,7 @@ def _parse_value(
     low.op("(", at)
     try:
         lower(words)
-    except (CannotLower, IndexError, RecursionError):
+    except (CannotDesugar, IndexError, RecursionError):
         return None
     low.op(")", at)
     low.op(";", at)
@@ -332,7 +343,7 @@ def parse_expression_tokens(
     """An expression, or None when it is none."""
     piece = _Piece(tokens, names, table)
     words = piece.words(tokens)
-    return _parse_value(piece, words, piece.lowering.expression, "") if words else None
+    return _parse_value(piece, words, piece.desugarer.expression, "") if words else None
 
 
 def parse_type_tokens(
@@ -343,7 +354,7 @@ def parse_type_tokens(
     words = piece.words(tokens)
     if not words:
         return None
-    size = _parse_value(piece, words, piece.lowering.type_id, "sizeof")
+    size = _parse_value(piece, words, partial(take_type_id, piece.desugarer), "sizeof")
     operand = getattr(size, "expr", None)
     return operand if isinstance(operand, c_ast.Typename) else None
 
@@ -351,7 +362,7 @@ def parse_type_tokens(
 def reads_as_type(tokens: Sequence[Token], names: KnownNames) -> bool:
     """Whether a template argument reads as a type rather than a value."""
     words = Names(frozenset(), names.templates).words(tokens, 0)
-    return Statements(names.types, frozenset()).reads_as_type(words)
+    return is_type_id(Desugarer(names.types, frozenset()), words)
 
 
 @lru_cache(maxsize=4096)

@@ -29,7 +29,7 @@ _BEFORE_TYPES = frozenset((";", "{", "}", "(", ")", ",", "<", ":", "::", "]"))
 
 @dataclass(slots=True)
 class Word:
-    """A token of the lowering.
+    """A token of the input of desugaring.
 
     Attributes:
         first, last: numbers of the raw tokens it stands for, in the unit's span table.
