@@ -13,6 +13,7 @@ from smemlint.analysis.program.memo import Work
 from smemlint.analysis.program.roots import MainFiles, main_files
 from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.program.user_input import UserInput
+from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
@@ -181,6 +182,10 @@ class Project:
         self, unit: Unit, kernels: list[KernelFacts], notes: list[NotAnalysed]
     ) -> None:
         """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
+        if is_for_amd(unit):
+            where = Span(unit.path, 1, 1, 1, 1)
+            notes.append(NotAnalysed(where, "", "written for AMD GPUs, which have other banks"))
+            return
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
         notes += self.index.refused_makefiles(unit.path)
         notes += [
