@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.dialects import holds_marks, is_python, python_facts
@@ -11,7 +12,7 @@ from smemlint.files.sandbox import Sandbox
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.analysis.program.memo import Part, Work
     from smemlint.config.settings import Configuration, Settings
@@ -92,6 +93,10 @@ def analyze(
     facts = Facts.together(parts)
     notes = (*problems(sources), *facts.not_analysed, *crashes)
     return replace(facts, not_analysed=notes), bool(crashes)
+
+
+_MOST_MILDER = 4
+"""Figures of other instances that a finding lists."""
 
 
 def check(
@@ -251,6 +256,21 @@ def merged(findings: Sequence[Finding]) -> list[Finding]:
         if others and heaviest.access is not None:
             title = heaviest.access.instance.title
             more = f"in `{title}`, the worst of {len(group)} findings here (instances or kinds)"
-            heaviest = replace(heaviest, notes=(*heaviest.notes, more))
+            heaviest = replace(heaviest, notes=(*heaviest.notes, more, *_milder(group, heaviest)))
         kept.append(heaviest)
     return kept
+
+
+def _milder(group: Sequence[Finding], heaviest: Finding) -> Iterator[str]:
+    """What other instances have at the same place, where that is not the same."""
+    assert heaviest.access is not None
+    worst = heaviest.access.instance.title
+    titles: dict[str, dict[str, None]] = {}
+    for finding in sorted(group, key=lambda f: -f.weight):
+        title = finding.access.instance.title if finding.access is not None else worst
+        if finding.message != heaviest.message and title != worst:
+            titles.setdefault(finding.message, {})[title] = None
+    for message, where in islice(titles.items(), _MOST_MILDER):
+        first, *others = where
+        more = f" and {len(others)} more" if others else ""
+        yield f"{message} in `{first}`{more}"

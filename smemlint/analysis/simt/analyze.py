@@ -17,7 +17,7 @@ from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
-from smemlint.analysis.simt.launches.instance_budget import Effort
+from smemlint.analysis.simt.launches.instance_budget import Effort, by_family
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launches import launches_of
 from smemlint.analysis.simt.unreached import unreached
@@ -216,9 +216,9 @@ class Project:
         with self.guard.protect(function.span, function.name):
             groups = instances.of(function)
         effort = Effort()
-        for tasks in groups:
+        for tasks in by_family(groups):
             instance = tasks[0].instance
-            if effort.leaves(instance.block):
+            if effort.leaves(instance):
                 continue
             key = (function.span, instance.template, instance.block)
             if key in self._seen:

@@ -36,7 +36,10 @@ def test_silent(name, code):
     ("name", "code"),
     [
         ("ship.cu", text()),
-        ("k.cu", text(body="\n#ifdef __HIP_PLATFORM_AMD__\n__builtin_amdgcn_s_barrier();\n#endif\n")),
+        (
+            "k.cu",
+            text(body="\n#ifdef __HIP_PLATFORM_AMD__\n__builtin_amdgcn_s_barrier();\n#endif\n"),
+        ),
         ("k.cu", text(host="cudaMalloc(&g, 4); hipMalloc(&g, 4);")),
         ("k.cu", text(host="int hipbone = 1; (void)hipbone;")),
     ],

@@ -19,6 +19,7 @@ from smemlint.facts import (
     SharedArray,
     Span,
 )
+from smemlint.hardware.arch import BANKS, WORD
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Unit
 
 _MAX_RESIDUES = 16
+_GENERIC = 1 << 20
+"""A value of an unknown at which lanes that move by different multiples of it lie far apart."""
 
 
 @dataclass(slots=True, eq=False)
@@ -222,7 +225,10 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
     for symbol, factor in offset.terms:
         if not isinstance(factor, int):
             if not _agree_by_warp(factor, event.mask):
-                return Unknown(f"lanes move by different multiples of `{symbol.name}`")
+                by = factor * symbol.multiple
+                if len(offset.terms) > 1 or not _keeps_banks(base, by, event):
+                    return Unknown(f"lanes move by different multiples of `{symbol.name}`")
+                return [base + by * _GENERIC]
             factor = int(np.gcd.reduce(factor[event.mask]))
         steps.append(factor * symbol.multiple)
     common = unit
@@ -235,6 +241,29 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
     if len(found) > 1 and event.width > 1:
         aligned = [b for b in found if not (b[event.mask] % event.width).any()]
         found = aligned or found[:1]  # a misaligned residue would fault: it does not occur
+    return found
+
+
+def _keeps_banks(base: NDArray[np.int64], by: NDArray[np.int64], event: Event) -> bool:
+    """Whether lanes that move by multiples `by` of an unknown neither change banks nor meet.
+
+    Their differences are multiples of all banks, and lanes of one word stay those of one word
+    for the least values of the unknown and a large one.
+    """
+    mask = event.mask
+    if (by[mask] % (BANKS * WORD)).any():
+        return False
+    first = _sharing(base, mask)
+    return all(
+        np.array_equal(_sharing(base + by * value, mask), first) for value in (1, 2, 3, _GENERIC)
+    )
+
+
+def _sharing(addresses: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For every active lane the first one of its warp that reaches the same word."""
+    rows, active = (addresses // WORD).reshape(-1, WARP), mask.reshape(-1, WARP)
+    same = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
+    found: NDArray[np.int64] = same.argmax(axis=2)[active]
     return found
 
 

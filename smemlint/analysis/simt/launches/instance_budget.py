@@ -1,4 +1,8 @@
-"""How many instances of a kernel are evaluated: all, until they cost much and tell nothing new."""
+"""How many instances of a kernel are evaluated: all, until they cost much and tell nothing new.
+
+Sizes of types decide widths and strides, so that the instances of one block shape and one set of
+types are a family; each family is looked at before any gets a second instance.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from smemlint.facts import AccessKind, KernelFacts, Span
+    from collections.abc import Sequence
+
+    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.facts import AccessKind, Instance, KernelFacts, Span
 
 MAX_INSTANCES = 24
-MAX_STEPS = 30_000
+MAX_STEPS = 60_000
 """Statements after which no further instance of a kernel is evaluated."""
 STEPS_TO_AGREE = 10_000
-"""Statements after which instances of a block shape are left once two of that shape agreed."""
+"""Statements after which instances of a family are left once two of it agreed."""
 HOPELESS = 4
 """Instances of a kernel, none of whose accesses was decided, after which the others are left."""
 
+Family: TypeAlias = "tuple[object, tuple[tuple[str, str], ...]]"
 _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"
 
 
@@ -27,11 +35,11 @@ class Effort:
     steps: int = 0
     decided: bool = False
     left: int = 0
-    _figures: dict[object, list[_Figures]] = field(default_factory=dict)
+    _figures: dict[Family, list[_Figures]] = field(default_factory=dict)
 
-    def leaves(self, block: object) -> bool:
-        """Returns whether an instance of this block shape is left; counts it if so."""
-        seen = self._figures.get(block, [])
+    def leaves(self, instance: Instance) -> bool:
+        """Returns whether an instance is left; counts it if so."""
+        seen = self._figures.get(family_of(instance), [])
         is_spent = self.instances >= MAX_INSTANCES or self.steps > MAX_STEPS
         is_hopeless = not self.decided and self.instances >= HOPELESS
         is_settled = (
@@ -47,7 +55,7 @@ class Effort:
         self.steps += steps
         is_decided = any(a.certainty.is_decided for a in facts.accesses)
         self.decided |= is_decided or not facts.accesses
-        self._figures.setdefault(facts.instance.block, []).append(
+        self._figures.setdefault(family_of(facts.instance), []).append(
             {
                 (a.span, a.kind): a.wavefronts.mean / a.ideal.mean
                 if a.wavefronts is not None and a.ideal is not None
@@ -55,3 +63,25 @@ class Effort:
                 for a in facts.accesses
             }
         )
+
+
+def family_of(instance: Instance) -> Family:
+    """Returns the block shape and the types among the template arguments."""
+    types = ((name, value) for name, value in instance.template if not _is_number(value))
+    return instance.block, tuple(types)
+
+
+def by_family(groups: Sequence[list[Task]]) -> list[list[Task]]:
+    """Returns the instances in the order to evaluate them: first the first of each family."""
+    count: dict[Family, int] = {}
+    rounds = []
+    for tasks in groups:
+        family = family_of(tasks[0].instance)
+        count[family] = count.get(family, 0) + 1
+        rounds.append(count[family])
+    order = sorted(range(len(groups)), key=rounds.__getitem__)
+    return [groups[k] for k in order]
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-")[:1].isdigit()
