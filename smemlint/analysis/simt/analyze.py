@@ -218,7 +218,7 @@ class Project:
         effort = Effort()
         for tasks in by_family(groups):
             instance = tasks[0].instance
-            if effort.leaves(instance):
+            if effort.leaves(tasks[0]):
                 continue
             key = (function.span, instance.template, instance.block)
             if key in self._seen:
@@ -227,7 +227,7 @@ class Project:
             with self.guard.protect(function.span, function.name):
                 facts = self._evaluated(unit, tasks)
                 kernels.append(agreed(facts, tasks))
-                effort.add(kernels[-1], sum(f.steps for f in facts))
+                effort.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
         if effort.left:
             left = "instance is" if effort.left == 1 else "instances are"
             message = f"{effort.left} further {left} not evaluated"

@@ -1,7 +1,7 @@
 """How many instances of a kernel are evaluated: all, until they cost much and tell nothing new.
 
-Sizes of types decide widths and strides, so that the instances of one block shape and one set of
-types are a family; each family is looked at before any gets a second instance.
+Sizes of types decide widths and strides, so that the instances of one block shape whose types are
+as large are a family; each family is looked at before any gets a second instance.
 """
 
 from __future__ import annotations
@@ -9,21 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
+from smemlint.analysis.simt.domain.environment import CTYPES
+from smemlint.analysis.simt.launches.bindings import type_text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.analysis.simt.kernel.evaluate import Task
-    from smemlint.facts import AccessKind, Instance, KernelFacts, Span
+    from smemlint.facts import AccessKind, KernelFacts, Span
 
 MAX_INSTANCES = 24
-MAX_STEPS = 60_000
+MAX_STEPS = 30_000
 """Statements after which no further instance of a kernel is evaluated."""
 STEPS_TO_AGREE = 10_000
 """Statements after which instances of a family are left once two of it agreed."""
 HOPELESS = 4
 """Instances of a kernel, none of whose accesses was decided, after which the others are left."""
 
-Family: TypeAlias = "tuple[object, tuple[tuple[str, str], ...]]"
+Family: TypeAlias = "tuple[object, tuple[object, ...]]"
 _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"
 
 
@@ -37,9 +41,9 @@ class Effort:
     left: int = 0
     _figures: dict[Family, list[_Figures]] = field(default_factory=dict)
 
-    def leaves(self, instance: Instance) -> bool:
+    def leaves(self, task: Task) -> bool:
         """Returns whether an instance is left; counts it if so."""
-        seen = self._figures.get(family_of(instance), [])
+        seen = self._figures.get(family_of(task), [])
         is_spent = self.instances >= MAX_INSTANCES or self.steps > MAX_STEPS
         is_hopeless = not self.decided and self.instances >= HOPELESS
         is_settled = (
@@ -49,13 +53,13 @@ class Effort:
         self.left += is_left
         return is_left
 
-    def add(self, facts: KernelFacts, steps: int) -> None:
+    def add(self, task: Task, facts: KernelFacts, steps: int) -> None:
         """Counts an instance; one without accesses tells nothing of the others."""
         self.instances += 1
         self.steps += steps
         is_decided = any(a.certainty.is_decided for a in facts.accesses)
         self.decided |= is_decided or not facts.accesses
-        self._figures.setdefault(family_of(facts.instance), []).append(
+        self._figures.setdefault(family_of(task), []).append(
             {
                 (a.span, a.kind): a.wavefronts.mean / a.ideal.mean
                 if a.wavefronts is not None and a.ideal is not None
@@ -65,10 +69,11 @@ class Effort:
         )
 
 
-def family_of(instance: Instance) -> Family:
-    """Returns the block shape and the types among the template arguments."""
-    types = ((name, value) for name, value in instance.template if not _is_number(value))
-    return instance.block, tuple(types)
+def family_of(task: Task) -> Family:
+    """Returns the block shape and the types among the template arguments, numbers by their size."""
+    types = (bound for bound in task.scope.values() if isinstance(bound, CTYPES))
+    sizes = (t.size if isinstance(t, IntType | FloatType) else type_text(t) for t in types)
+    return task.instance.block, tuple(sizes)
 
 
 def by_family(groups: Sequence[list[Task]]) -> list[list[Task]]:
@@ -76,12 +81,8 @@ def by_family(groups: Sequence[list[Task]]) -> list[list[Task]]:
     count: dict[Family, int] = {}
     rounds = []
     for tasks in groups:
-        family = family_of(tasks[0].instance)
+        family = family_of(tasks[0])
         count[family] = count.get(family, 0) + 1
         rounds.append(count[family])
     order = sorted(range(len(groups)), key=rounds.__getitem__)
     return [groups[k] for k in order]
-
-
-def _is_number(text: str) -> bool:
-    return text.lstrip("-")[:1].isdigit()
