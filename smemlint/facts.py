@@ -186,6 +186,11 @@ class Access:
         layout: the swizzle that the addresses went through; None without one.
         advice: what to write instead, evaluated by the front end; empty where nothing was found.
         calls: where else the profiler shows some of the instructions.
+        origin: the compiled code that it was read from, e.g. `matmul.ptx (sm_90)`; empty for a
+            source.
+        is_confirmed: of a source, whether compiled code of the run has the same figure; None
+            without such code.
+        remark: what compiled code of the run shows instead, in words.
     """
 
     span: Span
@@ -208,6 +213,9 @@ class Access:
     layout: LayoutUse | None = None
     advice: str = ""
     calls: tuple[CallLine, ...] = ()
+    origin: str = ""
+    is_confirmed: bool | None = None
+    remark: str = ""
 
     @property
     def ways(self) -> float:

@@ -66,7 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
     texts = {s.path: s for s in sources}
     sandbox = Sandbox.joined((s.sandbox for s in sources), *settings.include_dirs)
 
+    compiled = {f.span.path for f in result.findings if f.access is not None and f.access.origin}
+
     def text_of(path: str) -> str:
+        if path in compiled and path not in texts:
+            return ""  # compiled code names it, the user does not
         source = texts.get(path)
         return source.text if source is not None else sandbox.text(path) or ""
 

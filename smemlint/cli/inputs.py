@@ -52,7 +52,7 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
     configuration = Configuration(overrides, arguments.config, isolated=arguments.isolated)
     reads_stdin = _reads_stdin(arguments)
     stdin_name = arguments.stdin_filename or "stdin.cu"
-    arguments.paths = arguments.paths or ["."]
+    arguments.paths = [*(arguments.paths or ["."]), *(arguments.ptx or ())]
     first = stdin_name if reads_stdin else arguments.paths[0]
     folder = Path(first) if os.path.isdir(first) else Path(first).parent  # noqa: PTH112
     settings = configuration.for_folder(folder)

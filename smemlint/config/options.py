@@ -219,6 +219,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("undefine", (), read_list, "a macro that is not defined", "NAME", "U", True),
         Option("include-dir", (), read_list, "where quoted includes are found", "DIR", "I", True,
                is_path=True),
+        Option("ptx", (), read_list, "compiled code of the kernels, to compare with", "FILE", "",
+               True, key=False),
     ),
     "rules": (
         Option("select", (), read_list, "rules to run: codes, prefixes or names", "RULES",

@@ -51,6 +51,7 @@ class Settings:
     define: Mapping[str, str] = field(default_factory=dict)
     undefine: tuple[str, ...] = ()
     include_dir: tuple[str, ...] = ()
+    ptx: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from smemlint.analysis.compiled.files import is_compiled, may_share_memory
 from smemlint.analysis.python.dialects import is_python, may_hold_kernels
 from smemlint.driver.failures import Lost, attempt
 from smemlint.driver.tasks import Share, fixed_files, together
-from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.facts import Facts, NotAnalysed, Span, sites_of
 from smemlint.finding import BANK_CONFLICT
 from smemlint.limits.guard import NOTHING, Allowance
 from smemlint.lint.check import Result, concluded, is_for_others, judged, may_use_shared, problems
@@ -84,7 +85,8 @@ def cache_of(
     sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
 ) -> Cache | None:
     """The cache of a run; None where the settings name none, or sources are no files."""
-    if settings.no_cache or any(s.given is not None for s in sources):
+    is_kept = all(s.given is None and not is_compiled(s) for s in sources)
+    if settings.no_cache or not is_kept:
         return None
     from smemlint.driver.cache import Cache
 
@@ -119,11 +121,14 @@ def _outcome(
         return known
     marked = tuple(s.path for s in sources if "smemlint:" in s.text)
     said = tuple(judged(Facts(not_analysed=tuple(problems(sources))), configuration.for_file))
-    if not any(may_hold_kernels(s) if is_python(s) else may_use_shared([s]) for s in sources):
+    if not any(map(_is_worth_a_look, sources)):
         return Outcome(Share(), said, marked)
-    shares, idle = _shares(sources, configuration, settings, kept, keep_facts)
+    has_compiled = any(map(is_compiled, sources))
+    shares, idle = _shares(sources, configuration, settings, kept, keep_facts or has_compiled)
     said += idle
     whole = together(_without_bare(shares, sources))
+    if has_compiled:
+        whole = _with_compiled(whole, configuration)
     fixes = _Fixes.of(whole, sources, configuration, settings, is_fixing, _spent(shares))
     said += tuple(judged(Facts(not_analysed=fixes.notes), configuration.for_file))
     crashed = whole.crashed or fixes.crashed
@@ -143,6 +148,23 @@ def _outcome(
     return outcome
 
 
+def _is_worth_a_look(source: Source) -> bool:
+    if is_compiled(source):
+        return may_share_memory(source)
+    return may_hold_kernels(source) if is_python(source) else may_use_shared([source])
+
+
+def _with_compiled(whole: Share, configuration: Configuration) -> Share:
+    """What sources and compiled code say together, judged anew."""
+    from smemlint.analysis.compiled.agreement import joined_with_compiled
+
+    facts = joined_with_compiled(whole.facts)
+    if facts is whole.facts:
+        return whole
+    findings = tuple(judged(facts, configuration.for_file))
+    return replace(whole, findings=findings, facts=facts, sites=sites_of(facts.kernels))
+
+
 def _shares(
     sources: Sequence[Source],
     configuration: Configuration,
@@ -154,10 +176,11 @@ def _shares(
     from smemlint.driver.tasks import Evaluator
 
     work = Evaluator(sources, configuration, keep_facts=keep_facts)
-    cuda = [s for s in sources if not is_python(s)]
+    cuda = [s for s in sources if not is_python(s) and not is_compiled(s)]
     project = work.project(sources[0].path) if may_use_shared(cuda) else None
     roots = project.tasks() if project is not None else []
     roots += [s.path for s in sources if is_python(s) and may_hold_kernels(s)]
+    roots += [s.path for s in sources if is_compiled(s) and may_share_memory(s)]
     known: dict[str, Share] = {}
     if kept is not None and (project is not None or len(roots) > 1):
         known = kept.still_true(roots, project or work.project(sources[0].path))
@@ -215,6 +238,8 @@ class _Fixes:
             access = finding.access
             if finding.code != BANK_CONFLICT or access is None or access.array is None:
                 continue
+            if access.origin:
+                continue  # its text is a compiler's
             if id(access) in instances:  # else the cache brought it, fix and all
                 files.setdefault(access.array.span.path, []).append(index)
         if not files:

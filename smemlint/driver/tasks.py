@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.compiled.files import compiled_facts, is_compiled
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import is_python, python_facts
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
@@ -71,7 +72,8 @@ class Evaluator:
         work: Work | None = None,
     ) -> None:
         self._sources = sources
-        self._cuda = [s for s in sources if not is_python(s)]
+        self._cuda = [s for s in sources if not is_python(s) and not is_compiled(s)]
+        self._compiled = {s.path: s for s in sources if is_compiled(s)}
         self._python = {s.path: s for s in sources if is_python(s)}
         self._configuration = configuration
         self._keep_facts = keep_facts
@@ -84,6 +86,8 @@ class Evaluator:
         settings = self._configuration.for_file(root)
         if root in self._python:
             work: Callable[[str], tuple[Facts, Dependencies]] = self._of_python
+        elif root in self._compiled:
+            work = self._of_compiled
         else:
             work = self.project(root).alone
         self._crashes.clear()
@@ -122,6 +126,12 @@ class Evaluator:
         along = source.read_along
         compiled = (path for path, is_kernel in along.items() if is_kernel)
         return facts, Dependencies(dict.fromkeys((path, *along)), compiled=dict.fromkeys(compiled))
+
+    def _of_compiled(self, path: str) -> tuple[Facts, Dependencies]:
+        """The facts of a file of compiled code."""
+        settings, paths = self._configuration.for_file(path), [s.path for s in self._sources]
+        facts = compiled_facts(self._compiled[path], settings, paths, self._crashes.append)
+        return facts, Dependencies({path: None})
 
     def project(self, root: str) -> Project:
         """The project that a unit is evaluated in."""

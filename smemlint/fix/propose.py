@@ -69,8 +69,9 @@ def with_fixes(
     advised = []
     for finding in findings:
         array = finding.access.array if finding.access is not None else None
+        is_compiled = finding.access is not None and bool(finding.access.origin)
         is_indexed = array is not None and array.dims  # not placed by a layout, as Gluon's are
-        if finding.code != BANK_CONFLICT or array is None or not is_indexed:
+        if finding.code != BANK_CONFLICT or array is None or not is_indexed or is_compiled:
             advised.append(finding)
             continue
         key = (array.span, array.name)

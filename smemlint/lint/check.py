@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.compiled.files import compiled_facts, is_compiled
 from smemlint.analysis.python.dialects import holds_marks, is_python, python_facts
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of, verdicts
 from smemlint.files.sandbox import Sandbox
@@ -80,7 +81,7 @@ def analyze(
     Nothing is imported for sources without shared memory. See `Project` for `part` and `work`.
     """
     python = [s for s in sources if is_python(s)]
-    cuda = [s for s in sources if not is_python(s)]
+    cuda = [s for s in sources if not is_python(s) and not is_compiled(s)]
     crashes: list[NotAnalysed] = []
     wanted = [s for s in python if part is None or s.path == part.path]
     parts = python_facts(wanted, settings, crashes.append)
@@ -90,6 +91,9 @@ def analyze(
         from smemlint.analysis.simt.analyze import evaluate_project
 
         parts.insert(0, evaluate_project(cuda, settings, crashes.append, part, work))
+    paths = [s.path for s in sources]
+    wanted = [s for s in sources if is_compiled(s) and (part is None or s.path == part.path)]
+    parts += (compiled_facts(source, settings, paths, crashes.append) for source in wanted)
     facts = Facts.together(parts)
     notes = (*problems(sources), *facts.not_analysed, *crashes)
     return replace(facts, not_analysed=notes), bool(crashes)
@@ -204,11 +208,17 @@ def concluded(
     from smemlint.lint.selection import Selection
     from smemlint.lint.suppressions import suppress
 
-    def reports(code: str, name: str, path: str) -> bool:
-        return Selection(settings_of(path)).reports(code, name, path)
-
     texts = {s.path: s for s in sources}
-    included = {f.span.path for f in findings}.difference(texts)
+    named = {f.span.path for f in findings if _is_compiled(f)}.difference(texts)
+
+    def settings_at(path: str) -> Settings:
+        """No configuration is looked for beside files that only compiled code names."""
+        return settings_of(sources[0].path if path in named and sources else path)
+
+    def reports(code: str, name: str, path: str) -> bool:
+        return Selection(settings_at(path)).reports(code, name, path)
+
+    included = {f.span.path for f in findings if not _is_compiled(f)}.difference(texts)
     folders = {folder for path in included for folder in settings_of(path).include_dirs}
     sandbox = Sandbox.joined((s.sandbox for s in sources), *sorted(folders))
     texts.update({path: Source(path, sandbox.text(path) or "") for path in included})
@@ -216,14 +226,19 @@ def concluded(
     kept = suppress(
         merged(wanted),
         marked,
-        lambda path: texts[path].text,
+        lambda path: texts[path].text if path in texts else "",
         elsewhere=sorted(included),
         was_seen=Seen(findings, sites),
-        require_reason=lambda path: settings_of(path).require_reason,
+        require_reason=lambda path: settings_at(path).require_reason,
         reports=reports,
     )
     shown = (f for f in kept.findings if reports(f.code, f.name, f.span.path))
     return tuple(sorted(shown, key=lambda f: (f.span, f.code))), kept.hidden
+
+
+def _is_compiled(finding: Finding) -> bool:
+    """Whether the finding is one of compiled code, which may name any file."""
+    return finding.access is not None and bool(finding.access.origin)
 
 
 def problems(sources: Sequence[Source]) -> list[NotAnalysed]:

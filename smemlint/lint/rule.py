@@ -70,7 +70,7 @@ class Rule:
         """A finding of this rule; an access brings its array and its assumptions along."""
         related: tuple[tuple[Span, str], ...] = ()
         if access is not None:
-            notes = (*notes, *access.assumptions)
+            notes = (*notes, *access.assumptions, *filter(None, [access.remark]))
             if access.array is not None:
                 related = ((access.array.span, f"`{access.array.name}` is declared here"),)
         return Finding(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Access, Facts, NotAnalysed, Span, Stat
 
-VERSION = 1
+VERSION = 2
 
 
 def analysis_json(facts: Facts, arch: str) -> str:
@@ -53,6 +53,8 @@ def access_record(access: Access) -> dict[str, Any]:
         "certainty": str(access.certainty),
         "assumptions": list(access.assumptions),
         "reason": access.reason or None,
+        "from": access.origin or None,
+        "confirmed": access.is_confirmed,
     }
 
 

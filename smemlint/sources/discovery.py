@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from smemlint.config.files import is_repository
 from smemlint.errors import SourceError
 from smemlint.files.sandbox import AccessDenied, Sandbox, resolve_given
-from smemlint.sources.source import PYTHON_SUFFIXES, Source
+from smemlint.sources.source import PTX_SUFFIX, PYTHON_SUFFIXES, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Configuration, Settings
 
 _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")
-SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES))
+SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES, PTX_SUFFIX))
 """What is read in a directory: kernels, and the host code that launches them."""
 _VERSION_CONTROL = (".git", ".hg", ".svn")
 _MOST_GITIGNORE = 1 << 18

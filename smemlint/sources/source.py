@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 PYTHON_SUFFIXES = (".py", ".ipynb")
 """Names of files that are read as Python; of a notebook, the cells."""
+PTX_SUFFIX = ".ptx"
+MAX_PTX_BYTES = 64 << 20
+"""Compilers write PTX, and much of it."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_COMPILED = (b"\x7fELF", b"\x50\xed\x55\xba")
+"""Objects, libraries and cubins; fat binaries."""
 _REPLACEMENTS = dict.fromkeys(range(0xDC80, 0xDD00), 0xFFFD)
 
 
@@ -95,6 +100,8 @@ class Source:
         if b"\0" in data[:8192]:
             is_python = is_python_path(self.path)
             self.problem = "holds null bytes, which Python does not read" if is_python else "binary"
+            if data.startswith(_COMPILED):
+                self.problem = "compiled code: check the PTX that `cuobjdump -ptx` prints"
             return ""
         if self.path.endswith(".py"):
             from smemlint.sources.encoding import CannotDecode, declared
@@ -119,18 +126,22 @@ class Source:
 
     def _is_of_size(self, held: str | bytes) -> bool:
         """Whether a text or its bytes are within the size limit; sets `problem` if not."""
-        is_small = len(held) * 4 <= MAX_BYTES
+        is_small = len(held) * 4 <= self._most
         if not is_small and isinstance(held, str):
             held = held.encode("utf-8", "surrogatepass")
-        if len(held) <= MAX_BYTES:
+        if len(held) <= self._most:
             return True
-        self.problem = f"larger than {MAX_BYTES >> 20} MiB"
+        self.problem = f"larger than {self._most >> 20} MiB"
         return False
+
+    @property
+    def _most(self) -> int:
+        return MAX_PTX_BYTES if self.path.endswith(PTX_SUFFIX) else MAX_BYTES
 
     def _data(self) -> bytes:
         if isinstance(self.given, bytes):
             return self.given
-        return self.sandbox.read(self.path)
+        return self.sandbox.read(self.path, self._most)
 
 
 def _is_in_code(character: str, text: str) -> bool:

@@ -61,9 +61,13 @@ def test_brackets_beyond_reason_cost_one_statement_and_no_memory():
 
 
 def test_binary_files_are_said(smemlint, tmp_path):
-    (tmp_path / "k.cu").write_bytes(b"\x7fELF\0\0" * 100)
+    (tmp_path / "k.cu").write_bytes(b"BM\0\0" * 100)
+    (tmp_path / "object.cu").write_bytes(b"\x7fELF\0\0" * 100)
     code, out, _ = smemlint("check", ".", "--output-format", "concise")
-    assert (code, out) == (0, "k.cu:1:1: SML901 note: not analysed: binary\n")
+    ours, compiled = out.splitlines()
+    assert (code, ours) == (0, "k.cu:1:1: SML901 note: not analysed: binary")
+    assert compiled.startswith("object.cu:1:1: SML901 ")
+    assert "cuobjdump -ptx" in compiled
 
 
 @pytest.mark.parametrize(

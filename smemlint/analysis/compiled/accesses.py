@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
-from smemlint.facts import Access, AccessKind, CallLine, Certainty, Span, Stat
+from smemlint.facts import Access, AccessKind, CallLine, Certainty, SharedArray, Span, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +26,7 @@ def accesses(
     arch: str,
     assumptions: Sequence[str] = (),
     failure: str = "",
+    arrays: Sequence[SharedArray] = (),
 ) -> tuple[Access, ...]:
     """The accesses of one evaluation, in source order.
 
@@ -38,9 +39,12 @@ def accesses(
         arch: the target.
         assumptions: what holds for all of it, in words.
         failure: why the evaluation ended early; nothing is decided then.
+        arrays: of the kernel; a site of which the code does not say which it addresses is in the
+            one that its addresses lie in.
     """
     places: dict[_Key, list[_Part]] = {}
     for site, issued in sites.items():
+        site = site if site.array is not None else replace(site, array=_array(issued, arrays))
         name = site.array.name if site.array is not None else ""
         key = (site.span, site.kind, name, site.operation, site.matrices)
         places.setdefault(key, []).append((site, issued))
@@ -52,6 +56,15 @@ def accesses(
             key=lambda a: (a.span, a.kind),
         )
     )
+
+
+def _array(issued: Issued, arrays: Sequence[SharedArray]) -> SharedArray | None:
+    """The array that the first addresses lie in: of those that begin before them, the last."""
+    for group in issued.groups.values():
+        first = int(group.addresses[group.mask].min())
+        before = [a for a in arrays if a.base <= first]
+        return max(before, key=lambda a: a.base, default=None)
+    return None
 
 
 def _line(access: Access) -> tuple[str, int, AccessKind]:
@@ -105,6 +118,7 @@ def _access(
         line=site.span.line,
         conditions=taken,
         calls=tuple(_calls(parts, arch)) if figures else (),
+        origin=instance.origin,
     )
     return on_architecture(access, arch)
 

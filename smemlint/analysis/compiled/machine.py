@@ -18,6 +18,7 @@ from smemlint.analysis.compiled.predicates import truth
 from smemlint.analysis.compiled.recorder import Fork, Recorder
 from smemlint.analysis.compiled.state import Choices, Fragment, Geometry, Register, State
 from smemlint.analysis.compiled.values import PATHS, Cause, Value, is_uniform, top
+from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,6 +112,7 @@ class Machine:
         for instruction in block.code:
             instruction.run(state)
         self.steps += len(block.code) + 1
+        spend(len(block.code) + 1)
         self._leave(at, block.exits, state)
 
     # ---- branches

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from smemlint.analysis.compiled.predicates import select, truth
-from smemlint.analysis.compiled.recorder import Fork
+from smemlint.analysis.compiled.recorder import Fork, Site
 from smemlint.analysis.compiled.values import (
     DATA,
     UNSET,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from smemlint.analysis.compiled.recorder import Recorder, Site
+    from smemlint.analysis.compiled.recorder import Recorder
 
     Mask = NDArray[np.bool_]
 
@@ -171,13 +171,14 @@ class State:
         for register in registers:
             self.set(register, value)
 
-    def access(self, site: Site | None, address: Value) -> None:
-        """Records a shared access of the active lanes; without a site, nothing is issued here."""
-        if site is not None and self.mask.any():
+    def access(self, site: Site | Sequence[Site], address: Value) -> None:
+        """Records a shared access of the active lanes at one site or several."""
+        if self.mask.any():
             forks = [fork for fork, _ in self.fragment.choices.values()]
             if self.doubt is not None:
                 forks.append(self.doubt)
-            self.recorder.record(site, address, self.mask, forks)
+            for one in (site,) if isinstance(site, Site) else site:
+                self.recorder.record(one, address, self.mask, forks)
 
     def load(self, address: Value, width: int = 32) -> Value:
         """Returns what memory of unknown contents gives: one number a warp at one address."""

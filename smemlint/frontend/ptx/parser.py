@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.lexer import Token, integer, tokens
@@ -33,6 +35,7 @@ MAX_STATEMENTS = 400_000
 """Of one function; larger ones are not analysed, which is said."""
 _MAX_DEPTH = 8
 _SPACES = ("shared", "local", "const", "global", "param")
+_NAME = re.compile(r"[%$\w.]")
 _OPEN, _CLOSE = frozenset("{[("), frozenset("}])")
 
 
@@ -125,8 +128,6 @@ class _Reader:
             return
         variable = variable_of(words, line)
         if variable is not None:
-            from dataclasses import replace
-
             yield replace(variable, location=location)
 
     def _operation(self, first: str) -> Operation:
@@ -173,6 +174,8 @@ def _operand(words: Sequence[str], depth: int = 0) -> Operand:
     first = words[0]
     if len(words) == 1:
         number = integer(first)
+        if number is None and not _NAME.match(first):
+            raise _SyntaxProblem(f"`{first[:20]}` is no operand")
         return Name(first) if number is None else Immediate(number)
     if first in ("{", "("):
         return Vector(tuple(_operand(part, depth + 1) for part in _split(words[1:-1])))

@@ -194,3 +194,20 @@ class Body:
 
     statements: tuple[Statement, ...]
     unreadable: Unreadable | None = None
+
+
+def names_in(operand: Operand) -> tuple[str, ...]:
+    """The names that an operand holds, of registers and variables."""
+    match operand:
+        case Name(text):
+            return (text,)
+        case Negated(name) | Sum(name, _):
+            return names_in(name)
+        case Pair(first, second):
+            return (first.text, second.text)
+        case Vector(items):
+            return tuple(name for item in items for name in names_in(item))
+        case Address(base, _, rest):
+            return tuple(name for item in (base, *rest) for name in names_in(item))
+        case _:
+            return ()

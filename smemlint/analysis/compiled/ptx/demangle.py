@@ -6,6 +6,7 @@ import re
 
 _LENGTH = re.compile(r"\d+")
 _LITERAL = re.compile(r"L([a-z])(n?)(\d+)E")
+_UNREAD = ".."
 _BUILTIN = {
     "v": "void", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
     "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long",
@@ -13,19 +14,19 @@ _BUILTIN = {
 }  # fmt: skip
 
 
-def kernel_name(mangled: str) -> tuple[str, str]:
+def kernel_name(mangled: str) -> tuple[str, tuple[str, ...]]:
     """The name of a function and its template arguments, as far as they are read.
 
     Returns:
-        E.g. `("reduce6", "<int, 256, true>")`; a name that is not mangled as it is.
+        E.g. `("reduce6", ("int", "256", "true"))`; a name that is not mangled as it is.
     """
     if not mangled.startswith("_Z"):
-        return mangled, ""
+        return mangled, ()
     reader = _Reader(mangled, 2)
     name = reader.name()
     if not name:
-        return mangled, ""
-    return name, reader.template_arguments()
+        return mangled, ()
+    return name, tuple(reader.template_arguments())
 
 
 def variable_name(mangled: str) -> str:
@@ -73,18 +74,18 @@ class _Reader:
         self._at = start + int(length[0])
         return self._text[start : self._at]
 
-    def template_arguments(self) -> str:
-        """The template arguments that follow, in angle brackets; empty without any."""
+    def template_arguments(self) -> list[str]:
+        """The template arguments that follow; dots where they cannot be read on."""
         if not self._text.startswith("I", self._at):
-            return ""
+            return []
         self._at += 1
         found: list[str] = []
         while not self._text.startswith("E", self._at):
             argument = self._argument()
             if not argument:
-                return f"<{', '.join([*found, '..'])}>"
+                return [*found, _UNREAD]
             found.append(argument)
-        return f"<{', '.join(found)}>"
+        return found
 
     def _argument(self) -> str:
         literal = _LITERAL.match(self._text, self._at)
@@ -111,7 +112,6 @@ class _Reader:
         if not self._text.startswith("I", self._at):
             return ""
         found = self.template_arguments()
-        if found.endswith("..>"):
-            return found
-        self._at += 1
-        return found
+        if _UNREAD not in found:
+            self._at += 1
+        return f"<{', '.join(found)}>"

@@ -46,7 +46,7 @@ def fragment(call: Call) -> Lowered:
         return Lowered(lambda state: state.forget(targets), targets)
     kind = AccessKind.LOAD if is_load else AccessKind.STORE
     sites = [
-        call.lowering.site(
+        call.lowering.sites(
             call.operation,
             AccessKind.LDMATRIX if part.matrices else kind,
             part.width,
@@ -62,11 +62,11 @@ def fragment(call: Call) -> Lowered:
     def run(state: State) -> None:
         if opcode.space == "shared":
             row = multiply(pitch(state), size, 32)
-            for site, part in zip(sites, parts, strict=True):
+            for one, part in zip(sites, parts, strict=True):
                 lines = Value(part.lines.reshape(1, -1))
                 places = Value(part.places.reshape(1, -1) * bytes_)
                 along = add(multiply(row, lines, 32), places, 32)
-                state.access(site, add(base(state), along, 32))
+                state.access(one, add(base(state), along, 32))
         state.forget(targets)
 
     return Lowered(run, targets, is_kept=True)

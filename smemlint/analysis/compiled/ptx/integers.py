@@ -72,8 +72,18 @@ for _name, _function in _SIMPLE.items():
 def bfind(call: Call) -> Lowered:
     """`bfind.u32 d, a`: the position of the highest set bit."""
     opcode = call.opcode
-    if opcode.is_signed or opcode.has("shiftamt"):
+    if opcode.is_signed:
         return assign(call, weak)
+    if opcode.has("shiftamt"):
+        last = Value(opcode.width - 1)
+        return assign(
+            call,
+            lambda x: select(
+                compare("eq", x, ZERO, opcode.width, is_signed=False),
+                Value(0xFFFFFFFF),
+                a.subtract(last, b.highest_bit(x, opcode.width)),
+            ),
+        )
     return assign(call, lambda x: b.highest_bit(x, opcode.width))
 
 

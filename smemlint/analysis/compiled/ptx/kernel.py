@@ -15,14 +15,14 @@ from smemlint.analysis.compiled.ptx.operands import Names
 from smemlint.analysis.compiled.ptx.shared_memory import shared_memory
 from smemlint.analysis.compiled.state import Geometry
 from smemlint.facts import KernelFacts, NotAnalysed
-from smemlint.frontend.ptx.syntax import Address, Name, Operation, Variable, Vector
+from smemlint.frontend.ptx.syntax import Operation, Variable, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from smemlint.facts import Instance, Span
     from smemlint.frontend.ptx.module import Module
-    from smemlint.frontend.ptx.syntax import Body, Location, Operand, Statement
+    from smemlint.frontend.ptx.syntax import Body, Location, Statement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,8 @@ def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
         arguments=task.arguments,
         makes_generic=any(o.opcode[:2] == ("cvta", "shared") for o in operations),
         forms=forms,
-        fusion=fusion_of(statements, forms),
+        fusion=fusion_of(statements, forms, memory.arrays),
+        read=frozenset(n for o in operations for i in o.operands[1:] for n in names_in(i)),
     )
     machine = Machine(kernel_program(statements, lowering), Geometry.of(instance.block))
     machine.run()
@@ -75,6 +76,7 @@ def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
         arch=task.arch,
         assumptions=task.assumptions,
         failure=failure,
+        arrays=tuple(memory.arrays.values()),
     )
     notes = [NotAnalysed(span, instance.kernel, reason) for span, reason in lowering.notes]
     if failure:
@@ -87,18 +89,6 @@ def _shared_variables(
 ) -> list[Variable]:
     """Those of the kernel itself, then those of the file that it names."""
     own = [s for s in statements if isinstance(s, Variable) and s.space == "shared"]
-    named = {name for operation in operations for o in operation.operands for name in _names(o)}
+    named = {name for operation in operations for o in operation.operands for name in names_in(o)}
     others = [v for v in module.variables.values() if v.space == "shared" and v.name in named]
     return own + others
-
-
-def _names(operand: Operand) -> tuple[str, ...]:
-    match operand:
-        case Name(text):
-            return (text,)
-        case Address(Name(text)):
-            return (text,)
-        case Vector(items):
-            return tuple(name for item in items for name in _names(item))
-    name = getattr(operand, "name", None)
-    return (name.text,) if isinstance(name, Name) else ()

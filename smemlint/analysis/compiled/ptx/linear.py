@@ -9,10 +9,11 @@ from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom, power_of_tw
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Operation, Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
 _LANE = ("%tid", "%laneid", "%lanemask")
 _TRANSPARENT = ("mov", "cvta", "cvt")
+_MOST_ALIGNMENT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +32,65 @@ class Linear:
 
 
 class LinearForms:
-    """The linear forms of the registers that one instruction alone writes.
+    """The linear forms of registers; one that several instructions write is a value of its own.
 
     Args:
         operations: of the kernel, in order.
-        addresses: of variables in shared memory.
+        variables: in shared memory; offsets count from the start of each.
     """
 
-    def __init__(self, operations: Sequence[Operation], addresses: Mapping[str, int]) -> None:
-        self._addresses = addresses
-        self._writers: dict[str, Operation | None] = {}
-        self._forms: dict[str, Linear] = {}
+    def __init__(self, operations: Sequence[Operation], variables: Collection[str]) -> None:
+        self._variables = variables
+        self._writers: dict[str, list[Operation]] = {}
         for operation in operations:
             target = operation.operands[0] if operation.operands else None
             if isinstance(target, Name):
-                known = target.text in self._writers or operation.guard
-                self._writers[target.text] = None if known else operation
-        for name, writer in self._writers.items():
-            self._forms[name] = self._atom(name) if writer is None else self._computed(name, writer)
+                self._writers.setdefault(target.text, []).append(operation)
+        self._forms: dict[str, Linear] = {}
+        self._alignments = {
+            name: _MOST_ALIGNMENT
+            for name, writers in self._writers.items()
+            if len(writers) > 1 or writers[0].guard
+        }
+        while self._compute():
+            pass
+
+    def _compute(self) -> bool:
+        """Computes all forms; says whether a register turned out to be aligned to less.
+
+        What several instructions write is taken to be aligned as well as can be at first: an
+        iteration's step and the value on entry bring it down to what both prove.
+        """
+        self._forms = {}
+        for name, writers in self._writers.items():
+            alignment = self._alignments.get(name)
+            if alignment is None:
+                self._forms[name] = self._computed(name, writers[0])
+            else:
+                variable = self._variable_of(name, writers)
+                self._forms[name] = Linear(0, atom(name, alignment, is_divergent=True), variable)
+        found = {
+            name: min(_divisor(self._computed(name, writer)) for writer in self._writers[name])
+            for name in self._alignments
+        }
+        is_less = any(found[name] < known for name, known in self._alignments.items())
+        self._alignments = {n: min(found[n], known) for n, known in self._alignments.items()}
+        return is_less
+
+    def _variable_of(self, name: str, writers: Sequence[Operation]) -> str:
+        for writer in writers:
+            variable = self._computed(name, writer).variable
+            if variable:
+                return variable
+        return ""
 
     def of(self, operand: Operand) -> Linear:
         """The linear form of an operand."""
         match operand:
             case Immediate(number):
                 return Linear(number)
-            case Name(text) if text in self._addresses:
-                return Linear(self._addresses[text], CONSTANT, text)
+            case Name(text) if text in self._variables:
+                return Linear(0, CONSTANT, text)
             case Name(text):
                 return self._forms.get(text) or self._atom(text)
             case Sum(base, offset) | Address(base, offset, _):
@@ -92,13 +126,18 @@ class LinearForms:
 
     def _opaque(self, name: str, head: str, operands: Sequence[Linear]) -> Linear:
         """A value of its own, with the alignment that its operands prove."""
-        by_lane = any(x.form.is_divergent for x in operands) or head in ("ld", "atom", "shfl")
+        by_lane = any(x.form.is_divergent for x in operands) or head in ("atom", "shfl")
         alignment = 1
         if len(operands) == 2 and head in ("and", "or", "xor"):
             divisors = [min(x.form.alignment, power_of_two(x.constant)) for x in operands]
             alignment = max(divisors) if head == "and" else min(divisors)
         variable = next((x.variable for x in operands if x.variable), "")
         return Linear(0, atom(name, alignment, is_divergent=by_lane), variable)
+
+
+def _divisor(x: Linear) -> int:
+    """The power of two that provably divides a value."""
+    return min(x.form.alignment, power_of_two(x.constant))
 
 
 def _fits_below(constant: Linear, x: Linear) -> bool:

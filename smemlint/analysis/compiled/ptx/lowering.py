@@ -12,7 +12,7 @@ from smemlint.analysis.simt.builtins.atomics import issuing
 from smemlint.analysis.simt.domain.values import AffineInt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class Lowering:
         makes_generic: some shared address becomes a generic one.
         forms: how ptxas sees addresses.
         fusion: what ptxas makes of accesses, by the identity of the operation.
+        read: the registers that some instruction reads.
         notes: what is not followed, once for each place.
     """
 
@@ -49,7 +50,8 @@ class Lowering:
     arguments: Mapping[tuple[str, int], int]
     makes_generic: bool
     forms: LinearForms
-    fusion: Mapping[int, Fused]
+    fusion: Mapping[int, Sequence[Fused]]
+    read: frozenset[str]
     notes: dict[tuple[Span, str], None] = field(default_factory=dict)
     _parameters: dict[tuple[str, int], Value] = field(default_factory=dict)
 
@@ -70,7 +72,7 @@ class Lowering:
             self._parameters[key] = Value(0, ((Symbol(shown, mask), 1),))
         return self._parameters[key]
 
-    def site(
+    def sites(
         self,
         operation: Operation,
         kind: AccessKind,
@@ -79,23 +81,23 @@ class Lowering:
         *,
         matrices: int = 0,
         atomic: str = "",
-    ) -> Site | None:
-        """The site of an access; None where ptxas makes it part of another one."""
-        fused = self.fusion.get(id(operation)) or Fused(width)
-        if not fused.is_issued:
-            return None
+    ) -> tuple[Site, ...]:
+        """The sites of an access: what ptxas makes of it; none where it is part of another one."""
         span = self.span_of(operation)
         call = self.call_of(operation)
-        return Site(
-            kind,
-            fused.width,
-            span,
-            operation.spelling,
-            matrices,
-            atomic,
-            self.arrays.get(self.forms.of(address).variable),
-            fused.shift,
-            call if call is not None and call.line != span.line else None,
+        return tuple(
+            Site(
+                kind,
+                fused.width,
+                span,
+                operation.spelling,
+                matrices,
+                atomic,
+                self.arrays.get(self.forms.of(address).variable),
+                fused.shift,
+                call if call is not None and call.line != span.line else None,
+            )
+            for fused in self.fusion.get(id(operation), (Fused(width),))
         )
 
     def issuing(

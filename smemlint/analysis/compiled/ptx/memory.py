@@ -39,7 +39,7 @@ def load(call: Call) -> Lowered:
     read = call.read(1)
     if opcode.space == "local":
         return Lowered(lambda state: _load_local(state, call, targets, read(state)), targets)
-    site = _site(call, AccessKind.LOAD, opcode.bytes * opcode.elements, 1)
+    sites = _sites(call, AccessKind.LOAD, opcode.bytes * opcode.elements, 1)
     bits = 0 if opcode.is_signed else 8 * opcode.bytes
 
     def run(state: State) -> None:
@@ -47,11 +47,11 @@ def load(call: Call) -> Lowered:
         if _window_of(address) == "local" and not opcode.space:
             _load_local(state, call, targets, subtract(address, _LOCAL_WINDOW, 64))
             return
-        _record(state, call, site, address)
+        _record(state, call, sites, address)
         for target in targets:
             state.set(target, state.load(address, bits) if bits else _signed_load(address))
 
-    return Lowered(run, targets, is_kept=site is not None)
+    return Lowered(run, targets, is_kept=bool(sites))
 
 
 def _signed_load(address: Value) -> Value:
@@ -91,7 +91,7 @@ def store(call: Call) -> Lowered | None:
     source = call.operands[1]
     items = source.items if isinstance(source, Vector) else (source,)
     values = [call.lowering.names.reader(item) for item in items]
-    site = _site(call, AccessKind.STORE, opcode.bytes * opcode.elements, 0)
+    sites = _sites(call, AccessKind.STORE, opcode.bytes * opcode.elements, 0)
     size = opcode.bytes
 
     def run(state: State) -> None:
@@ -101,7 +101,7 @@ def store(call: Call) -> Lowered | None:
             offset = address if is_local else subtract(address, _LOCAL_WINDOW, 64)
             _store_local(state, offset, size, [read_value(state) for read_value in values])
             return
-        _record(state, call, site, address)
+        _record(state, call, sites, address)
 
     return Lowered(run, is_kept=True)
 
@@ -116,24 +116,24 @@ def _window_of(address: Value) -> str:
     return {1: "shared", 2: "local", 3: "local"}.get(base >> 40, "")
 
 
-def _record(state: State, call: Call, site: Site | None, address: Value) -> None:
+def _record(state: State, call: Call, sites: tuple[Site, ...], address: Value) -> None:
     """Records an access of shared memory; a generic one only where it is known to be one."""
     space = call.opcode.space
     if space == "shared":
-        state.access(site, address)
+        state.access(sites, address)
     elif space == "cluster":
-        state.access(site, top(_REMOTE))
+        state.access(sites, top(_REMOTE))
     elif _window_of(address) == "shared":
-        state.access(site, subtract(address, _SHARED_WINDOW, 64))
+        state.access(sites, subtract(address, _SHARED_WINDOW, 64))
     elif address.is_top and call.lowering.makes_generic:
         call.lowering.note(call.operation, "a generic address that is not known may be shared")
 
 
-def _site(call: Call, kind: AccessKind, width: int, address: int) -> Site | None:
+def _sites(call: Call, kind: AccessKind, width: int, address: int) -> tuple[Site, ...]:
     """The site of an access that can be one of shared memory."""
     if call.opcode.space not in ("shared", "cluster", ""):
-        return None
-    return call.lowering.site(call.operation, kind, width, call.operands[address])
+        return ()
+    return call.lowering.sites(call.operation, kind, width, call.operands[address])
 
 
 # ---- thread-local memory: its words are registers, keyed by ("local", address, bytes)
@@ -176,26 +176,27 @@ def atomic(call: Call) -> Lowered:
     at = 1 if has_result else 0
     read = call.read(at)
     operand = call.operands[at + 1] if len(call.operands) > at + 1 else None
-    name = _atomic_operation(call, operand, is_used=bool(targets))
-    site = None
+    is_used = any(target in call.lowering.read for target in targets)
+    name = _atomic_operation(call, operand, is_used=is_used)
+    sites: tuple[Site, ...] = ()
     if opcode.space in ("shared", "cluster", ""):
-        site = call.lowering.site(
+        sites = call.lowering.sites(
             call.operation,
             AccessKind.ATOMIC,
             opcode.bytes * opcode.elements,
             call.operands[at],
             atomic=name,
         )
-    issuing = call.lowering.issuing(call.operands[at], operand, name, is_used=bool(targets))
+    issuing = call.lowering.issuing(call.operands[at], operand, name, is_used=is_used)
 
     def run(state: State) -> None:
         mask = state.mask
         state.mask = issuing(mask)
-        _record(state, call, site, read(state))
+        _record(state, call, sites, read(state))
         state.mask = mask
         state.forget(targets)
 
-    return Lowered(run, targets, is_kept=site is not None)
+    return Lowered(run, targets, is_kept=bool(sites))
 
 
 def _atomic_operation(call: Call, operand: Operand | None, *, is_used: bool) -> str:
@@ -219,10 +220,10 @@ def load_matrix(call: Call) -> Lowered:
     """`ldmatrix.xN`: lanes 8i to 8i + 7 give the rows of matrix i."""
     targets = _targets(call, 0)
     read = call.read(1)
-    site = _matrix_site(call, AccessKind.LDMATRIX, 1)
+    sites = _matrix_sites(call, AccessKind.LDMATRIX, 1)
 
     def run(state: State) -> None:
-        _record(state, call, site, read(state))
+        _record(state, call, sites, read(state))
         state.forget(targets)
 
     return Lowered(run, targets, is_kept=True)
@@ -232,12 +233,12 @@ def load_matrix(call: Call) -> Lowered:
 def store_matrix(call: Call) -> Lowered:
     """`stmatrix.xN`."""
     read = call.read(0)
-    site = _matrix_site(call, AccessKind.STMATRIX, 0)
-    return Lowered(lambda state: _record(state, call, site, read(state)), is_kept=True)
+    sites = _matrix_sites(call, AccessKind.STMATRIX, 0)
+    return Lowered(lambda state: _record(state, call, sites, read(state)), is_kept=True)
 
 
-def _matrix_site(call: Call, kind: AccessKind, address: int) -> Site | None:
-    return call.lowering.site(
+def _matrix_sites(call: Call, kind: AccessKind, address: int) -> tuple[Site, ...]:
+    return call.lowering.sites(
         call.operation, kind, 16, call.operands[address], matrices=call.opcode.matrices or 1
     )
 
@@ -253,14 +254,14 @@ def copy(call: Call) -> Lowered | None:
     if not opcode.has("ca", "cg") or not isinstance(size, Immediate):
         return None
     to = call.read(0)
-    site = call.lowering.site(
+    sites = call.lowering.sites(
         call.operation,
         AccessKind.ASYNC_COPY,
         size.value,
         call.operands[0],
         atomic="cg" if opcode.has("cg") else "ca",
     )
-    return Lowered(lambda state: _record(state, call, site, to(state)), is_kept=True)
+    return Lowered(lambda state: _record(state, call, sites, to(state)), is_kept=True)
 
 
 @executes("wgmma", "tcgen05")

@@ -1,0 +1,57 @@
+"""Files of compiled code among the sources of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.sources.source import PTX_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.config.settings import Settings
+    from smemlint.sources.source import Source
+
+_MARKS = (".shared", "ldmatrix", "stmatrix")
+
+
+def is_compiled(source: Source) -> bool:
+    """Whether the file is read as compiled code."""
+    return source.path.endswith(PTX_SUFFIX)
+
+
+def may_share_memory(source: Source) -> bool:
+    """Whether a file of compiled code is worth a look; one without PTX is, to be told so."""
+    text = source.text
+    return any(mark in text for mark in _MARKS) or ".entry" not in text
+
+
+def compiled_facts(
+    source: Source,
+    settings: Settings,
+    paths: Sequence[str],
+    crashed: Callable[[NotAnalysed], None],
+) -> Facts:
+    """Returns the facts of a file of compiled code.
+
+    Args:
+        source: the file.
+        settings: its settings.
+        paths: of the files of the run, whose lines accesses may stand on.
+        crashed: told of an internal error.
+    """
+    from smemlint.analysis.compiled.ptx.analyze import ptx_facts
+
+    if not source.text:
+        return Facts()
+    try:
+        return ptx_facts(source, settings, paths)
+    except (RecursionError, MemoryError) as spent:
+        is_deep = isinstance(spent, RecursionError)
+        reason = "nested too deeply" if is_deep else "evaluation stopped: out of memory"
+        return Facts(not_analysed=(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", reason),))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"internal error: {type(error).__name__}: {error}"
+        crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
+        return Facts()

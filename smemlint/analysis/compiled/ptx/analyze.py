@@ -1,0 +1,181 @@
+"""The facts of PTX files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.compiled.ptx.demangle import kernel_name
+from smemlint.analysis.compiled.ptx.kernel import Task, evaluate_kernel
+from smemlint.analysis.compiled.ptx.source_places import Places
+from smemlint.analysis.compiled.ptx.triton_cache import triton_launch
+from smemlint.config.assumptions import read_assumption
+from smemlint.config.options import read_block
+from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
+from smemlint.files.sandbox import Sandbox
+from smemlint.frontend.ptx.module import parse_module
+from smemlint.hardware.arch import architecture
+from smemlint.limits.steps import spend
+from smemlint.sources.pragmas import CommentStyle, pragmas_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from smemlint.config.settings import KernelSettings, Settings
+    from smemlint.frontend.ptx.module import Function, Module
+    from smemlint.frontend.ptx.syntax import Body, Unreadable
+    from smemlint.sources.source import Source
+
+MARKS = (".entry", ".target")
+"""A text without any of them is no PTX."""
+MAX_THREADS = 1024
+_SHARED = re.compile(r"\.shared\b|\bldmatrix\b|\bstmatrix\b|\bcvta\.shared\b")
+_STATEMENTS_A_STEP = 2
+
+
+def ptx_facts(source: Source, settings: Settings, paths: Sequence[str]) -> Facts:
+    """Returns the facts of every kernel of a PTX file.
+
+    Args:
+        source: the file.
+        settings: its settings: block shapes, the target where the text names none.
+        paths: the files of the run, whose lines findings stand on.
+    """
+    module = parse_module(source.text)
+    reader = _FileReader(source, module, settings, paths)
+    if not module.functions:
+        return Facts(not_analysed=(reader.note(1, "", _why_empty(module.text)),))
+    kernels = [reader.kernel(f) for f in module.functions if f.is_kernel]
+    notes = [n for n in (reader.unreadable(module.unreadable),) if n is not None]
+    return Facts(tuple(k for k in kernels if k is not None), tuple(notes))
+
+
+def _why_empty(text: str) -> str:
+    if not any(mark in text for mark in MARKS):
+        return "holds no PTX"
+    return "holds no kernel"
+
+
+class _FileReader:
+    """Evaluates the kernels of one file."""
+
+    def __init__(
+        self, source: Source, module: Module, settings: Settings, paths: Sequence[str]
+    ) -> None:
+        self._path = source.path
+        self._module = module
+        self._settings = settings
+        self._places = Places.of(source.path, module.files, paths)
+        self._launch = triton_launch(source.path, Sandbox.around(source.path))
+        found = pragmas_in(source.text, CommentStyle.C) if "smemlint:" in source.text else ()
+        self._pragmas = [p for p in found if p.name == "launch" and not p.problem]
+        try:
+            self._arch = architecture(module.target).name
+        except ValueError:
+            self._arch = settings.arch
+
+    def note(self, line: int, kernel: str, reason: str) -> NotAnalysed:
+        """Returns a note at a line of the PTX text."""
+        return NotAnalysed(Span(self._path, line, 1, line, 2), kernel, reason)
+
+    def unreadable(self, problem: Unreadable | None) -> NotAnalysed | None:
+        """Returns the note of a file that could not be read to its end."""
+        return None if problem is None else self.note(problem.line, "", problem.reason)
+
+    def kernel(self, function: Function) -> KernelFacts | None:
+        """Returns the facts of a kernel; None for one that has nothing to do with shared memory."""
+        if not _SHARED.search(function.text):
+            return None
+        name, template = kernel_name(function.name)
+        instance = Instance(
+            name,
+            self._span_of_head(function, None),
+            tuple((str(i), value) for i, value in enumerate(template)),
+            origin=self._origin,
+        )
+        if not function.is_whole:
+            return self._without(instance, function, "the file ends inside of the kernel")
+        body = self._module.body(function)
+        spend(len(body.statements) // _STATEMENTS_A_STEP)
+        instance = replace(instance, span=self._span_of_head(function, body))
+        if body.unreadable is not None:
+            problem = body.unreadable
+            return self._without(instance, function, problem.reason, problem.line)
+        block, assumed = self._block(function, name)
+        if block is None:
+            return self._without(instance, function, assumed)
+        task = Task(
+            body,
+            replace(instance, block=block),
+            self._places.span,
+            self._arch,
+            (assumed,) if assumed else (),
+            dict(self._arguments(function, name)),
+        )
+        return evaluate_kernel(self._module, task)
+
+    @property
+    def _origin(self) -> str:
+        target = self._module.target or self._arch
+        return f"{self._path.rpartition('/')[2]} ({target})"
+
+    def _without(
+        self, instance: Instance, function: Function, reason: str, line: int = 0
+    ) -> KernelFacts:
+        note = self.note(line or function.line, instance.kernel, reason)
+        return KernelFacts(instance, not_analysed=(note,))
+
+    def _span_of_head(self, function: Function, body: Body | None) -> Span:
+        """Where the kernel stands: the first place of its own, if that is in a file of the run."""
+        for statement in body.statements if body is not None else ():
+            location = getattr(statement, "location", ())
+            frame = self._places.frame(location[-1:])
+            if frame is not None and self._places.is_of_run(self._places.path(frame)):
+                return self._places.span((frame,), 0)
+        return Span(self._path, function.line, 1, function.line, 2)
+
+    # ---- what is known of the launch
+
+    def _block(self, function: Function, name: str) -> tuple[tuple[int, int, int] | None, str]:
+        """The block shape and what is assumed for it, or None and why there is none."""
+        required = function.required_block
+        if required is not None:
+            return _sized(required, "")
+        if self._launch is not None:
+            return _sized(self._launch.block, "")
+        for pragma in self._pragmas:
+            if "block" in pragma.values and pragma.target == function.line:
+                shape = read_block(pragma.values["block"].strip("()"))
+                return _sized(shape, f"a block is {shape} as the pragma at line {pragma.line} says")
+        told = self._told(name)
+        if told is not None and told.block is not None:
+            return _sized(told.block, f"a block is {told.block} as the configuration says")
+        if self._settings.block_dim is not None:
+            shape = self._settings.block_dim
+            return _sized(shape, f"a block is {shape} as `--block-dim` says")
+        largest = function.largest_block
+        if largest is not None:
+            return _sized(largest, f"a block is {largest}, the largest that `.maxntid` allows")
+        return None, "the block shape is not known: PTX does not say; give `--block-dim`"
+
+    def _told(self, name: str) -> KernelSettings | None:
+        return self._settings.kernels.get(name)
+
+    def _arguments(self, function: Function, name: str) -> Iterator[tuple[tuple[str, int], int]]:
+        """Arguments that the configuration gives a number: by name, or by place as `param_2`."""
+        told = self._told(name)
+        parameters = {p.name: p.name for p in function.parameters}
+        parameters |= {f"param_{i}": p.name for i, p in enumerate(function.parameters)}
+        for text in told.assume if told is not None else ():
+            assumption = read_assumption(text)
+            is_number = assumption.least is not None and assumption.least == assumption.most
+            if is_number and assumption.name in parameters:
+                yield (parameters[assumption.name], 0), assumption.least or 0
+
+
+def _sized(shape: tuple[int, int, int], assumed: str) -> tuple[tuple[int, int, int] | None, str]:
+    x, y, z = shape
+    if min(shape) < 1 or x * y * z > MAX_THREADS:
+        return None, f"no block has {x} x {y} x {z} threads"
+    return shape, assumed

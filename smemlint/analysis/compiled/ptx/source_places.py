@@ -1,0 +1,112 @@
+"""Where compiled instructions stand for the user: a line of a source, or of the PTX itself."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from smemlint.frontend.ptx.syntax import Frame, Location
+
+_LIBRARY_FOLDERS = (
+    "/site-packages/", "/dist-packages/", "/cutlass/include/", "/cutlass/tools/", "/cub/",
+    "/thrust/", "/libcudacxx/", "/cccl/", "/include/crt/", "/triton/language/",
+)  # fmt: skip
+_LIBRARY_PREFIXES = ("/usr/include/", "/usr/local/cuda", "/opt/cuda", "/opt/nvidia")
+_LIBRARY_FILES = (
+    "cuda_fp16.hpp",
+    "cuda_bf16.hpp",
+    "cuda_fp8.hpp",
+    "sm_32_intrinsics.hpp",
+    "mma.hpp",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Maps the places that a PTX file names to those that the user knows.
+
+    Attributes:
+        ptx: the path of the PTX file.
+        files: its source files by number.
+        run: the paths of the run by the absolute path and by the base name.
+    """
+
+    ptx: str
+    files: Mapping[int, str]
+    run: Mapping[str, tuple[str, ...]]
+
+    @staticmethod
+    def of(ptx: str, files: Mapping[int, str], paths: Sequence[str]) -> Places:
+        """Returns the mapping for one PTX file among the files of a run."""
+        run: dict[str, tuple[str, ...]] = {}
+        for path in paths:
+            for key in _keys(path):
+                run[key] = (*run.get(key, ()), path)
+        return Places(ptx, files, run)
+
+    def span(self, location: Location, line: int) -> Span:
+        """The innermost place outside of libraries; without one, the line of the PTX text."""
+        frame = self.frame(location)
+        if frame is None:
+            return Span(self.ptx, max(line, 1), 1, max(line, 1), 2)
+        column = max(frame.column, 1)
+        return Span(self.path(frame), frame.line, column, frame.line, column + 1)
+
+    def frame(self, location: Location) -> Frame | None:
+        """The innermost frame outside of libraries."""
+        for frame in location:
+            if frame.line and not is_library(self.files.get(frame.file, "")):
+                return frame
+        return None
+
+    def path(self, frame: Frame) -> str:
+        """The path of a frame's file: as the run names it, if it is one of the run's."""
+        named = self.files.get(frame.file, "")
+        for key in _keys(named):
+            found = self.run.get(key, ())
+            if len(found) == 1:
+                return found[0]
+            if found:
+                return max(found, key=lambda path: _common_tail(path, named))
+        shown = posixpath.normpath(named.replace("\\", "/")) if named else ""
+        return f"/{shown.lstrip('/')}" if shown.startswith("//") else shown
+
+    def is_of_run(self, path: str) -> bool:
+        """Whether a path is one of the run's files."""
+        return path in self.run.get(_base(path), ())
+
+
+def is_library(path: str) -> bool:
+    """Whether a file is one of a compiler or library, not of the user."""
+    path = path.replace("\\", "/")
+    return (
+        not path
+        or path.startswith(_LIBRARY_PREFIXES)
+        or any(folder in path for folder in _LIBRARY_FOLDERS)
+        or _base(path) in _LIBRARY_FILES
+    )
+
+
+def _keys(path: str) -> tuple[str, str]:
+    return os.path.abspath(path), _base(path)  # noqa: PTH100 - the disk is not touched
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _common_tail(path: str, other: str) -> int:
+    """How many parts two paths share at their ends."""
+    count = 0
+    for a, b in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

@@ -1,0 +1,132 @@
+"""PTX on the command line: alone, from Triton's cache, beside its source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PTX = ROOT / "tests" / "analysis" / "compiled" / "ptx" / "transpose.ptx"
+SOURCE = ROOT / "fixtures" / "kernels" / "transpose.cu"
+TRITON = """
+.version 8.7
+.target sm_90a
+.address_size 64
+.extern .shared .align 16 .b8 global_smem[];
+.visible .entry column(.param .u64 column_param_0)
+.reqntid 64
+{
+.reg .b32 %r<5>;
+.reg .b64 %rd<2>;
+.loc 1 7 22
+mov.u32 %r1, %tid.x;
+shl.b32 %r2, %r1, 7;
+mov.b32 %r3, global_smem;
+add.s32 %r4, %r3, %r2;
+st.shared.b32 [%r4], %r1; // kernel.py:7:22
+ret;
+}
+.file 1 "/somewhere/else/kernel.py"
+"""
+
+
+def accesses(out: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(out)["accesses"]
+    return found
+
+
+def test_findings_stand_on_the_line_that_the_kernel_was_compiled_from(smemlint, tmp_path):
+    (tmp_path / "kernel.ptx").write_text(TRITON)
+    code, out, _ = smemlint("check", "kernel.ptx", "--output-format", "concise")
+    assert code == 1
+    assert out.startswith("/somewhere/else/kernel.py:7:22: SML101 warning: 32-way ")
+    code, out, _ = smemlint("analyze", ".", "--output-format", "json")
+    (access,) = accesses(out)
+    assert (access["file"], access["line"], access["block"]) == (
+        "/somewhere/else/kernel.py", 7, [64, 1, 1],
+    )  # fmt: skip
+    assert (access["array"], access["from"]) == ("global_smem", "kernel.ptx (sm_90a)")
+    assert (access["wavefronts"], access["certainty"]) == (
+        {"min": 32, "max": 32, "mean": 32.0}, "proved",
+    )  # fmt: skip
+
+
+def test_a_file_that_only_ptx_names_is_not_shown(smemlint, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("\n".join(f"secret {n}" for n in range(20)))
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / "kernel.ptx").write_text(TRITON.replace("/somewhere/else/kernel.py", str(secret)))
+    for form in ("full", "json", "sarif", "html", "gitlab", "junit", "github"):
+        _, out, err = smemlint("check", "cache", "--output-format", form)
+        assert "secret 7" not in out + err, form
+        assert "secret 6" not in out + err, form
+
+
+def test_a_file_of_the_run_is_shown_and_its_pragmas_count(smemlint, tmp_path):
+    text = "\n" * 6 + "    store(column)  # smemlint: ignore[bank-conflict] small\n"
+    (tmp_path / "kernel.py").write_text(text)
+    (tmp_path / "kernel.ptx").write_text(TRITON)
+    code, _, err = smemlint("check", ".")
+    assert (code, "1 suppressed" in err) == (0, True)
+
+
+def test_the_launch_comes_from_the_file_beside(smemlint, tmp_path):
+    text = TRITON.replace(".reqntid 64\n", "")
+    (tmp_path / "column.ptx").write_text(text)
+    code, out, _ = smemlint("check", "column.ptx", "--output-format", "concise")
+    assert (code, "SML901" in out) == (0, True)
+    (tmp_path / "column.json").write_text(json.dumps({"num_warps": 8, "shared": 4096}))
+    _, out, _ = smemlint("analyze", "column.ptx", "--output-format", "json")
+    (access,) = accesses(out)
+    assert (access["block"], access["instructions"]) == ([256, 1, 1], 8)
+    (tmp_path / "column.json").write_text('{"num_warps": 99999}')
+    _, out, _ = smemlint("analyze", "column.ptx", "--output-format", "json")
+    assert accesses(out) == []
+
+
+def test_source_and_ptx_confirm_each_other(smemlint, tmp_path):
+    (tmp_path / "transpose.cu").write_text(SOURCE.read_text())
+    (tmp_path / "transpose.ptx").write_text(PTX.read_text())
+    _, out, _ = smemlint("analyze", "transpose.cu", "--output-format", "json")
+    alone = accesses(out)
+    arguments = ("--ptx", "transpose.ptx", "--block-dim", "32,8")
+    _, out, _ = smemlint("analyze", "transpose.cu", *arguments, "--output-format", "json")
+    both = accesses(out)
+    assert len(alone) == len(both) == 10
+    assert {(a["confirmed"], a["from"]) for a in both} == {(True, None)}
+
+
+def test_where_they_differ_both_are_said(smemlint, tmp_path):
+    text = SOURCE.read_text()
+    assert "[TILE + 1]" in text
+    (tmp_path / "transpose.cu").write_text(text.replace("[TILE + 1]", "[TILE]"))
+    (tmp_path / "transpose.ptx").write_text(PTX.read_text())
+    _, out, _ = smemlint("analyze", ".", "--block-dim", "32,8", "--output-format", "json")
+    differing = [a for a in accesses(out) if a["confirmed"] is False]
+    figures = {(a["from"], a["wavefronts"]["mean"]) for a in differing}  # type: ignore[index]
+    assert figures == {(None, 32.0), ("transpose.ptx (sm_90)", 1.0)}
+
+
+def test_standard_input_and_what_is_no_ptx(smemlint):
+    code, out, _ = smemlint(
+        "check", "-", "--stdin-filename", "k.ptx", "--output-format", "concise",
+        stdin=TRITON.encode(),
+    )  # fmt: skip
+    assert (code, "SML101" in out) == (1, True)
+    for text in ("hello", TRITON[:330], TRITON.replace("shl.b32 %r2, %r1, 7;", "shl.b32 %r2, ,;")):
+        code, out, _ = smemlint(
+            "check", "-", "--stdin-filename", "k.ptx", "--output-format", "concise",
+            stdin=text.encode(),
+        )  # fmt: skip
+        assert (code, "SML901" in out) == (0, True)
+
+
+def test_an_unknown_instruction_makes_what_it_writes_unknown(smemlint):
+    text = TRITON.replace("shl.b32 %r2, %r1, 7;", "frobnicate.b32 %r2, %r1, 7;")
+    _, out, _ = smemlint(
+        "analyze", "-", "--stdin-filename", "k.ptx", "--output-format", "json", stdin=text.encode()
+    )
+    (access,) = accesses(out)
+    assert (access["certainty"], access["wavefronts"]) == ("unknown", None)
+    assert "frobnicate" in str(access["reason"])
