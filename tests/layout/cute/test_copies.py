@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import copy_cases
 import random_cases
-from recorded import Recorded, read
+from cute_recordings import Recorded, read
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "cute"
 _, RECORDED = read(FIXTURES / "copies.xz")
