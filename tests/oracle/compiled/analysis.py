@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cache
+from itertools import groupby
+from pathlib import Path, PurePath
 from typing import Any
 
 from tests.oracle.compiled.instances import Instance
@@ -57,8 +59,10 @@ def direction(kind: str) -> str:
     return "async_copy" if kind == "async_copy" else "store" if kind in STORES else "load"
 
 
-Rows = dict[Instance, dict[tuple[str, int, str], LineFigures]]
-"""Figures by instance, and there by file, line and direction."""
+Lines = dict[tuple[str, int, str], LineFigures]
+"""Figures by file, line and direction."""
+Rows = dict[Instance, Lines]
+"""Figures by instance and line."""
 
 
 def analyse(repository: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -90,16 +94,38 @@ def analyse(repository: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
     return dict(json.loads(run.stdout))
 
 
-def rows_of(document: dict[str, Any]) -> Rows:
+def rows_of(document: dict[str, Any], repository: Path) -> Rows:
     """Returns the figures of a document by instance and line."""
     rows: Rows = {}
-    for record in document["accesses"]:
-        block = tuple(record["block"]) if record["block"] else None
-        launches = [m for text in record["assumptions"] for m in _LAUNCH.findall(text)]
-        origin = launches[0] if launches else record["file"]
-        instance = Instance(origin, record["kernel"], tuple(record["template"].items()), block)
-        add(rows.setdefault(instance, {}), record)
+
+    def instance_of(record: dict[str, Any]) -> tuple[str, Any, Any]:
+        return record["kernel"], tuple(record["template"].items()), record["block"]
+
+    # The accesses of one instance stand together.
+    for (kernel, template, extents), run in groupby(document["accesses"], instance_of):
+        records = list(run)
+        files = [r["file"] for r in records]
+        own = next((f for f in files if f.endswith(".cu")), files[0])
+        launches = [m for r in records for a in r["assumptions"] for m in _LAUNCH.findall(a)]
+        origin = nearest(repository, launches[0], own) if launches else own
+        block = tuple(extents) if extents else None
+        for record in records:
+            add(rows.setdefault(Instance(origin, kernel, template, block), {}), record)
     return rows
+
+
+@cache
+def nearest(repository: Path, name: str, beside: str) -> str:
+    """Returns the file that the analysis names by its last part, the nearest to another one."""
+    found = [p for p in repository.rglob(PurePath(name).name) if p.is_file()]
+    near = (repository / beside).parts
+
+    def shared(path: Path) -> int:
+        pairs = zip(path.parts, near, strict=False)
+        return next((i for i, (a, b) in enumerate(pairs) if a != b), len(near))
+
+    best = min(found, key=lambda p: (-shared(p), str(p)), default=None)
+    return str(best.relative_to(repository)) if best is not None else beside
 
 
 def add(lines: dict[tuple[str, int, str], LineFigures], record: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.analysis.simt.calls.operands import is_call
+from smemlint.analysis.simt.codegen.if_conversion import is_converted
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.values import (
@@ -66,14 +67,15 @@ def execute_if(ev: Evaluator, node: c_ast.If) -> None:
         if not is_any(taken):
             ev.execute(node.iffalse)
             return
-        state.trace.fence("block")
+        parts_blocks = not is_converted(ev, node.iftrue, node.iffalse)
+        _fence_if(ev, parts_blocks)
         state.mask = taken
         ev.execute(node.iftrue)
         alive = state.mask
-        state.trace.fence("block")
+        _fence_if(ev, parts_blocks)
         state.mask = rest
         ev.execute(node.iffalse)
-        state.trace.fence("block")
+        _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)
         return
     assert isinstance(value, Unknown) or value.terms
@@ -90,6 +92,11 @@ def execute_if(ev: Evaluator, node: c_ast.If) -> None:
         unknown,
         node,
     )
+
+
+def _fence_if(ev: Evaluator, parts_blocks: bool) -> None:
+    if parts_blocks:
+        ev.state.trace.fence("block")
 
 
 def execute_both_ways(
@@ -114,14 +121,15 @@ def execute_both_ways(
     left_before = (loop.broken, loop.continued) if loop else None
     ends: list[End] = []
     returned = len(state.frame.returns)
-    state.trace.fence("block")
+    parts_blocks = not is_converted(ev, first[2], second[2])
+    _fence_if(ev, parts_blocks)
     note_data_condition(ev, condition, first[0], node.cond)
     for text, threads, statement in (first, second):
         state.mask = kept(mask, threads)
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
         ends.append(execute_alternative(ev, text, [statement], condition, node))
-        state.trace.fence("block")
+        _fence_if(ev, parts_blocks)
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before
     alive = [end for end in ends if is_any(end.mask)]

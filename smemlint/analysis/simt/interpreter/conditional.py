@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pycparser import c_ast
 
+from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.scev import chosen_scev
@@ -33,17 +34,25 @@ def evaluate_ternary(ev: Evaluator, node: c_ast.TernaryOp) -> Value:
         if condition.constant is not None:
             return ev.evaluate(node.iftrue if condition.constant else node.iffalse)
         where = np.asarray(condition.base) != 0
+        _part_blocks(ev, node, is_uniform=False)
         left = _evaluate_under(ev, mask & where, node.iftrue)
         right = _evaluate_under(ev, mask & ~where, node.iffalse)
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
     note_data_condition(ev, condition, f"`{text}` holds", node.cond)
     may_hold, holds = truth_bounds(condition)
+    _part_blocks(ev, node, is_uniform=condition.is_uniform)
     left = _evaluate_assuming(ev, f"`{text}` holds", mask & may_hold, node.iftrue)
     right = _evaluate_assuming(ev, f"`{text}` does not hold", mask & ~holds, node.iffalse)
     if left is None or right is None:
         return _one_or_both(may_hold, left, right)
     return join(ev, left, right, condition, node)
+
+
+def _part_blocks(ev: Evaluator, node: c_ast.TernaryOp, *, is_uniform: bool) -> None:
+    """Parts what comes before from what comes after where an operand is a block of its own."""
+    if not is_uniform and stays_a_branch(ev, node.iftrue, node.iffalse):
+        ev.state.trace.fence("block")
 
 
 def note_data_condition(ev: Evaluator, condition: Unknown, holds: str, cond: c_ast.Node) -> None:

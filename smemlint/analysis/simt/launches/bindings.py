@@ -7,7 +7,7 @@ from zlib import crc32
 
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
 
 if TYPE_CHECKING:
     from smemlint.frontend.program import Function
@@ -70,4 +70,6 @@ def is_known(scope: Scope, function: Function) -> bool:
             return False
         if isinstance(bound, AffineInt) and bound.constant is None:
             return False
+        if isinstance(bound, CallableValue) and isinstance(bound.payload, CTYPES):
+            return False  # `decltype(flag)::value` of a type that is not known
     return True

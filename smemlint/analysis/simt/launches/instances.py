@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import Task, guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
@@ -88,10 +89,18 @@ class Instances:
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
         chosen = known or list(groups.values())
-        if not chosen:
-            scope, said = self._guess(function)
-            chosen = [self._guessed(function, scope, said)]
-        return chosen
+        return chosen or self._never_launched(function)
+
+    def _never_launched(self, function: Function) -> list[list[Task]]:
+        """Guesses at a kernel without a launch, for each list of template arguments written.
+
+        Explicit instantiations and tables of kernels spell them.
+        """
+        written = written_instantiations(self._evaluator(), self._hosts()[0], function)
+        if written:
+            return [self._guessed(function, scope, ()) for scope in written]
+        scope, said = self._guess(function)
+        return [self._guessed(function, scope, said)]
 
     # ---- launches
 

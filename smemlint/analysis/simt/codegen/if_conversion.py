@@ -1,0 +1,122 @@
+"""Branches that LLVM turns into selects, and those that it never does.
+
+A store of a value that a branch computes stands in a block of its own, and stores of different
+blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
+
+| what is stored | SASS |
+| --- | --- |
+| `t + i < n ? v[i] * 2.f : 1.f` | FSEL, one STS.128 |
+| `if (t + i < n) w = w * 3.f + 1.f;` before the store | FSEL, one STS.128 |
+| `t + i < n ? in[t + i] : 0.f`, also with `__ldg` | predicated LDG, four STS |
+| `t + i < n ? expf(v[i]) : 1.f` | four STS |
+| `t + i < n ? in[t + i] : other[t + i]` | the address is selected, one STS.128 |
+| `n > 5 ? in[t + i] : 0.f` | the loop is unswitched, STS.128 on both ways |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
+from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.memory import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+MAX_COST = 4
+"""Instructions that are computed on both ways (LLVM's `-two-entry-phi-node-folding-threshold`)."""
+_CHEAP = frozenset(["+", "-", "*", "&", "|", "^", "<<", ">>", "<", ">", "<=", ">=", "==", "!="])
+_SIGNS = frozenset(("-", "+", "~", "!"))
+_STEPS = frozenset(("++", "--", "p++", "p--"))
+_COSTLY_CALLS = frozenset(
+    f"{prefix}{name}{suffix}"
+    for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "pow")
+    for prefix, suffix in (("", ""), ("", "f"), ("__", "f"))
+) | {"erf", "erff", "__fdividef", "__ldg", "__ldcs", "__ldca", "__ldcg"}
+
+
+def is_converted(ev: Evaluator, *arms: c_ast.Node | None) -> bool:
+    """Whether the alternatives of a branch surely become selects: cheap arithmetic on locals."""
+    costs = [_statement_cost(ev, arm) for arm in arms]
+    known = [cost for cost in costs if cost is not None]
+    return len(known) == len(costs) and sum(known) <= MAX_COST
+
+
+def stays_a_branch(ev: Evaluator, first: c_ast.Node, second: c_ast.Node) -> bool:
+    """Whether an operand of `?:` surely keeps a block of its own: it loads or calls for long."""
+    loads = [_is_load(ev, arm) for arm in (first, second)]
+    return not all(loads) and any(_is_costly(ev, arm) for arm in (first, second))
+
+
+def _statement_cost(ev: Evaluator, node: c_ast.Node | None) -> int | None:
+    """Instructions that a statement computes; None where it may do more than that."""
+    match node:
+        case None | c_ast.EmptyStatement():
+            return 0
+        case c_ast.Compound():
+            return _total(_statement_cost(ev, item) for item in node.block_items or ())
+        case c_ast.Assignment():
+            if not isinstance(node.lvalue, c_ast.ID) or not _is_local_scalar(ev, node.lvalue.name):
+                return None
+            return _total((_cost(ev, node.rvalue), int(node.op != "=")))
+        case c_ast.UnaryOp() if node.op in _STEPS:
+            is_local = isinstance(node.expr, c_ast.ID) and _is_local_scalar(ev, node.expr.name)
+            return 1 if is_local else None
+    return None
+
+
+def _cost(ev: Evaluator, node: c_ast.Node) -> int | None:
+    """Instructions of an expression; None where it is not plain arithmetic on locals."""
+    match node:
+        case c_ast.Constant():
+            return 0
+        case c_ast.ID():
+            return 0 if _is_local_scalar(ev, node.name) else None
+        case c_ast.StructRef(name=c_ast.ID(name="threadIdx" | "blockIdx" | "blockDim")):
+            return 0
+        case c_ast.BinaryOp() if node.op in _CHEAP:
+            return _total((_cost(ev, node.left), _cost(ev, node.right), 1))
+        case c_ast.UnaryOp() if node.op in _SIGNS:
+            return _total((_cost(ev, node.expr), 1))
+        case c_ast.Cast():
+            return _total((_cost(ev, node.expr), 1))
+    return None
+
+
+def _total(costs: Iterable[int | None]) -> int | None:
+    total = 0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
+def _is_local_scalar(ev: Evaluator, name: str) -> bool:
+    found = ev.state.lookup(name)
+    if isinstance(found, Variable):
+        is_here = found.object.space in (Space.LOCAL, Space.PARAMETER)
+        return is_here and not isinstance(found.type, (ArrayType, PointerType))
+    return found is not None
+
+
+def _is_load(ev: Evaluator, node: c_ast.Node) -> bool:
+    """Whether an expression is one load through a pointer."""
+    while isinstance(node, c_ast.Cast):
+        node = node.expr
+    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+        return True
+    if not isinstance(node, c_ast.ArrayRef) or not isinstance(node.name, c_ast.ID):
+        return False
+    found = ev.state.lookup(node.name.name)
+    return isinstance(found, Variable) and isinstance(found.type, PointerType)
+
+
+def _is_costly(ev: Evaluator, node: c_ast.Node) -> bool:
+    is_call = isinstance(node, c_ast.FuncCall) and getattr(node.name, "name", "") in _COSTLY_CALLS
+    return is_call or _is_load(ev, node) or any(_is_costly(ev, c) for _, c in node.children())

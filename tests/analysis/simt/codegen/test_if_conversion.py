@@ -1,0 +1,80 @@
+"""Which branches part the stores around them; widths and wavefronts from machine code.
+
+nvcc 13.0.88 -O3 -arch=sm_90, nvdisasm 13.5.37, read by tests/oracle/compiled.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """
+__global__ void k(float *out, const float *in, const float *in2, int n) {
+  __shared__ float s[1024];
+  int t = threadIdx.x;
+  float v[4];
+  for (int i = 0; i < 4; ++i) v[i] = in[t + i * 256];
+  BODY
+  __syncthreads();
+  out[t] = s[(t * 5) & 1023];
+}
+void f(float *p, int n) { k<<<1, 256>>>(p, p, p, n); }
+"""
+LOOP = '_Pragma("unroll") for (int i = 0; i < 4; ++i) '
+
+
+def store(body: str) -> tuple[int, float]:
+    """The widest store's bytes, and wavefronts over the ideal of all."""
+    found = [
+        a
+        for a in accesses_of(KERNEL.replace("BODY", body))
+        if a.kind is AccessKind.STORE and a.wavefronts and a.ideal
+    ]
+    spent = sum(a.wavefronts.mean * a.instructions for a in found if a.wavefronts)
+    best = sum(a.ideal.mean * a.instructions for a in found if a.ideal)
+    return max(a.width_bytes for a in found), spent / best
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "t + i < n ? in[t + i] : 0.f",
+        "t + i < 77 ? in[t + i] : 0.f",
+        "t < n ? in[t + i] : 0.f",
+        "(t + i < n && t > 3) ? in[t + i] : 0.f",
+        "t + i < n ? __ldg(&in[t + i]) : 0.f",
+        "t + i < n ? __fdividef(v[i], 3.f) : 1.f",
+        "t + i < n ? expf(v[i]) : 1.f",
+    ],
+)
+def test_a_load_or_long_call_under_a_condition_parts_stores(value: str) -> None:
+    assert store(f"{LOOP} s[t * 4 + i] = {value};") == (4, 4.0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "n > 5 ? in[t + i] : 0.f",
+        "t + i < n ? v[i] * 2.f : 1.f",
+        "t + i < n ? in[t + i] : in2[t + i]",
+    ],
+)
+def test_what_becomes_a_select_lets_stores_fuse(value: str) -> None:
+    assert store(f"{LOOP} s[t * 4 + i] = {value};") == (16, 1.0)
+
+
+def test_loads_before_all_stores_let_them_fuse() -> None:
+    first = f"{LOOP} v[i] = t + i < n ? in[t + i] : 0.f;"
+    assert store(f"{first} {LOOP} s[t * 4 + i] = v[i];") == (16, 1.0)
+
+
+def test_cheap_arithmetic_under_an_if_becomes_a_select() -> None:
+    body = "float w = v[i]; if (t + i < n) w = w * 3.f + 1.f; s[t * 4 + i] = w;"
+    assert store(f"{LOOP} {{ {body} }}") == (16, 1.0)
+
+
+def test_a_load_under_an_if_parts_stores() -> None:
+    body = "float w = 0; if (t + i < n) w = in[t + i]; s[t * 4 + i] = w;"
+    assert store(f"{LOOP} {{ {body} }}") == (4, 4.0)

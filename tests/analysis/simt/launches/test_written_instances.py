@@ -1,0 +1,49 @@
+"""Instances of kernels without a launch in sight: those that the source spells."""
+
+from __future__ import annotations
+
+from conftest import facts_of
+
+from smemlint.facts import Access, Certainty
+
+ELEMENT = """
+template <typename T> __global__ void __launch_bounds__(256) k(const T *in, T *out, float *f) {
+  __shared__ T tile[8][33];
+  __shared__ float plain[256];
+  tile[threadIdx.x % 8][threadIdx.x / 8] = in[threadIdx.x];
+  plain[threadIdx.x] = f[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[0][threadIdx.x % 32];
+  f[threadIdx.x] = plain[threadIdx.x * 8 % 256];
+}
+"""
+
+
+def found(source: str) -> dict[tuple[str, int], Access]:
+    return {
+        (k.instance.title, a.span.line): a for k in facts_of(source).kernels for a in k.accesses
+    }
+
+
+def test_explicit_instantiations_are_the_instances() -> None:
+    text = "template __global__ void k<double>(const double *, double *, float *);"
+    accesses = found(ELEMENT + text)
+    assert {title for title, _ in accesses} == {"k<double>"}
+    store = accesses["k<double>", 5]
+    assert store.certainty is Certainty.ASSUMED
+    assert store.width_bytes == 8
+
+
+def test_a_table_of_kernels_gives_the_instances() -> None:
+    accesses = found("""
+template <int B> __global__ void __launch_bounds__(256) k(float *out) {
+  __shared__ float s[2048];
+  s[threadIdx.x * B] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+typedef void (*kernel_fn)(float *);
+static const kernel_fn table[] = {nullptr, k<1>, k<2>, k<3>, k<4>};
+""")
+    stores = {title: a.ways for (title, line), a in accesses.items() if line == 4}
+    assert stores == {"k<1>": 1.0, "k<2>": 2.0, "k<3>": 1.0, "k<4>": 4.0}
