@@ -381,3 +381,16 @@ void f(unsigned *out, float *g) { k<<<1, 32>>>(out, g); }
 def test_what_a_macro_makes_stands_on_the_line_where_its_call_begins() -> None:
     # nvdisasm -gi: LDSM at 9, LDS at 12; without a macro at the last operand's line, 17
     assert [a.line for a in accesses_of(MACRO_LINES)] == [9, 12, 17]
+
+
+def test_both_spellings_of_128_bit_integers_are_sixteen_bytes_wide() -> None:
+    source = """
+__global__ void k(const TYPE *in) {
+  __shared__ TYPE tile[128];
+  tile[threadIdx.x] = in[threadIdx.x];
+}
+void f(void *p) { k<<<1, 128>>>((TYPE *)p); }
+"""
+    for spelling in ("__int128", "__int128_t", "__uint128_t"):
+        (store,) = accesses_of(source.replace("TYPE", spelling))
+        assert (store.width_bytes, store.ways) == (16, 1.0)

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import groupby
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.oracle.compiled.instances import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 STORES = ("store", "stmatrix", "atomic")
 _LAUNCH = re.compile(r"launch at ([^():]+\.\w+):\d+")
@@ -97,21 +99,39 @@ def analyse(repository: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
 def rows_of(document: dict[str, Any], repository: Path) -> Rows:
     """Returns the figures of a document by instance and line."""
     rows: Rows = {}
-
-    def instance_of(record: dict[str, Any]) -> tuple[str, Any, Any]:
-        return record["kernel"], tuple(record["template"].items()), record["block"]
-
-    # The accesses of one instance stand together.
-    for (kernel, template, extents), run in groupby(document["accesses"], instance_of):
-        records = list(run)
+    for records in _instances(document["accesses"]):
+        first = records[0]
         files = [r["file"] for r in records]
         own = next((f for f in files if f.endswith(".cu")), files[0])
-        launches = [m for r in records for a in r["assumptions"] for m in _LAUNCH.findall(a)]
-        origin = nearest(repository, launches[0], own) if launches else own
-        block = tuple(extents) if extents else None
+        launch = _launch(first)
+        origin = nearest(repository, launch, own) if launch else own
+        block = tuple(first["block"]) if first["block"] else None
+        instance = Instance(origin, first["kernel"], tuple(first["template"].items()), block)
         for record in records:
-            add(rows.setdefault(Instance(origin, kernel, template, block), {}), record)
+            add(rows.setdefault(instance, {}), record)
     return rows
+
+
+def _launch(record: dict[str, Any]) -> str:
+    """The file that an access's assumptions name as launching; empty where they name none."""
+    return next((m for a in record["assumptions"] for m in _LAUNCH.findall(a)), "")
+
+
+def _instances(records: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Runs of accesses of one instance, which stand together; a kernel is in one source file."""
+    run: list[dict[str, Any]] = []
+    key: tuple[object, ...] = ()
+    source = ""
+    for record in records:
+        its_source = record["file"] if record["file"].endswith(".cu") else ""
+        its_key = (record["kernel"], record["template"], record["block"], _launch(record))
+        if run and (its_key != key or (source and its_source and source != its_source)):
+            yield run
+            run, source = [], ""
+        run.append(record)
+        key, source = its_key, source or its_source
+    if run:
+        yield run
 
 
 @cache

@@ -184,7 +184,8 @@ _ALIASES: dict[str, CType] = {
     "__nv_fp8_e4m3": FloatType("e4m3", 1), "__nv_fp8_e5m2": FloatType("e5m2", 1),
     "float_e4m3_t": FloatType("e4m3", 1), "float_e5m2_t": FloatType("e5m2", 1),
     "fp8_e4m3_t": FloatType("e4m3", 1), "__nv_fp8_storage_t": U8,
-    "__int128": IntType(128, True), "uint128_t": IntType(128, False),
+    "__int128": IntType(128, True), "__int128_t": IntType(128, True),
+    "__uint128_t": IntType(128, False), "uint128_t": IntType(128, False),
     "cuuint32_t": U32, "cuuint64_t": U64,
 }  # fmt: skip
 
