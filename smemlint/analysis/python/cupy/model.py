@@ -24,7 +24,7 @@ from smemlint.analysis.python.interpreter.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.analysis.python.interpreter.values import Key, Scope, Value
+    from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.frontend.python.python_source import PythonText
 
 _CASTS = frozenset(
@@ -294,8 +294,6 @@ class CupyModel(LibraryModel):
             return text
         if isinstance(owner, Template):
             return string_methods.substituted(owner.text, arguments, named)
-        if isinstance(owner, dict):
-            return _iterable_of(owner, name)
         if isinstance(owner, str):
             return string_methods.method(owner, name, arguments, named)
         return UNKNOWN
@@ -337,18 +335,6 @@ def _extents(value: Value) -> tuple[int | None, ...] | None:
 def _integer(value: Value) -> int | None:
     """Returns a number that is no truth value; None for everything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _iterable_of(owner: dict[Key, Value], method: str) -> Value:
-    """Returns what a method of a dictionary iterates over."""
-    match method:
-        case "items":
-            return list(owner.items())
-        case "keys":
-            return list(owner)
-        case "values":
-            return list(owner.values())
-    return UNKNOWN
 
 
 def _are_types(one: Value, other: Value) -> bool:

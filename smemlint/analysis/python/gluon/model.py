@@ -434,7 +434,6 @@ _ATTRIBUTES: tuple[tuple[type, Callable[..., Value]], ...] = (
     (HostDescriptor, _of_host_descriptor),
     (RegisterLayout, _of_register_layout),
     (DType, _of_dtype),
-    (list, Method),
 )
 
 

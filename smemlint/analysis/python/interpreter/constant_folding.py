@@ -49,6 +49,12 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
 }  # fmt: skip
 
 
+READING_METHODS = frozenset(("items", "keys", "values", "copy", "get"))
+"""Methods that leave a dictionary as it is."""
+_OTHERS = "*"
+"""Key of what a dictionary has besides the entries that are known."""
+
+
 # ---- operators
 
 
@@ -191,8 +197,31 @@ def slice_of(container: _Container | dict[Key, Value], ends: Sequence[Value]) ->
         return UNKNOWN
 
 
+def call_dict_method(owner: dict[Key, Value], name: str, arguments: list[Value]) -> Value:
+    """Returns the result of one of `READING_METHODS`."""
+    if _OTHERS in owner:
+        key = arguments[0] if name == "get" and arguments else UNKNOWN
+        return item_of(owner, key)
+    match name, arguments:
+        case "items", []:
+            return list(owner.items())
+        case "keys", []:
+            return list(owner)
+        case "values", []:
+            return list(owner.values())
+        case "copy", []:
+            return owner.copy()
+        case "get", [int() | str() as key]:
+            return owner.get(key)
+        case "get", [int() | str() as key, default]:
+            return owner.get(key, default)
+    return UNKNOWN
+
+
 def forget(container: list[Value] | dict[Key, Value]) -> None:
     """Makes unknown what a container has, and how much."""
     container.clear()
     if isinstance(container, list):
         container.append(UNKNOWN)
+    else:
+        container[_OTHERS] = UNKNOWN

@@ -19,7 +19,9 @@ from smemlint.analysis.python.interpreter.calls import (
 )
 from smemlint.analysis.python.interpreter.constant_folding import (
     LARGEST_SEQUENCE,
+    READING_METHODS,
     call_builtin,
+    call_dict_method,
     concatenate,
     fold,
     fold_membership,
@@ -77,6 +79,8 @@ def evaluate_attribute(interpreter: Interpreter, node: ast.Attribute, scopes: Sc
     owner = interpreter.evaluate(node.value, scopes)
     if isinstance(owner, Symbol):
         return interpreter.model.symbol(Symbol(f"{owner.path}.{node.attr}"), node)
+    if isinstance(owner, list | dict):
+        return Method(owner, node.attr)
     if isinstance(owner, Instance | Class | Super):
         found = member(interpreter, owner, node.attr)
         if found is not UNKNOWN:
@@ -292,23 +296,29 @@ def evaluate_call(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> V
             return super_of(interpreter, arguments, scopes)
         case Symbol() if callee.path.startswith("builtins."):
             return call_builtin(callee.name, arguments)
-        case Method(owner=list() as owner):
-            _call_list_method(interpreter, owner, callee.name, arguments)
-            return UNKNOWN
+        case Method(owner=list() | dict() as owner):
+            return _call_container_method(interpreter, owner, callee.name, arguments)
         case Unknown():
             return callee
     return interpreter.model.call(callee, arguments, named, node)
 
 
-def _call_list_method(
-    interpreter: Interpreter, owner: list[Value], name: str, arguments: list[Value]
-) -> None:
-    """Executes `append`; what other methods leave in a list is not known."""
-    if name == "append" and len(arguments) == 1 and not interpreter.open_paths:
+def _call_container_method(
+    interpreter: Interpreter,
+    owner: list[Value] | dict[Key, Value],
+    name: str,
+    arguments: list[Value],
+) -> Value:
+    """Executes a method that is known; what others leave in the container is not known."""
+    if isinstance(owner, dict) and name in READING_METHODS:
+        return call_dict_method(owner, name, arguments)
+    is_certain = not interpreter.open_paths and len(arguments) == 1
+    if isinstance(owner, list) and name == "append" and is_certain:
         require_tree((owner, *arguments))
         owner.append(arguments[0])
-    else:
-        forget(owner)
+        return None
+    forget(owner)
+    return UNKNOWN
 
 
 def _launch(interpreter: Interpreter, kernel: Function, node: ast.Call, scopes: Scopes) -> Value:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.assignments import assign
+from smemlint.analysis.python.interpreter.constant_folding import forget
 from smemlint.analysis.python.interpreter.dispatch import executes
 from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.interpreter import (
@@ -58,6 +59,19 @@ def execute_augmented(interpreter: Interpreter, node: ast.AugAssign, scopes: Sco
 def execute_expression(interpreter: Interpreter, node: ast.Expr, scopes: Scopes) -> bool:
     """Evaluates an expression for its effects."""
     interpreter.evaluate(node.value, scopes)
+    return True
+
+
+@executes(ast.Delete)
+def execute_delete(interpreter: Interpreter, node: ast.Delete, scopes: Scopes) -> bool:
+    """Makes unknown what is deleted, and all items of a container that loses one."""
+    for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            owner = interpreter.evaluate(target.value, scopes)
+            if isinstance(owner, list | dict):
+                forget(owner)
+        else:
+            assign(interpreter, target, UNKNOWN, scopes)
     return True
 
 

@@ -170,7 +170,7 @@ class TritonModel(LibraryModel):
                 return tuple(UNKNOWN if n is None else n for n in owner.shape)
             case HostTensor() if name == "T":
                 return of_host(owner, "t", [])
-            case HostTensor() | Descriptor() | list():
+            case HostTensor() | Descriptor():
                 return Method(owner, name)
             case DType() if name == "element_ty":
                 return owner
