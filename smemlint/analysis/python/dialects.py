@@ -1,7 +1,7 @@
 """The dialects of Python: one analysis for each way to write kernels.
 
-A dialect has a module with `facts_of(source, settings) -> Facts`. It is imported only for a file
-with one of the dialect's marks; what is linted is never imported.
+A dialect has a module with `analyze(source, settings) -> (Facts, Dependencies)`. It is imported
+only for a file with one of the dialect's marks; what is linted is never imported.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.sources.source import is_python_path
 
@@ -69,26 +70,41 @@ def python_facts(
     """Returns the facts of all Python files; an internal error costs one file."""
     found = []
     for source in sources:
-        for dialect in DIALECTS:
-            if not dialect.is_wanted(source.text):
-                continue
-            try:
-                module = import_module(f"smemlint.analysis.python.{dialect.module}")
-                found.append(module.facts_of(source, settings))
-            except RecursionError:
-                found.append(_not_analysed(source, "nested too deeply"))
-            except MemoryError:
-                found.append(_not_analysed(source, "evaluation stopped: out of memory"))
-            except Exception as error:
-                what = f"internal error in `{dialect.module}`: {type(error).__name__}: {error}"
-                crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
-        found.append(Facts(not_analysed=tuple(_refused(source))))
+        facts, dependencies = analyze_python(source, settings, crashed)
+        source.read_along.update(dict.fromkeys(dependencies.reads, False))
+        source.read_along.update(dict.fromkeys(dependencies.compiled, True))
+        found.append(facts)
     return found
 
 
-def _refused(source: Source) -> Iterator[NotAnalysed]:
-    """Files that a source takes names from and that are not read, though they are there."""
-    for path in source.read_along:
+def analyze_python(
+    source: Source, settings: Settings, crashed: Callable[[NotAnalysed], None]
+) -> tuple[Facts, Dependencies]:
+    """Returns the facts of a Python file, and the other files that they depend on."""
+    parts: list[Facts] = []
+    dependencies = Dependencies()
+    for dialect in DIALECTS:
+        if not dialect.is_wanted(source.text):
+            continue
+        try:
+            module = import_module(f"smemlint.analysis.python.{dialect.module}")
+            facts, read = module.analyze(source, settings)
+            parts.append(facts)
+            dependencies.add(read)
+        except RecursionError:
+            parts.append(_not_analysed(source, "nested too deeply"))
+        except MemoryError:
+            parts.append(_not_analysed(source, "evaluation stopped: out of memory"))
+        except Exception as error:
+            what = f"internal error in `{dialect.module}`: {type(error).__name__}: {error}"
+            crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
+    parts.append(Facts(not_analysed=tuple(_refused(source, dependencies))))
+    return Facts.together(parts), dependencies
+
+
+def _refused(source: Source, dependencies: Dependencies) -> Iterator[NotAnalysed]:
+    """Yields a note for each file that exists, is imported from and must not be read."""
+    for path in dependencies.reads:
         reason = source.sandbox.refusal(path)
         if reason:
             yield NotAnalysed(Span(source.path, 1, 1, 1, 1), "", f"`{path}` is not read: {reason}")

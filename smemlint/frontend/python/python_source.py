@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from smemlint.facts import Span
+from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
 from smemlint.sources.source import Source, lines_of
 
@@ -25,6 +25,11 @@ class NotPython(Exception):
     def __init__(self, reason: str, span: Span) -> None:
         super().__init__(reason)
         self.span = span
+
+    @property
+    def facts(self) -> Facts:
+        """Returns the facts of such a text: a note that it is not analysed."""
+        return Facts(not_analysed=(NotAnalysed(self.span, "", str(self)),))
 
 
 @dataclass(eq=False)

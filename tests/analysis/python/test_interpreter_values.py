@@ -45,7 +45,7 @@ def test_join_is_idempotent_and_has_a_top(value):
     assert join(UNKNOWN, value) is UNKNOWN
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.permutations(VALUES, 2))
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(VALUES, 2)))
 def test_join_is_commutative(one, other):
     assert join(one, other) is join(other, one)
 

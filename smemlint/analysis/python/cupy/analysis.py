@@ -10,6 +10,7 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
 from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of
@@ -36,16 +37,14 @@ _COMPLETE_TEXTS = frozenset(("RawKernel", "RawModule"))
 _SHARED = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
 
 
-def facts_of(source: Source, settings: Settings) -> Facts:
+def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
     """Returns the facts of all texts of a file, and a note at each call of an unknown text."""
     try:
         text = PythonText.of(source)
     except NotPython as problem:
-        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
+        return problem.facts, Dependencies()
     file = _File(text, settings)
-    facts = file.facts()
-    source.read_along.update(file.read_along)
-    return facts
+    return file.facts(), file.dependencies()
 
 
 def texts_of(source: Source, settings: Settings) -> list[Embedded]:
@@ -66,14 +65,13 @@ class _File:
         self._files = Files()
         self._notes: list[NotAnalysed] = []
 
-    @property
-    def read_along(self) -> dict[str, bool]:
-        """Returns other files that were read, and whether they are the texts of kernels."""
-        texts = [r.text for r in self._files.raws.values() if r.text is not None]
-        made_of = {path for text in texts for path in text.paths}
-        return {
-            path: path in made_of and not is_python_path(path) for path in self._files.dependencies
-        }
+    def dependencies(self) -> Dependencies:
+        """Returns the other files that were read; of these, the texts of kernels are compiled."""
+        reads = self._files.dependencies
+        texts = [raw.text for raw in self._files.raws.values() if raw.text is not None]
+        sources = {path for text in texts for path in text.paths}
+        compiled = [path for path in reads if path in sources and not is_python_path(path)]
+        return Dependencies(dict.fromkeys(reads), compiled=dict.fromkeys(compiled))
 
     def texts(self) -> list[Embedded]:
         """Returns the texts that are known and use shared memory."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.dependencies import Dependencies
+
 if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.facts import Facts
     from smemlint.sources.source import Source
 
 
-def facts_of(source: Source, settings: Settings) -> Facts:
-    """Returns the facts of the file's kernels; their launches are looked for in the file itself."""
+def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
+    """Returns the facts of the file's kernels; only the file itself is searched for launches."""
     from smemlint.analysis.simt.analyze import Project
     from smemlint.frontend.python.jit.unit import PythonUnit
 
     project = Project([source], settings)
     facts = project.facts()
     unit = project.index.unit(source.path)
-    if isinstance(unit, PythonUnit):
-        source.read_along.update(dict.fromkeys(unit.imported.dependencies, False))
-    return facts
+    reads = unit.imported.dependencies if isinstance(unit, PythonUnit) else {}
+    return facts, Dependencies(dict.fromkeys(reads))

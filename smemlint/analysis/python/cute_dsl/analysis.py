@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cute_dsl.imported_layouts import MAKER, Siblings, imports_maker
+from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.analysis.python.cute_dsl.imported_layouts import MAKER, Siblings, find_imported_maker
 from smemlint.analysis.python.cute_dsl.layouts import ComposedValue, SwizzleValue
 from smemlint.analysis.python.cute_dsl.memory import StructType
 from smemlint.analysis.python.cute_dsl.model import DTYPES, CuteModel
@@ -49,18 +50,20 @@ _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 """Operations whose first argument is an element type of that many bits."""
 
 
-def facts_of(source: Source, settings: Settings) -> Facts:
-    """The swizzles of a file."""
-    if not any(word in source.text for word in (MAKER, _COPIER)) and not imports_maker(source):
-        return Facts()
+def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
+    """Returns the swizzles of a file, and the files that it imports makers of swizzles from."""
+    reads: dict[str, None] = {}
+    if not any(word in source.text for word in (MAKER, _COPIER)):
+        is_maker_imported, reads = find_imported_maker(source)
+        if not is_maker_imported:
+            return Facts(), Dependencies(reads)
     try:
         text = PythonText.of(source)
     except NotPython as problem:
-        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
+        return problem.facts, Dependencies(reads)
     file = _File(text)
     facts = file.facts()
-    source.read_along.update(file.read_along)
-    return facts
+    return facts, Dependencies({**reads, **file.dependencies})
 
 
 class _Conditions(Policy):
@@ -158,8 +161,8 @@ class _File:
         self._objects: dict[ast.ClassDef, Instance] = {}
 
     @property
-    def read_along(self) -> dict[str, bool]:
-        """Other files that were read; none of them is a kernel's text."""
+    def dependencies(self) -> dict[str, None]:
+        """Returns the other files that were read."""
         return self._siblings.read
 
     def _interpret(self, text: PythonText) -> Scope:

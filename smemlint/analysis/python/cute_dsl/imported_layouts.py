@@ -31,20 +31,22 @@ _IMPORT = re.compile(
 )
 
 
-def imports_maker(source: Source) -> bool:
-    """Whether a file imports from one of its tree that makes swizzles.
+def find_imported_maker(source: Source) -> tuple[bool, dict[str, None]]:
+    """Returns whether a file imports from one of its tree that makes swizzles.
 
-    The answer rests on the files that were looked into or for: they go to `source.read_along`.
+    Returns:
+        The answer, and the files that it depends on: they were read or do not exist.
     """
+    reads: dict[str, None] = {}
     for match in _IMPORT.finditer(source.text):
         module = match["module"] or match["plain"]
         names = [module] if match["plain"] else [module, *_names(module, match["names"])]
         for name in names:
             for path in files_of(source.path, f"{name}.x"):
-                source.read_along.setdefault(path, False)
+                reads[path] = None
                 if _makes_swizzles(path, source.sandbox):
-                    return True
-    return False
+                    return True, reads
+    return False, reads
 
 
 def _names(module: str, listed: str) -> list[str]:
@@ -75,7 +77,7 @@ class Siblings:
         self._home = home
         self._interpret = interpret
         self._scopes: dict[str, Scope] = {}
-        self.read: dict[str, bool] = {}
+        self.read: dict[str, None] = {}
 
     def text_of(self, node: ast.AST) -> PythonText:
         """The text that a node is of."""
@@ -109,7 +111,7 @@ class Siblings:
             self._scopes[path] = {}  # ends recursion
             if len(self.read) >= _MOST_FILES:
                 return {}
-            self.read[path] = False
+            self.read[path] = None
             try:
                 source = Source(path, self._home.sandbox.read(path), below=self._home.below)
             except OSError:

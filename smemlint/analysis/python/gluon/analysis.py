@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.gluon.model import GluonModel
 from smemlint.analysis.python.gluon.values import LayoutLiteral, TileAccess
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
@@ -29,13 +30,13 @@ KERNEL_MARKS = ("gluon.jit", "ttgluon.jit", "triton.experimental.gluon.jit")
 _MOST_INSTANCES = 8
 
 
-def facts_of(source: Source, settings: Settings) -> Facts:
-    """Returns the facts of the Gluon kernels of a file."""
+def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
+    """Returns the facts of the Gluon kernels of a file, which depend on no other file."""
     try:
         text = PythonText.of(source)
     except NotPython as problem:
-        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
-    return _File(text, settings).facts()
+        return problem.facts, Dependencies()
+    return _File(text, settings).facts(), Dependencies()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call, call_from_outside, functions_of
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
@@ -35,8 +36,12 @@ _LEAST_WARPS = 4
 _MOST_LAUNCHES = 8
 
 
-def facts_of(source: Source, settings: Settings) -> Facts:
+def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
     """Returns matrix products with the operands of launches, and offsets that pragmas declare."""
+    return _facts_of(source, settings), Dependencies()
+
+
+def _facts_of(source: Source, settings: Settings) -> Facts:
     has_products = ".dot(" in source.text
     has_offsets = MARK in source.text and "shared(" in source.text
     if not has_products and not has_offsets:
@@ -44,7 +49,7 @@ def facts_of(source: Source, settings: Settings) -> Facts:
     try:
         text = PythonText.of(source)
     except NotPython as problem:
-        return Facts(not_analysed=(NotAnalysed(problem.span, "", str(problem)),))
+        return problem.facts
     found = _File(text).facts() if has_products else Facts()
     if not has_offsets:
         return found
