@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, Scope, is_any
-from smemlint.analysis.simt.domain.memory import Memory, Object, Space, UndoLog
-from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value, offset_of
+from smemlint.analysis.simt.domain.memory import Memory, UndoLog
+from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.memory import Space
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.facts import AccessKind

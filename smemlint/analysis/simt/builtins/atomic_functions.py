@@ -9,8 +9,7 @@ from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.memory import Space
-from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value
+from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Space, Unknown, Value
 from smemlint.analysis.simt.interpreter.accesses import record_access
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.facts import AccessKind

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.memory import Object, Space
-from smemlint.analysis.simt.domain.values import Pointer, offset_of
+from smemlint.analysis.simt.domain.values import Object, Pointer, Space, offset_of
 from smemlint.analysis.simt.types.template_arguments import type_argument
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, builtin,
 from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
 from smemlint.analysis.simt.domain.ctypes import FLOAT, HALF, I32, U64
 from smemlint.analysis.simt.domain.environment import WARP, LValue
-from smemlint.analysis.simt.domain.scev import Scev, scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pycparser import c_ast
 
     from smemlint.analysis.simt.domain.ctypes import FloatType
+    from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.evaluator import Evaluator
 
 

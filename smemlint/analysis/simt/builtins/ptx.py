@@ -12,11 +12,11 @@ from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.ctypes import I64, FloatType
 from smemlint.analysis.simt.domain.environment import WARP, LValue
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
     Pointer,
+    Space,
     Unknown,
     Value,
     number,

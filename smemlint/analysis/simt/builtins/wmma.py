@@ -10,9 +10,8 @@ from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.ctypes import I64, CType, FloatType, IntType, OpaqueType
 from smemlint.analysis.simt.domain.environment import WARP, LValue
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.scev import atom
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.facts import AccessKind

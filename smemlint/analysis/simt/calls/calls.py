@@ -30,12 +30,12 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, Variable, type_of
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import (
     Aggregate,
     CallableValue,
     Cute,
     Pointer,
+    Space,
     Unknown,
     Value,
     offset_of,

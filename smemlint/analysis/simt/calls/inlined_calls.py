@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 
 if TYPE_CHECKING:

@@ -32,11 +32,12 @@ from smemlint.analysis.simt.domain.environment import (
     is_reference,
     type_of,
 )
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
+    Object,
     Pointer,
+    Space,
     Unknown,
     Value,
     offset_of,

@@ -11,8 +11,7 @@ from smemlint.analysis.simt.calls.operands import (
     operand_value,
 )
 from smemlint.analysis.simt.cute.values import shared_tensor_of
-from smemlint.analysis.simt.domain.memory import Space
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 
 if TYPE_CHECKING:
     from pycparser import c_ast

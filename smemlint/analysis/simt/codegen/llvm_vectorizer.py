@@ -19,15 +19,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.slots import fused_slot, run_and_position
-from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from smemlint.analysis.simt.domain.memory import Object
+    pass
     from smemlint.analysis.simt.domain.trace import Fence
 
 _WIDEST = 16

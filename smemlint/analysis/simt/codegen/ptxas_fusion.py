@@ -23,15 +23,16 @@ from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
 from smemlint.analysis.simt.codegen.slots import fused_slot, issued_once, run_and_position
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
-from smemlint.analysis.simt.domain.scev import power_of_two, scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from smemlint.analysis.simt.domain.memory import Object
+    pass
     from smemlint.analysis.simt.domain.trace import Fence, Trace
 
 _SLOT = {2: 8, 4: 16, 8: 16}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 

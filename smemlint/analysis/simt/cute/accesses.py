@@ -10,7 +10,8 @@ import numpy as np
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.ctypes import I64
-from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, scev_of, sum_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.ctypes import I64, CType, OpaqueType
-from smemlint.analysis.simt.domain.memory import Object, Space
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, offset_of
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Object,
+    Pointer,
+    Space,
+    Unknown,
+    offset_of,
+)
 from smemlint.facts import Certainty, LayoutUse
 from smemlint.layout import cute
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, U64, IntType, common, promoted
+from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
+from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
 from smemlint.analysis.simt.domain.intervals import decided, largest, lower, smallest, upper
-from smemlint.analysis.simt.domain.scev import Scev, combined, scaled, scev_of, sum_of
+from smemlint.analysis.simt.domain.scev import Scev, scaled, sum_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Symbol,
@@ -391,7 +392,7 @@ def _divided(a: AffineInt, m: int) -> list[tuple[Symbol, Lanes]]:
     for s, c in a.terms:
         part = s
         if s.multiple != 1:
-            part = Symbol(f"{s.key}/{s.multiple}", f"{s.name}/{s.multiple}", 1, s.nonnegative)
+            part = s.part()
         found.append((part, c * s.multiple // m))
     return found
 
@@ -459,8 +460,3 @@ def truth(a: AffineInt) -> AffineInt | Unknown:
     if a.type.is_bool:
         return a
     return AffineDomain().compare("!=", a, AffineInt(0))
-
-
-def as_address(a: AffineInt) -> AffineInt:
-    """Returns the value as a 64-bit byte count."""
-    return AffineInt(a.base, U64, a.terms)

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.domain.values import (
     Aggregate,
     Cute,
     FloatValue,
+    Object,
     Pointer,
     Value,
 )
@@ -32,7 +33,7 @@ from smemlint.analysis.simt.domain.values import (
 if TYPE_CHECKING:
     from pycparser import c_ast
 
-    from smemlint.analysis.simt.domain.memory import Object
+    pass
 
 WARP = 32
 MAX_THREADS = 1024

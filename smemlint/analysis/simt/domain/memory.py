@@ -8,8 +8,6 @@ condition is run, rolled back and joined with its alternative.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    Object,
     Unknown,
     Value,
     masked_update,
@@ -30,43 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from smemlint.facts import LayoutUse, SharedArray
 
 MAX_SCATTER = 64
 """Distinct offsets of one access to a local array that are followed."""
-
-
-class Space(Enum):
-    """Where an object lives."""
-
-    LOCAL = "local"
-    SHARED = "shared"
-    GLOBAL = "global"
-    PARAMETER = "parameter"
-
-
-@dataclass(slots=True, eq=False)
-class Object:
-    """A variable, array or unknown memory region.
-
-    Attributes:
-        born: the active mask at its declaration: a write under that very mask needs no blending.
-        origin: the object that this one is a view of; None for the object itself.
-        layout: the swizzle that offsets in the view have gone through.
-        default: what a read of a cell that was never written gives; None for uninitialized.
-    """
-
-    name: str
-    type: CType
-    space: Space
-    key: str
-    cells: dict[int, Value] = field(default_factory=dict)
-    born: NDArray[np.bool_] | None = None
-    shared: SharedArray | None = None
-    default: Value | None = None
-    is_volatile: bool = False
-    origin: Object | None = None
-    layout: LayoutUse | None = None
 
 
 _PARTED = frozenset((RecordType, ArrayType))

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pycparser import c_ast
 
-    from smemlint.analysis.simt.domain.memory import Object
+    from smemlint.analysis.simt.domain.values import Object
+
+    pass
     from smemlint.analysis.simt.domain.values import AffineInt, Unknown
     from smemlint.facts import LayoutUse
 

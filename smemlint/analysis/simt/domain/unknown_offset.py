@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown, UnknownOffset
 
-from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.memory import Object
-
-LOST = Symbol("lost", "an index that is not known")
+LOST = UnknownOffset("lost", "an index that is not known")
 
 
 def is_lost(offset: AffineInt) -> bool:
     """Returns whether an offset into a known array is not known."""
-    return bool(offset.terms) and any(symbol is LOST for symbol, _ in offset.terms)
+    return bool(offset.terms) and any(
+        isinstance(symbol, UnknownOffset) for symbol, _ in offset.terms
+    )
 
 
 def why_lost(obj: Object) -> Unknown:
-    """Why the offset into an array is not known."""
+    """Returns why the offset into an array is not known."""
     why = obj.default
     return why if isinstance(why, Unknown) else Unknown("the index is not known")

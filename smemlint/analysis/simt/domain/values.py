@@ -7,7 +7,8 @@ threads: blockIdx, sizes, loop counters without a known bound. A coefficient may
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
-    from smemlint.analysis.simt.domain.memory import Object
+    from smemlint.facts import LayoutUse, SharedArray
+
+    pass
     from smemlint.analysis.simt.domain.scev import Scev
 
     Array: TypeAlias = NDArray[np.int64]
@@ -42,6 +45,27 @@ class Symbol:
     multiple: int = 1
     nonnegative: bool = False
     most: int | None = None
+
+    def part(self) -> Symbol:
+        """Returns what is left when what divides it is divided out."""
+        name = f"{self.name}/{self.multiple}"
+        return replace(self, key=f"{self.key}/{self.multiple}", name=name, multiple=1, most=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Symbol):
+    """What a number takes for granted: it stands for 0 where that holds.
+
+    Attributes:
+        text: the assumption, in words.
+    """
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownOffset(Symbol):
+    """An offset into a known array that is itself not known."""
 
 
 class AffineInt:
@@ -164,6 +188,39 @@ class FloatValue:
     type: CType
 
 
+class Space(Enum):
+    """Where an object lives."""
+
+    LOCAL = "local"
+    SHARED = "shared"
+    GLOBAL = "global"
+    PARAMETER = "parameter"
+
+
+@dataclass(slots=True, eq=False)
+class Object:
+    """A variable, array or unknown memory region.
+
+    Attributes:
+        born: the active mask at its declaration: a write under that very mask needs no blending.
+        origin: the object that this one is a view of; None for the object itself.
+        layout: the swizzle that offsets in the view have gone through.
+        default: what a read of a cell that was never written gives; None for uninitialized.
+    """
+
+    name: str
+    type: CType
+    space: Space
+    key: str
+    cells: dict[int, Value] = field(default_factory=dict)
+    born: NDArray[np.bool_] | None = None
+    shared: SharedArray | None = None
+    default: Value | None = None
+    is_volatile: bool = False
+    origin: Object | None = None
+    layout: LayoutUse | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pointer:
     """A pointer or reference into an object, or a value of array type decayed to one.
@@ -212,31 +269,24 @@ class Cute:
 Value: TypeAlias = AffineInt | Unknown | FloatValue | Pointer | Aggregate | CallableValue | Cute
 
 
+_FAR = 1 << 32
+"""What is assumed stands in a number as a move of all threads that no bank, row or unit sees."""
+
+
 def assuming(value: AffineInt, text: str) -> AffineInt:
-    """A number that is known where something holds; it tells that to the accesses made with it."""
-    symbol = Symbol(f"{_ASSUMED}{text}", text, _FAR)
+    """Returns a number that is known where something holds; accesses made with it name that."""
+    symbol = Conditional(f"assumed:{text}", text, _FAR, text=text)
     return AffineInt(value.base, value.type, (*value.terms, (symbol, 1)), value.form)
 
 
 def assumed_by(value: AffineInt) -> tuple[str, ...]:
     """Returns what a number takes for granted, in words."""
-    keys = (s.key for s, _ in value.terms if s.key.startswith(_ASSUMED))
-    return tuple(key.removeprefix(_ASSUMED).split(f"/{_FAR}")[0] for key in keys)
-
-
-_ASSUMED = "assumed:"
-_FAR = 1 << 32
-"""What is assumed stands in a number as a move of all threads that no bank, row or unit sees."""
+    return tuple(s.text for s, _ in value.terms if isinstance(s, Conditional))
 
 
 def number(value: int, type: IntType = I32) -> AffineInt:
     """Returns a known number that all threads share."""
     return AffineInt(value, type)
-
-
-def symbol_value(symbol: Symbol, type: IntType = I32) -> AffineInt:
-    """Returns the integer that is this symbol."""
-    return AffineInt(0, type, ((symbol, 1),))
 
 
 def offset_of(value: int) -> AffineInt:

@@ -19,7 +19,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue, is_any
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.swizzled import declared_use, swizzled
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
@@ -28,7 +27,9 @@ from smemlint.analysis.simt.domain.values import (
     Aggregate,
     Cute,
     FloatValue,
+    Object,
     Pointer,
+    Space,
     Unknown,
     Value,
     assumed_by,

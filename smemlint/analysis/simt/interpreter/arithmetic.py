@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.affine import COMPARISONS, is_plain
 from smemlint.analysis.simt.domain.ctypes import BOOL, I64
-from smemlint.analysis.simt.domain.scev import operated_scev
+from smemlint.analysis.simt.domain.integer_scev import operated_scev
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
 from smemlint.analysis.simt.domain.values import (
     AffineInt,

@@ -10,7 +10,7 @@ from pycparser import c_ast
 from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
-from smemlint.analysis.simt.domain.scev import chosen_scev
+from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Unknown,

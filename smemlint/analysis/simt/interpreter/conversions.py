@@ -22,14 +22,15 @@ from smemlint.analysis.simt.domain.ctypes import (
     VoidType,
 )
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.memory import Space
-from smemlint.analysis.simt.domain.scev import atom, scev_of, sum_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import atom, sum_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
     CallableValue,
     FloatValue,
     Pointer,
+    Space,
     Symbol,
     Unknown,
     Value,

@@ -19,10 +19,11 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
+    Object,
     Pointer,
+    Space,
     Unknown,
     Value,
     offset_of,

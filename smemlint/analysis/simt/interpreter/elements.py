@@ -12,11 +12,11 @@ from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
     Pointer,
+    Space,
     Unknown,
     Value,
     offset_of,

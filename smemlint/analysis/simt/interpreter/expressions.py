@@ -10,11 +10,12 @@ from pycparser import c_ast
 
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import DOUBLE, FLOAT, I8, I32, I64, U32, U64, ArrayType
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
     FloatValue,
+    Object,
     Pointer,
+    Space,
     Unknown,
     Value,
     number,

@@ -10,9 +10,10 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Variable
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
+    Object,
+    Space,
 )
 from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize

@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.values import (
     Aggregate,
     FloatValue,
     LanePredicate,
+    Object,
     Pointer,
     Unknown,
     assuming,
@@ -26,7 +27,7 @@ from smemlint.limits.steps import spend
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.analysis.simt.domain.memory import Object, UndoLog
+    from smemlint.analysis.simt.domain.memory import UndoLog
     from smemlint.analysis.simt.domain.values import Value
     from smemlint.analysis.simt.evaluator import Evaluator
 

@@ -9,11 +9,12 @@ from pycparser import c_ast
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import I64, U32, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Object,
     Pointer,
+    Space,
     Unknown,
     Value,
     offset_of,

@@ -19,11 +19,12 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, Binding, Lazy, LValue, Variable
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
+    Object,
     PartialValue,
     Pointer,
+    Space,
     Unknown,
     Value,
     number,

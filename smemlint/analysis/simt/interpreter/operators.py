@@ -17,13 +17,13 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_any, is_reference
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     CallableValue,
     FloatValue,
     LanePredicate,
     Pointer,
+    Space,
     Unknown,
     Value,
     lane_predicate,

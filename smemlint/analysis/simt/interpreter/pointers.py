@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.domain.affine import is_plain
 from smemlint.analysis.simt.domain.ctypes import I64, ArrayType, CType, is_sized
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.memory import Object, Space
-from smemlint.analysis.simt.domain.scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.unknown_offset import LOST
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    Object,
     Pointer,
+    Space,
     Unknown,
     Value,
     propagated,

@@ -20,13 +20,14 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Scope, Variable
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.swizzled import placed
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Object,
     Pointer,
+    Space,
     Symbol,
     Unknown,
     Value,

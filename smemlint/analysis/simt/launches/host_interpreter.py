@@ -23,9 +23,8 @@ from smemlint.analysis.simt.domain.environment import (
     Scope,
     Variable,
 )
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.policy import KernelPolicy

@@ -10,9 +10,8 @@ from pycparser import c_ast
 
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.environment import Geometry
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value, offset_of
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Value, offset_of
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import parameter_binding
 from smemlint.analysis.simt.policy import KernelPolicy

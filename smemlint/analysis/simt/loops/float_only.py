@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.builtins.intrinsics import PURE_FUNCTIONS
 from smemlint.analysis.simt.domain.ctypes import FLOAT, ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
-from smemlint.analysis.simt.domain.memory import Space
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
     Pointer,
+    Space,
     Unknown,
     Value,
     number,

@@ -10,10 +10,11 @@ from pycparser import c_ast
 
 from smemlint.analysis.simt.codegen.unroll import unrolled
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
-from smemlint.analysis.simt.domain.memory import Object
-from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, scev_of, sum_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Object,
     Pointer,
     Unknown,
 )

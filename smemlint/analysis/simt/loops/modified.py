@@ -18,8 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
 )
 from smemlint.analysis.simt.domain.environment import Variable
-from smemlint.analysis.simt.domain.memory import Space
-from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Unknown
+from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Space, Unknown
 from smemlint.analysis.simt.loops.mod_sets import Escape, ModSet, mod_set_of
 
 if TYPE_CHECKING:

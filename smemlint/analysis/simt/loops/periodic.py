@@ -9,6 +9,7 @@ from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
     FloatValue,
+    Object,
     Symbol,
     Unknown,
     Value,
@@ -19,7 +20,7 @@ from smemlint.analysis.simt.loops.known_trips import execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.memory import Object, UndoLog
+    from smemlint.analysis.simt.domain.memory import UndoLog
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts
 

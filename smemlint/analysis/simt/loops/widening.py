@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
-from smemlint.analysis.simt.domain.memory import Object, Space
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
+    Object,
     PartialValue,
     Pointer,
+    Space,
     Unknown,
     Value,
     masked_update,

@@ -1,0 +1,66 @@
+"""Scalar evolution of integers: which addresses differ by a constant, and what divides them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom, power_of_two, scaled, sum_of
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.values import AffineInt
+
+
+def scev_of(value: AffineInt) -> Scev:
+    """Returns the form of a value; one that was made without is an atom of its own."""
+    if value.form is not None:
+        return value.form
+    if isinstance(value.base, int) and not value.terms:
+        return CONSTANT
+    is_one = isinstance(value.base, int)
+    form = CONSTANT if is_one else atom(value.identity(), is_divergent=True)
+    for symbol, factor in value.terms:
+        if not isinstance(factor, int):
+            return atom(value.identity(), is_divergent=True)
+        form = sum_of(form, scaled(atom(symbol.key, power_of_two(symbol.multiple)), factor))
+    return form
+
+
+def chosen_scev(a: AffineInt, b: AffineInt, made: AffineInt) -> Scev:
+    """Returns the form of `condition ? a : b` by lane: an atom, divisible by what divides both."""
+    return atom(made.identity(), min(_divisor(a), _divisor(b)), is_divergent=True)
+
+
+def _divisor(value: AffineInt) -> int:
+    """The power of two (at most 1024) that provably divides a value, its constant included."""
+    bits = value.base
+    if not isinstance(bits, int):
+        bits = int(np.bitwise_or.reduce(bits))
+    return min(scev_of(value).alignment, power_of_two(bits))
+
+
+def combined(op: str, a: AffineInt, b: AffineInt, alignment: int = 1) -> Scev:
+    """Returns the form of an operation that is not linear: an atom, keyed by its operands."""
+    x, y = scev_of(a), scev_of(b)
+    key = hash((op, a.identity(), b.identity(), x.terms, y.terms))
+    by_lane = x.is_divergent or y.is_divergent
+    return atom(f"({op} {key:x})", alignment, is_divergent=by_lane)
+
+
+def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
+    """Returns the form of `a op b` for the operators that are not sums or products."""
+    x, y = scev_of(a), scev_of(b)
+    if not x.terms and not y.terms:
+        return CONSTANT
+    if y.terms or not isinstance(b.base, int):
+        both = min(x.alignment, y.alignment)
+        return combined(op, a, b, both if op in ("&", "|", "^") else 1)
+    constant = b.base
+    if op in ("|", "^") and 0 <= constant < x.alignment:
+        return x  # the constant only meets bits that are constant anyway
+    if op == "&":
+        return combined(op, a, b, max(power_of_two(constant), x.alignment))
+    if op == "%" and not signed:
+        return combined(op, a, b, min(x.alignment, power_of_two(constant)))
+    return combined(op, a, b)
