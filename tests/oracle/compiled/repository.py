@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -112,7 +113,7 @@ class RepositoryCheck:
         return rows
 
     def _is_foreign(self, path: str) -> bool:
-        return not path.startswith(str(self._root) + "/")
+        return not os.path.normpath(path).startswith(str(self._root) + "/")
 
     def _row(
         self, cubin: Cubin, name: str, instance: Instance
@@ -150,7 +151,7 @@ class RepositoryCheck:
         return lines
 
     def _relative(self, path: str) -> str:
-        return path.removeprefix(str(self._root) + "/")
+        return os.path.normpath(path).removeprefix(str(self._root) + "/")
 
 
 def table(reports: Iterable[tuple[str, Report]]) -> str:
