@@ -10,6 +10,7 @@ from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Val
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.memory import Modes
+    from smemlint.analysis.python.interpreter.arguments import BoundArguments
     from smemlint.facts import Span
 
 
@@ -47,24 +48,6 @@ class Cosize(ModelValue):
     of: ComposedValue
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The arguments of a call."""
-
-    arguments: list[Value]
-    named: dict[str, Value]
-
-    def get(self, index: int, name: str) -> Value:
-        """By position or name."""
-        if index < len(self.arguments):
-            return self.arguments[index]
-        return self.named.get(name, UNKNOWN)
-
-    def has(self, index: int, name: str) -> bool:
-        """Whether it is given."""
-        return index < len(self.arguments) or name in self.named
-
-
 _LARGEST = (1 << 31) - 1
 """Elements: more are not in shared memory."""
 
@@ -79,7 +62,7 @@ def _flat(value: Value) -> Modes | None:
     return None if None in parts else tuple(n for part in parts if part for n in part)
 
 
-def layout_of(given: Given) -> Value:
+def layout_of(given: BoundArguments) -> Value:
     """`make_layout(shape, stride=)`; without strides the first mode is the fastest."""
     shape = _flat(given.get(0, "shape"))
     if shape is None:
@@ -92,7 +75,7 @@ def layout_of(given: Given) -> Value:
     return LayoutValue(shape, stride)
 
 
-def ordered(given: Given) -> Value:
+def ordered(given: BoundArguments) -> Value:
     """`make_ordered_layout(shape, order=)`: compact, the smallest order is the fastest."""
     shape, order = _flat(given.get(0, "shape")), _flat(given.get(1, "order"))
     if shape is None or order is None or len(order) != len(shape):
@@ -115,7 +98,7 @@ def _compact(shape: Modes, order: Modes | range) -> Modes:
     return tuple(strides)
 
 
-def composed(given: Given) -> Value:
+def composed(given: BoundArguments) -> Value:
     """`make_composed_layout(swizzle, offset, layout)`."""
     inner, offset, outer = given.get(0, "inner"), given.get(1, "offset"), given.get(2, "outer")
     if not isinstance(inner, SwizzleValue) or type(offset) is not int:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.layouts import (
     ComposedValue,
     Cosize,
-    Given,
     LayoutValue,
     SwizzleValue,
     composed,
@@ -38,6 +37,7 @@ from smemlint.analysis.python.cute_dsl.memory import (
     span_of,
 )
 from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import (
     SEVERAL,
     UNKNOWN,
@@ -95,7 +95,7 @@ class CuteModel(LibraryModel):
 
     def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
         """Returns the result of a function of `cutlass`, or of a method of its values."""
-        given = Given(arguments, named)
+        given = BoundArguments(arguments, named)
         if isinstance(callee, Method):
             if callee.name == "allocate":
                 return self._allocated(callee.owner, given)
@@ -178,7 +178,7 @@ class CuteModel(LibraryModel):
 
     # ---- uses
 
-    def _swizzle(self, given: Given, node: ast.Call) -> Value:
+    def _swizzle(self, given: BoundArguments, node: ast.Call) -> Value:
         numbers = [given.get(i, name) for i, name in enumerate("bms")]
         known = [n for n in numbers if isinstance(n, int) and not isinstance(n, bool)]
         if len(known) < len(numbers):
@@ -190,7 +190,7 @@ class CuteModel(LibraryModel):
         self._use(found, "", None, 0, None, 0)
         return found
 
-    def _allocated(self, owner: Value, given: Given) -> Value:
+    def _allocated(self, owner: Value, given: BoundArguments) -> Value:
         """`allocate(Storage, byte_alignment)`: a struct in shared memory, or something else."""
         held, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
         if not isinstance(owner, Allocator):
@@ -202,7 +202,7 @@ class CuteModel(LibraryModel):
             held, replace(place, multiple=max(place.multiple, held.alignment or 1))
         )
 
-    def _bound(self, called: Method, given: Given) -> Value:
+    def _bound(self, called: Method, given: BoundArguments) -> Value:
         """A tensor of shared memory: `allocate_tensor` of an allocator, `get_tensor` of a field."""
         owner = called.owner
         place = owner.place if isinstance(owner, Field) else Placed(None, 1)
@@ -226,7 +226,7 @@ class CuteModel(LibraryModel):
             self._on_pointer(swizzle, plain, dtype, aligned)
         return _tensor(layout, swizzle, dtype, place)
 
-    def _copy(self, given: Given, node: ast.Call) -> None:
+    def _copy(self, given: BoundArguments, node: ast.Call) -> None:
         """`autovec_copy` between registers and a tile of shared memory."""
         sides = [given.get(0, "src"), given.get(1, "dst")]
         tiles = [v for v in sides if isinstance(v, TileValue)]
@@ -322,7 +322,7 @@ def _tensor(layout: Value, swizzle: Value, dtype: Value, place: Placed) -> Value
     )
 
 
-def _tile(given: Given) -> Value:
+def _tile(given: BoundArguments) -> Value:
     """`local_tile(tensor, tiler, coordinates)` of a shared tensor without nested modes."""
     tensor, tiler, at = given.get(0, "input"), given.get(1, "tiler"), given.get(2, "coord")
     if not (
@@ -335,14 +335,14 @@ def _tile(given: Given) -> Value:
     return TileValue(tensor, extents, at)
 
 
-def _cosize(given: Given) -> Value:
+def _cosize(given: BoundArguments) -> Value:
     layout = given.get(0, "a")
     if isinstance(layout, LayoutValue) and not layout.is_tiled:
         return span_of(layout.shape, layout.stride)
     return Cosize(layout) if isinstance(layout, ComposedValue) else UNKNOWN
 
 
-_FUNCTIONS: dict[str, Callable[[Given], Value]] = {
+_FUNCTIONS: dict[str, Callable[[BoundArguments], Value]] = {
     "const_expr": lambda given: given.get(0, ""),
     "make_layout": layout_of,
     "make_ordered_layout": ordered,

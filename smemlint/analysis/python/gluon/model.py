@@ -11,11 +11,14 @@ from dataclasses import dataclass, field, fields, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.element_types import (
+    DTYPES,
+    TORCH_CONSTRUCTORS,
+    TORCH_LIKE_CONSTRUCTORS,
+)
 from smemlint.analysis.python.gluon.arguments import reason_of
 from smemlint.analysis.python.gluon.layouts import REGISTER_LAYOUTS, SHARED_LAYOUTS, view_of
 from smemlint.analysis.python.gluon.tensors import (
-    MAKES_LIKE,
-    MAKES_TENSORS,
     attribute_of,
     call_tensor_function,
     elementwise,
@@ -25,7 +28,6 @@ from smemlint.analysis.python.gluon.tensors import (
 )
 from smemlint.analysis.python.gluon.values import (
     AMD,
-    DTYPES,
     Descriptor,
     HostDescriptor,
     HostTensor,
@@ -348,11 +350,11 @@ def _call_host(callee: Symbol, given: BoundArguments) -> Value:
         tensor = given.get(0, "tensor")
         dtype = tensor.dtype if isinstance(tensor, HostTensor) else UNKNOWN
         return HostDescriptor(given.get(1, "block_shape"), given.get(2, "layout"), dtype)
-    if callee.path in MAKES_LIKE and isinstance(first, HostTensor):
+    if callee.path in TORCH_LIKE_CONSTRUCTORS and isinstance(first, HostTensor):
         return of_host(first, callee.name, given)
     return (
         host_tensor(given)
-        if callee.path in MAKES_TENSORS
+        if callee.path in TORCH_CONSTRUCTORS
         else call_tensor_function(callee.name, given)
     )
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.interpreter.values import Value
 
-MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
-MAKES_LIKE = frozenset(f"{maker}_like" for maker in MAKES_TENSORS)
 _TRANSPARENT = frozenset(("constexpr", "to_tensor", "multiple_of", "max_contiguous", "assume"))
 _ELEMENTWISE = frozenset((
     "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "abs", "where", "maximum",

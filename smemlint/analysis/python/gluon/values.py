@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from smemlint.layout.memdesc import SharedView
     from smemlint.layout.register_layouts import RegisterLayout
 
-DTYPES = {
-    "int8": 8, "uint8": 8, "float8e4nv": 8, "float8e5": 8, "float8e4b8": 8, "float8e4b15": 8,
-    "float8e5b16": 8, "int16": 16, "uint16": 16, "float16": 16, "bfloat16": 16, "int32": 32,
-    "uint32": 32, "float32": 32, "int64": 64, "uint64": 64, "float64": 64,
-}  # fmt: skip
 ViewArguments: TypeAlias = tuple[int | tuple[int, ...], ...]
 AMD = Unknown("warps of 64 lanes")
 AUTOMATIC = Unknown("the compiler chooses the layout")

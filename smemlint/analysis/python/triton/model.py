@@ -11,7 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.gluon.values import DTYPES
+from smemlint.analysis.python.element_types import (
+    DTYPES,
+    TORCH_CONSTRUCTORS,
+    TORCH_LIKE_CONSTRUCTORS,
+)
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Method, Symbol, is_known
@@ -45,8 +49,6 @@ if TYPE_CHECKING:
 _TORCH_8_BIT = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "int8": "int8", "uint8": "uint8",
 }  # fmt: skip
-_MAKES_TENSORS = frozenset(f"torch.{n}" for n in ("empty", "zeros", "ones", "rand", "randn"))
-_MAKES_LIKE = frozenset(f"{maker}_like" for maker in _MAKES_TENSORS)
 _DEFAULT_TYPE = DType("float32", 32)
 """Of torch's tensors, by default."""
 _ELEMENTWISE = frozenset(
@@ -96,9 +98,13 @@ class TritonModel(LibraryModel):
         if callee.name == "dot":
             return self._dot(BoundArguments(arguments, named), node)
         first = arguments[0] if arguments else UNKNOWN
-        if callee.path in _MAKES_LIKE and isinstance(first, HostTensor) and "dtype" not in named:
+        if (
+            callee.path in TORCH_LIKE_CONSTRUCTORS
+            and isinstance(first, HostTensor)
+            and "dtype" not in named
+        ):
             return first  # its strides, too: what is analysed is dense
-        if callee.path in _MAKES_TENSORS:
+        if callee.path in TORCH_CONSTRUCTORS:
             return host_tensor(arguments, {"dtype": _DEFAULT_TYPE, **named})
         if callee.name == "multiple_of" and isinstance(first, Hidden):
             return replace(first, is_alignment_hidden=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from smemlint.analysis.python.gluon.values import DTYPES
+from smemlint.analysis.python.element_types import DTYPES
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import are_integers
 from smemlint.analysis.python.interpreter.constant_folding import call_builtin
