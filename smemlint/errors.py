@@ -1,4 +1,4 @@
-"""Errors that a user caused and can mend: each says where and what to do."""
+"""Exit codes, and errors that a user caused and can mend: each says where and what to do."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from smemlint.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+CLEAN, FOUND, FAILED = 0, 1, 2
+"""Exit codes: nothing found; something at or above --fail-on; the job could not be done."""
 
 
 class SmemlintError(Exception):

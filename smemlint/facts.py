@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -140,6 +142,11 @@ class Instance:
     block: tuple[int, int, int] | None = None
     origin: str = ""
     """Where block and template come from, e.g. `launch at transpose.cu:41`."""
+
+    @property
+    def key(self) -> Hashable:
+        """Returns what is equal for one instance that several units hold."""
+        return self.span, self.template, self.block
 
     @property
     def title(self) -> str:
@@ -378,14 +385,41 @@ class Facts:
     dots: tuple[DotUse, ...] = ()
 
     @staticmethod
-    def together(parts: Sequence[Facts]) -> Facts:
-        """The facts of several sources as one."""
+    def merged(parts: Sequence[Facts]) -> Facts:
+        """Merges the facts of units that may hold the same code.
+
+        Of each kernel instance, layout and product the first part decides; notes stand once.
+        """
+        notes = dict.fromkeys(n for part in parts for n in part.not_analysed)
+        return Facts(
+            _of_first_part([p.kernels for p in parts], lambda kernel: kernel.instance.key),
+            tuple(notes),
+            _of_first_part([p.layouts for p in parts], lambda layout: layout.span),
+            _of_first_part([p.dots for p in parts], lambda dot: dot.span),
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Facts]) -> Facts:
+        """Joins the facts of different code, of which nothing can stand in two parts."""
         return Facts(
             tuple(k for part in parts for k in part.kernels),
             tuple(n for part in parts for n in part.not_analysed),
             tuple(u for part in parts for u in part.layouts),
             tuple(d for part in parts for d in part.dots),
         )
+
+
+def _of_first_part(
+    parts: Sequence[Sequence[Fact]], key: Callable[[Fact], Hashable]
+) -> tuple[Fact, ...]:
+    """Keeps of the facts with equal keys those of the first part that has any."""
+    found: list[Fact] = []
+    seen: set[Hashable] = set()
+    for part in parts:
+        fresh = [fact for fact in part if key(fact) not in seen]
+        seen.update(map(key, fresh))
+        found += fresh
+    return tuple(found)
 
 
 Site = tuple[Span, AccessKind, bool]

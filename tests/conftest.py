@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.cli.main import main
 from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:

@@ -15,6 +15,3 @@ COMMANDS = {
     "lsp": "serve an editor over standard input and output",
 }
 """What there is: the names of modules here, and what each does."""
-
-CLEAN, FOUND, FAILED = 0, 1, 2
-"""Exit codes: nothing found; something at or above --fail-on; the job could not be done."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.cli import CLEAN, FAILED
 from smemlint.cli.flags import add_flags
+from smemlint.errors import CLEAN, FAILED
 from smemlint.visible import print_lines
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from smemlint.cli import CLEAN, FAILED
-from smemlint.errors import ConfigError
+from smemlint.errors import CLEAN, FAILED, ConfigError
 from smemlint.report.phrases import plural
 from smemlint.visible import print_lines
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from smemlint.config.settings import Settings
     from smemlint.finding import Finding
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
 
 
 def without_known(

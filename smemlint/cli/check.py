@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.cli import CLEAN, FAILED, FOUND
 from smemlint.cli.flags import add_flags
 from smemlint.config.options import FOR_PEOPLE
+from smemlint.errors import CLEAN, FAILED, FOUND
 from smemlint.files.sandbox import Sandbox
 from smemlint.visible import print_lines
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from smemlint.config.settings import Settings
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
     from smemlint.sources.source import Source
 
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
-    from smemlint.driver.run import check_run
+    from smemlint.driver.run import check, check_run
     from smemlint.report.phrases import plural, said_of_fixes, said_of_run
 
     inputs = prepare(arguments)
@@ -57,8 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
         result, sources = session.result, list(session.sources)
         closing.append(f"{plural(session.fixed, 'finding')} fixed")
     elif verifies:
-        from smemlint.lint.check import check
-
         # What is kept between runs has no addresses: a replay needs them.
         result = check(sources, settings, inputs.configuration)
     else:

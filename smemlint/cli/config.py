@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from smemlint.cli import CLEAN
-
 if TYPE_CHECKING:
     import argparse
 
@@ -23,7 +21,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the schema, one setting, or all."""
     from smemlint.config.options import KERNEL_KEYS, OPTIONS
-    from smemlint.errors import ConfigError, suggestion
+    from smemlint.errors import CLEAN, ConfigError, suggestion
 
     if arguments.schema:
         import json

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from smemlint.cli import CLEAN, FAILED, FOUND
-from smemlint.driver.invalidation import Rounds
-from smemlint.driver.run import cache_of, check_run
+from smemlint.driver.invalidation import FixRounds
+from smemlint.driver.run import check_run, open_cache
+from smemlint.errors import CLEAN, FAILED, FOUND
 from smemlint.fix.apply import Session, repaired, written
 from smemlint.visible import print_lines
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from smemlint.cli.inputs import Inputs
     from smemlint.config.settings import Settings
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
     from smemlint.sources.source import Source
 
 
@@ -28,7 +28,7 @@ def applied(inputs: Inputs, name: str) -> Session:
         name: what the cache knows the run by.
     """
     configuration, settings = inputs.configuration, inputs.settings
-    rounds = Rounds(cache_of(inputs.sources, configuration, settings, name))
+    rounds = FixRounds(open_cache(inputs.sources, configuration, settings, name))
 
     def look(sources: Sequence[Source]) -> Result:
         return check_run(sources, configuration, settings, rounds=rounds)

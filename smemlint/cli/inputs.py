@@ -45,11 +45,17 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
     Raises:
         SmemlintError: a setting cannot be used, or a named file cannot be read.
     """
+    from smemlint.lint.selection import require_known_rules
     from smemlint.sources.discovery import find_sources, is_excluded
     from smemlint.sources.source import Source
 
     overrides = {o.name: getattr(arguments, o.attribute, None) for o in OPTIONS}
-    configuration = Configuration(overrides, arguments.config, isolated=arguments.isolated)
+    configuration = Configuration(
+        overrides,
+        arguments.config,
+        isolated=arguments.isolated,
+        require_rules=require_known_rules,
+    )
     reads_stdin = _reads_stdin(arguments)
     stdin_name = arguments.stdin_filename or "stdin.cu"
     arguments.paths = [*(arguments.paths or ["."]), *(arguments.ptx or ())]

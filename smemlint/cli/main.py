@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from smemlint import __version__
-from smemlint.cli import COMMANDS, FAILED
-from smemlint.errors import SmemlintError, suggestion
+from smemlint.cli import COMMANDS
+from smemlint.errors import FAILED, SmemlintError, suggestion
 from smemlint.limits.errors import LimitReached
 from smemlint.visible import print_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.cli import CLEAN
+from smemlint.errors import CLEAN
 
 if TYPE_CHECKING:
     import argparse

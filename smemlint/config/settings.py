@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,14 @@ class Settings:
         return certainty.is_decided and self.min_certainty in ("assumed", certainty)
 
 
+RuleCheck = Callable[[Any, str], None]
+"""Looks at the rules that the value of an option names, given with its place."""
+
+
+def accept_rules(value: Any, where: str) -> None:
+    """Accepts every name: who does not know the rules cannot tell which exist."""
+
+
 class Configuration:
     """The settings of every file of a run: those of its nearest configuration file.
 
@@ -121,6 +130,7 @@ class Configuration:
         given: `--config` values, each a file or `KEY=VALUE`; a file replaces all that are found.
         isolated: read no file.
         above: settings that come before those of any file, e.g. those of an editor.
+        require_rules: raises a ConfigError for a value with a rule that does not exist.
 
     Raises:
         ConfigError: something on the command line cannot be used.
@@ -133,7 +143,9 @@ class Configuration:
         *,
         isolated: bool = False,
         above: Sequence[ConfigFile] = (),
+        require_rules: RuleCheck = accept_rules,
     ) -> None:
+        self._require_rules = require_rules
         self._above = above
         self._overrides = {k: v for k, v in (overrides or {}).items() if v is not None}
         self._lines = [g for g in given if "=" in g and not Path(g).is_file()]
@@ -145,6 +157,13 @@ class Configuration:
         self._folders: dict[Path, Settings] = {}
         self._named: dict[str, Settings] = {}
         self._base: Settings | None = None
+
+    @classmethod
+    def uniform(cls, settings: Settings) -> Configuration:
+        """Returns a configuration that gives every file the same settings."""
+        configuration = cls(isolated=True)
+        configuration._base = settings
+        return configuration
 
     def for_file(self, path: str) -> Settings:
         """The settings of a file.
@@ -189,21 +208,32 @@ class Configuration:
         return self._base
 
     def _settled(self, file: ConfigFile | None) -> Settings:
-        settings = Settings() if file is None else from_file(Settings(), file)
+        settings = Settings() if file is None else from_file(Settings(), file, self._require_rules)
         for given in (*self._above, *map(_from_line, self._lines)):
             settings = replace(
-                from_file(settings, given), origin=settings.origin, root=settings.root
+                from_file(settings, given, self._require_rules),
+                origin=settings.origin,
+                root=settings.root,
             )
         for name, value in self._overrides.items():
             option = option_named(name)
             if option is not None:
                 values = value if isinstance(value, list) else [value]
-                settings = _with(settings, option, values, where=f"--{name}")
+                settings = _with(
+                    settings, option, values, where=f"--{name}", require_rules=self._require_rules
+                )
         return settings
 
 
-def from_file(settings: Settings, file: ConfigFile) -> Settings:
-    """The settings with those of a file laid over them.
+def from_file(
+    settings: Settings, file: ConfigFile, require_rules: RuleCheck = accept_rules
+) -> Settings:
+    """Returns the settings with those of a file laid over them.
+
+    Args:
+        settings: from before.
+        file: a table of options.
+        require_rules: raises a ConfigError for a value with a rule that does not exist.
 
     Raises:
         ConfigError: a key is unknown or its value cannot be used; says the line.
@@ -216,7 +246,7 @@ def from_file(settings: Settings, file: ConfigFile) -> Settings:
         option = option_named(key)
         if option is None or not option.key:
             raise ConfigError(f"unknown key `{key}`", where=file.where(key), hint=_nearest_key(key))
-        settings = _with(settings, option, [value], where=file.where(key))
+        settings = _with(settings, option, [value], file.where(key), require_rules)
         if option.is_path:
             held = getattr(settings, option.attribute)
             joined: Any = _joined(root, held) if isinstance(held, str) else None
@@ -269,7 +299,13 @@ def _quoted(line: str) -> str:
     return f"{key} = {value}"
 
 
-def _with(settings: Settings, option: Option, values: Sequence[Any], where: str) -> Settings:
+def _with(
+    settings: Settings,
+    option: Option,
+    values: Sequence[Any],
+    where: str,
+    require_rules: RuleCheck,
+) -> Settings:
     result: Any = None
     for value in values:
         try:
@@ -277,9 +313,7 @@ def _with(settings: Settings, option: Option, values: Sequence[Any], where: str)
         except ValueError as error:
             raise ConfigError(str(error), where=where) from error
         if option.names_rules:
-            from smemlint.lint.selection import require_known_rules
-
-            require_known_rules(read, where)
+            require_rules(read, where)
         if isinstance(read, dict):
             result = {**(result or getattr(settings, option.attribute)), **read}
         elif option.repeated and isinstance(read, tuple):

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.analyze import Project
     from smemlint.config.settings import Configuration, Settings
-    from smemlint.driver.run import Outcome
-    from smemlint.driver.tasks import Share
+    from smemlint.driver.results import RunResult, UnitResult
     from smemlint.facts import Access, Span
     from smemlint.finding import Finding
     from smemlint.sources.source import Source
@@ -109,45 +108,44 @@ class Cache:
 
     # ---- reading
 
-    def unchanged(self) -> Outcome | None:
+    def unchanged(self) -> RunResult | None:
         """The outcome of the last run, when every file has the time and size that it had then."""
         head = self._load(".json")
         try:
-            return self._outcome(head) if head is not None else None
+            return self._run_result(head) if head is not None else None
         except _NO_ENTRY:
             return None
 
-    def _outcome(self, head: Mapping[str, Any]) -> Outcome | None:
+    def _run_result(self, head: Mapping[str, Any]) -> RunResult | None:
         """What an entry says, if all files are as it knows them."""
         if head["sources"] != list(self._by_path):
             return None
         for path, kept in head["files"].items():
             if self._stamp(path) != (kept and tuple(kept)):
                 return None
-        from smemlint.driver.run import Outcome
-        from smemlint.driver.tasks import Share
+        from smemlint.driver.results import RunResult, UnitResult
 
-        whole = Share(_findings_from(head["findings"]), _sites_from(head["sites"]))
-        marked = tuple(path for path in head["marked"] if path in self._by_path)
-        return Outcome(whole, _findings_from(head["problems"]), marked)
+        merged = UnitResult(_findings_from(head["findings"]), _sites_from(head["sites"]))
+        with_pragmas = tuple(path for path in head["with_pragmas"] if path in self._by_path)
+        return RunResult(merged, _findings_from(head["notices"]), with_pragmas)
 
-    def still_true(self, roots: Sequence[str], project: Project) -> dict[str, Share]:
-        """The shares of the last run that nothing since bears on, by their roots."""
+    def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
+        """The results of the last run that nothing since bears on, by their tasks."""
         kept = self._load(".units.json")
         if kept is None:
             return {}
         try:
             changed = self._changed(kept)
             known = {
-                root: share
-                for root, data in kept["shares"].items()
-                if root in roots and (share := _share_from(data, changed, project)) is not None
+                path: result
+                for path, data in kept["results"].items()
+                if path in tasks and (result := _unit_from(data, changed, program)) is not None
             }
         except _NO_ENTRY:
             return {}
-        from smemlint.driver.invalidation import fixed_apart
+        from smemlint.driver.invalidation import with_valid_fixes
 
-        return fixed_apart(known, roots, project)
+        return with_valid_fixes(known, tasks, program)
 
     def _changed(self, kept: Mapping[str, Any]) -> set[str]:
         """Files of then or now that are not the same."""
@@ -174,31 +172,31 @@ class Cache:
 
     # ---- writing
 
-    def store(self, shares: Mapping[str, Share], outcome: Outcome) -> None:
+    def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
         """Keeps the outcome; a folder that cannot be written is no error."""
         from smemlint.driver.serialization import CodecError, encode
 
         paths = [s.path for s in self._sources]
-        journals = [share.journal for share in shares.values()]
-        read = dict.fromkeys((*paths, *(path for journal in journals for path in journal.reads)))
+        along = (path for result in results.values() for path in result.dependencies.reads)
+        read = dict.fromkeys((*paths, *along))
         stamps = {path: self._certain_stamp(path) for path in read}
         files = {path: (stamps[path], _digest(self._text(path))) for path in read}
         try:
             kept = {
-                root: _share_data(share)
-                for root, share in shares.items()
-                if not (share.crashed or share.is_lost)
+                path: _unit_data(result)
+                for path, result in results.items()
+                if not (result.crashed or result.is_lost)
             }
-            self._save(".units.json", {"sources": paths, "files": files, "shares": kept})
-            if len(kept) < len(shares) or outcome.whole.crashed:
+            self._save(".units.json", {"sources": paths, "files": files, "results": kept})
+            if len(kept) < len(results) or run.merged.crashed:
                 return
             head = {
                 "sources": paths,
                 "files": stamps,
-                "findings": encode(_reported(outcome.whole.findings)),
-                "sites": _sites_data(outcome.whole.sites),
-                "problems": encode(outcome.problems),
-                "marked": outcome.marked,
+                "findings": encode(_reported(run.merged.findings)),
+                "sites": _sites_data(run.merged.sites),
+                "notices": encode(run.notices),
+                "with_pragmas": run.with_pragmas,
             }
             self._save(".json", head)
         except (OSError, CodecError):
@@ -242,8 +240,8 @@ class Cache:
             told: object = sorted(distinct.values())
             if len(distinct) > 1:
                 told = sorted((folder, distinct[id(s)]) for folder, s in by_folder.items())
-            shares = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, told)
-            text = repr(shares).encode("utf-8", "surrogatepass")
+            identity = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, told)
+            text = repr(identity).encode("utf-8", "surrogatepass")
             self._key = hashlib.blake2b(text, digest_size=12).hexdigest()
         return self._key
 
@@ -277,31 +275,31 @@ def _digest(text: str | None) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-# ---- shares as JSON data
+# ---- results as JSON data
 
 
-def _share_data(share: Share) -> dict[str, Any]:
+def _unit_data(result: UnitResult) -> dict[str, Any]:
     from smemlint.driver.serialization import encode
 
     return {
-        "findings": encode(_reported(share.findings)),
-        "sites": _sites_data(share.sites),
-        "reads": list(share.journal.reads),
-        "searches": [[list(w), list(found)] for w, found in share.journal.searches.items()],
-        "swizzles": [list(place) for place in share.journal.swizzles],
-        "compiled": list(share.journal.compiled),
-        "homes": [[*asked, answer] for asked, answer in share.journal.homes.items()],
-        "units": [[*asked, answer] for asked, answer in share.journal.units.items()],
+        "findings": encode(_reported(result.findings)),
+        "sites": _sites_data(result.sites),
+        "reads": list(result.dependencies.reads),
+        "searches": [[list(w), list(found)] for w, found in result.dependencies.searches.items()],
+        "swizzles": [list(place) for place in result.dependencies.swizzles],
+        "compiled": list(result.dependencies.compiled),
+        "homes": [[*asked, answer] for asked, answer in result.dependencies.homes.items()],
+        "units": [[*asked, answer] for asked, answer in result.dependencies.units.items()],
     }
 
 
-def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) -> Share | None:
+def _unit_from(data: Mapping[str, Any], changed: set[str], program: Project) -> UnitResult | None:
     """The share, unless a changed file bears on it."""
     from smemlint.analysis.program.dependencies import Dependencies
-    from smemlint.driver.invalidation import holds
-    from smemlint.driver.tasks import Share
+    from smemlint.driver.invalidation import is_valid
+    from smemlint.driver.results import UnitResult
 
-    journal = Dependencies(
+    dependencies = Dependencies(
         dict.fromkeys(data["reads"]),
         {tuple(words): tuple(found) for words, found in data["searches"]},
         dict.fromkeys(data["swizzles"]),
@@ -309,10 +307,10 @@ def _share_from(data: Mapping[str, Any], changed: set[str], project: Project) ->
         dict.fromkeys(data["compiled"]),
         {(path, root): answer for path, root, answer in data["units"]},
     )
-    if not holds(journal, changed, project):
+    if not is_valid(dependencies, changed, program):
         return None
     findings = _findings_from(data["findings"])
-    return Share(findings, _sites_from(data["sites"]), journal=journal)
+    return UnitResult(findings, _sites_from(data["sites"]), dependencies=dependencies)
 
 
 def _findings_from(data: object) -> tuple[Finding, ...]:

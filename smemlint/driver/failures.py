@@ -15,18 +15,18 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class Failure:
     """What happened to a task without an answer."""
 
     reason: str
     is_crash: bool
 
 
-def attempt(work: Callable[[Task], Answer], task: Task) -> Answer | Lost:
-    """What `work` says of a task, or how it failed."""
+def run_guarded(work: Callable[[Task], Answer], task: Task) -> Answer | Failure:
+    """Returns the answer of `work` to a task, or how it failed."""
     try:
         return work(task)
     except (LimitReached, MemoryError) as stopped:
-        return Lost(reason_of(stopped), is_crash=False)
+        return Failure(reason_of(stopped), is_crash=False)
     except Exception as error:
-        return Lost(f"internal error: {type(error).__name__}: {error}", is_crash=True)
+        return Failure(f"internal error: {type(error).__name__}: {error}", is_crash=True)

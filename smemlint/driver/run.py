@@ -1,51 +1,38 @@
-"""A run over many files: in shares, over processes, and only where something changed."""
+"""A run: units analysed, fixes looked for, findings selected and suppressed.
+
+The command line, the editor and `--verify-gpu` come this way. The stages are `evaluate`, which
+gives what the rules find in every unit, `find_fixes`, and `conclude`, which gives what is shown.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from smemlint.analysis.compiled.files import is_compiled, may_share_memory
-from smemlint.analysis.python.dialects import is_python, may_hold_kernels
-from smemlint.driver.failures import Lost, attempt
-from smemlint.driver.tasks import Share, fixed_files, together
+from smemlint.analysis.analyze import needs_analysis, unreadable_sources, without_compiled
+from smemlint.analysis.compiled.files import is_compiled
+from smemlint.config.settings import Configuration
+from smemlint.driver.fixes import find_fixes, spent_on_files, with_fixes
+from smemlint.driver.request import Request
+from smemlint.driver.results import RunResult, UnitResult, merge
+from smemlint.driver.schedule import IN_PROCESS, run_tasks
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
-from smemlint.finding import BANK_CONFLICT
-from smemlint.limits.guard import NOTHING, Allowance
-from smemlint.lint.check import Result, concluded, is_for_others, judged, may_use_shared, problems
+from smemlint.lint.check import run_rules, select_and_suppress
+from smemlint.lint.result import Result
+from smemlint.sources.pragmas import MARK
 from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from smemlint.config.settings import Configuration, Settings
+    from smemlint.config.settings import Settings
     from smemlint.driver.cache import Cache
-    from smemlint.driver.invalidation import Rounds
+    from smemlint.driver.failures import Failure
+    from smemlint.driver.invalidation import FixRounds
+    from smemlint.driver.results import ResultStore
+    from smemlint.driver.tasks import UnitTask
     from smemlint.finding import Finding
     from smemlint.sources.source import Source
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
-
-_FEW = 3
-"""So many tasks are evaluated in this process; more are worth processes of their own."""
-_PATIENCE = 4
-"""Of the time that a task allows itself: what takes longer does not notice and is ended."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What was found before selection and suppression.
-
-    Attributes:
-        whole: all shares as one.
-        problems: what the rules say of files that could not be read as they are.
-        marked: files that hold pragmas.
-    """
-
-    whole: Share
-    problems: tuple[Finding, ...]
-    marked: tuple[str, ...]
 
 
 def check_run(
@@ -54,7 +41,7 @@ def check_run(
     settings: Settings,
     *,
     name: str = "",
-    rounds: Rounds | None = None,
+    rounds: FixRounds | None = None,
 ) -> Result:
     """Runs the rules on the sources, over processes and with the cache that the settings name.
 
@@ -63,28 +50,50 @@ def check_run(
         configuration: the settings of each file.
         settings: those of the run.
         name: what the cache knows the run by, e.g. the paths that were asked for.
-        rounds: of fixes, which are evaluated however long that takes; the result holds the facts
+        rounds: of fixes, which are looked for however long that takes; the result holds the facts
             of what was evaluated anew.
     """
-    kept: Cache | Rounds | None = rounds
+    store: ResultStore | None = rounds
     if rounds is not None:
         rounds.begin(sources)
     else:
-        kept = cache_of(sources, configuration, settings, name)
+        store = open_cache(sources, configuration, settings, name)
     is_fixing = rounds is not None
-    outcome = _outcome(
-        sources, configuration, settings, kept, keep_facts=is_fixing, is_fixing=is_fixing
+    request = Request(
+        sources, configuration, settings.jobs, keep_facts=is_fixing, is_fixing=is_fixing
     )
-    whole = outcome.whole
-    found = (*outcome.problems, *whole.findings)
-    shown, hidden = concluded(found, outcome.marked, sources, configuration.for_file, whole.sites)
-    return Result(shown, hidden, whole.facts, len(sources), whole.crashed, whole.sites)
+    return conclude(find(request, store), request)
 
 
-def cache_of(
+def check(
+    sources: Sequence[Source], settings: Settings, configuration: Configuration | None = None
+) -> Result:
+    """Runs the rules in this process and without a cache: accesses keep their addresses.
+
+    Args:
+        sources: the files of the run.
+        settings: of files that the configuration does not know.
+        configuration: the settings of each file; without it, `settings`.
+    """
+    configuration = configuration or Configuration.uniform(settings)
+    request = Request(sources, configuration, IN_PROCESS, keep_facts=True)
+    return conclude(find(request), request)
+
+
+def analyze_run(
+    sources: Sequence[Source], configuration: Configuration, settings: Settings
+) -> tuple[Facts, bool]:
+    """Returns the facts of the sources, and whether an internal error cost some of them."""
+    request = Request(sources, configuration, settings.jobs, keep_facts=True)
+    merged = find(request).merged
+    notes = (*unreadable_sources(sources), *merged.facts.not_analysed)
+    return replace(merged.facts, not_analysed=notes), merged.crashed
+
+
+def open_cache(
     sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
 ) -> Cache | None:
-    """The cache of a run; None where the settings name none, or sources are no files."""
+    """Returns the cache of a run; None where the settings name none, or sources are no files."""
     is_kept = all(s.given is None and not is_compiled(s) for s in sources)
     if settings.no_cache or not is_kept:
         return None
@@ -98,217 +107,124 @@ def cache_of(
     return cache
 
 
-def analyze_run(
-    sources: Sequence[Source], configuration: Configuration, settings: Settings
-) -> tuple[Facts, bool]:
-    """The facts of the sources, and whether an internal error cost some of them."""
-    outcome = _outcome(sources, configuration, settings, None, keep_facts=True)
-    facts = outcome.whole.facts
-    notes = (*problems(sources), *facts.not_analysed)
-    return replace(facts, not_analysed=notes), outcome.whole.crashed
+def find(request: Request, store: ResultStore | None = None) -> RunResult:
+    """Runs all stages before selection, unless the store knows their result.
 
-
-def _outcome(
-    sources: Sequence[Source],
-    configuration: Configuration,
-    settings: Settings,
-    kept: Cache | Rounds | None,
-    keep_facts: bool,
-    is_fixing: bool = False,
-) -> Outcome:
-    known = kept.unchanged() if kept is not None else None
+    Args:
+        request: the run.
+        store: results of earlier runs; those of this one are added.
+    """
+    known = store.unchanged() if store is not None else None
     if known is not None:
         return known
-    marked = tuple(s.path for s in sources if "smemlint:" in s.text)
-    said = tuple(judged(Facts(not_analysed=tuple(problems(sources))), configuration.for_file))
-    if not any(map(_is_worth_a_look, sources)):
-        return Outcome(Share(), said, marked)
-    has_compiled = any(map(is_compiled, sources))
-    shares, idle = _shares(sources, configuration, settings, kept, keep_facts or has_compiled)
-    said += idle
-    whole = together(_without_bare(shares, sources))
-    if has_compiled:
-        whole = _with_compiled(whole, configuration)
-    fixes = _Fixes.of(whole, sources, configuration, settings, is_fixing, _spent(shares))
-    said += tuple(judged(Facts(not_analysed=fixes.notes), configuration.for_file))
-    crashed = whole.crashed or fixes.crashed
-    outcome = Outcome(replace(whole, findings=fixes.findings, crashed=crashed), said, marked)
-    fixed = dict(zip(map(id, whole.findings), fixes.findings, strict=True))
-    lost = {id(whole.findings[index]) for index in fixes.lost}
-    shares = {
-        root: replace(
-            share,
-            findings=tuple(fixed.get(id(f), f) for f in share.findings),
-            is_lost=share.is_lost or any(id(f) in lost for f in share.findings),
-        )
-        for root, share in shares.items()
-    }
-    if kept is not None and shares:
-        kept.store(shares, outcome)
-    return outcome
-
-
-def _is_worth_a_look(source: Source) -> bool:
-    if is_compiled(source):
-        return may_share_memory(source)
-    return may_hold_kernels(source) if is_python(source) else may_use_shared([source])
-
-
-def _with_compiled(whole: Share, configuration: Configuration) -> Share:
-    """What sources and compiled code say together, judged anew."""
-    from smemlint.analysis.compiled.agreement import joined_with_compiled
-
-    facts = joined_with_compiled(whole.facts)
-    if facts is whole.facts:
-        return whole
-    findings = tuple(judged(facts, configuration.for_file))
-    return replace(whole, findings=findings, facts=facts, sites=sites_of(facts.kernels))
-
-
-def _shares(
-    sources: Sequence[Source],
-    configuration: Configuration,
-    settings: Settings,
-    kept: Cache | Rounds | None,
-    keep_facts: bool,
-) -> tuple[dict[str, Share], tuple[Finding, ...]]:
-    """The share of every task, in order, and what only all of them together tell."""
-    from smemlint.driver.tasks import Evaluator
-
-    work = Evaluator(sources, configuration, keep_facts=keep_facts)
-    cuda = [s for s in sources if not is_python(s) and not is_compiled(s)]
-    project = work.project(sources[0].path) if may_use_shared(cuda) else None
-    roots = project.tasks() if project is not None else []
-    roots += [s.path for s in sources if is_python(s) and may_hold_kernels(s)]
-    roots += [s.path for s in sources if is_compiled(s) and may_share_memory(s)]
-    known: dict[str, Share] = {}
-    if kept is not None and (project is not None or len(roots) > 1):
-        known = kept.still_true(roots, project or work.project(sources[0].path))
-    shares = {root: known[root] for root in roots if root in known}
-    fresh = [root for root in roots if root not in known]
-    limit = max((configuration.for_file(root).time_limit for root in fresh), default=1.0)
-    for root, answer in watched(fresh, work, settings.jobs, limit):
-        shares[root] = answer if isinstance(answer, Share) else _lost(root, answer, configuration)
-    used = {place for share in shares.values() for place in share.journal.swizzles}
-    idle = tuple(project.user.unused_swizzle_pragmas(used)) if project is not None else ()
-    said = judged(Facts(not_analysed=idle), configuration.for_file)
-    return {root: shares[root] for root in roots}, tuple(said)
-
-
-def _without_bare(shares: Mapping[str, Share], sources: Sequence[Source]) -> list[Share]:
-    """The shares without those of files that Python programs of the run compile in their way."""
-    compiled = {path for share in shares.values() for path in share.journal.compiled}
-    texts = {s.path: s.text for s in sources if s.path in compiled}
-    return [
-        share
-        for root, share in shares.items()
-        if not (root in texts and is_for_others(texts[root]))
-    ]
+    evaluation = evaluate(request, store)
+    merged, results = evaluation.merged, evaluation.results
+    fixes = find_fixes(merged, request, spent_on_files(results.values()))
+    notes = run_rules(Facts(not_analysed=fixes.notes), request.configuration.for_file)
+    run = RunResult(
+        replace(merged, findings=fixes.findings, crashed=merged.crashed or fixes.crashed),
+        (*evaluation.notices, *notes),
+        evaluation.with_pragmas,
+    )
+    if store is not None and results:
+        store.store(with_fixes(results, merged, fixes), run)
+    return run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Fixes:
-    """What looking for fixes gave.
+class Evaluation:
+    """Result of the first stage.
 
     Attributes:
-        findings: all of the run, with what repairs them.
-        notes: files whose search was ended by what is not the same in every run.
-        lost: the indices of their findings.
-        crashed: an internal error ended one.
+        results: by main file, in the order of the run.
+        merged, notices, with_pragmas: see `RunResult`.
     """
 
-    findings: tuple[Finding, ...]
-    notes: tuple[NotAnalysed, ...] = ()
-    lost: frozenset[int] = frozenset()
-    crashed: bool = False
-
-    @staticmethod
-    def of(
-        whole: Share,
-        sources: Sequence[Source],
-        configuration: Configuration,
-        settings: Settings,
-        is_fixing: bool,
-        spent: Mapping[str, Allowance],
-    ) -> _Fixes:
-        """Looks for the fixes of the findings, file by file."""
-        instances = {id(access) for k in whole.facts.kernels for access in k.accesses}
-        files: dict[str, list[int]] = {}
-        for index, finding in enumerate(whole.findings):
-            access = finding.access
-            if finding.code != BANK_CONFLICT or access is None or access.array is None:
-                continue
-            if access.origin:
-                continue  # its text is a compiler's
-            if id(access) in instances:  # else the cache brought it, fix and all
-                files.setdefault(access.array.span.path, []).append(index)
-        if not files:
-            return _Fixes(whole.findings)
-        from smemlint.driver.tasks import Fixer
-
-        findings = list(whole.findings)
-        notes: list[NotAnalysed] = []
-        lost: set[int] = set()
-        limit = max(configuration.for_file(path).time_limit for path in files)
-        is_crash = False
-        fixer = Fixer(whole, sources, configuration, is_fixing=is_fixing, spent=spent)
-        for indices, answer in watched(list(files.values()), fixer, settings.jobs, limit):
-            if isinstance(answer, Lost):
-                is_crash |= answer.is_crash
-                lost.update(indices)
-                where = Span(findings[indices[0]].span.path, 1, 1, 1, 1)
-                notes.append(NotAnalysed(where, "", f"fixes are not known: {answer.reason}"))
-                for index in indices:
-                    findings[index] = replace(findings[index], help=f"no fix: {answer.reason}")
-                continue
-            for index, fixed in zip(indices, answer, strict=True):
-                access = findings[index].access
-                findings[index] = replace(fixed, access=access)
-        notes.sort(key=lambda n: n.span)
-        return _Fixes(tuple(findings), tuple(notes), frozenset(lost), is_crash)
+    results: Mapping[str, UnitResult]
+    merged: UnitResult
+    notices: tuple[Finding, ...]
+    with_pragmas: tuple[str, ...]
 
 
-def _spent(shares: Mapping[str, Share]) -> dict[str, Allowance]:
-    """What evaluating the kernels of each file took; of one in several units, the most."""
-    spent: dict[str, Allowance] = {}
-    for share in shares.values():
-        for path in fixed_files(share.findings):
-            spent[path] = share.spent.most(spent.get(path, NOTHING))
-    return spent
-
-
-def watched(
-    tasks: Sequence[Task], work: Callable[[Task], Answer], jobs: int, limit: float
-) -> Iterator[tuple[Task, Answer | Lost]]:
-    """Tasks with their answers as they come: a few in this process, many in others.
+def evaluate(request: Request, store: ResultStore | None = None) -> Evaluation:
+    """Runs the first stage: analyses the units that no valid result is known of.
 
     Args:
-        tasks: what `work` is called with.
-        work: bounds its own processor time.
-        jobs: processes at a time; 0 for one a processor.
-        limit: seconds of processor time that `work` allows itself.
+        request: the run.
+        store: results of earlier runs.
     """
-    from smemlint.driver.progress import Progress
+    settings_of = request.configuration.for_file
+    sources = [s for s in request.sources if request.document in ("", s.path)]
+    with_pragmas = tuple(s.path for s in sources if MARK in s.text)
+    notices = run_rules(Facts(not_analysed=tuple(unreadable_sources(sources))), settings_of)
+    if not any(map(needs_analysis, sources)):
+        return Evaluation({}, UnitResult(), tuple(notices), with_pragmas)
+    from smemlint.driver.tasks import UnitTask
 
-    progress = Progress(len(tasks))
-    seconds = _PATIENCE * limit + 1
-    try:
-        if len(tasks) <= _FEW:
-            answers: Iterator[tuple[int, Answer | Lost]] = (
-                (index, attempt(work, task)) for index, task in enumerate(tasks)
-            )
-        else:
-            from smemlint.driver.workers import processors, spread
+    has_compiled = any(map(is_compiled, request.sources))
+    task = UnitTask(
+        request.sources,
+        request.configuration,
+        keep_facts=request.keep_facts or has_compiled,
+        memo=request.memo_of(request.sources) if request.memo_of is not None else None,
+    )
+    results = _unit_results(task, request, store)
+    dependencies = [result.dependencies for result in results.values()]
+    unused = tuple(task.analyzer.unused_swizzle_pragmas(dependencies))
+    notices += run_rules(Facts(not_analysed=unused), settings_of)
+    files = without_compiled(results, dependencies, request.sources)
+    merged = merge([results[path] for path in files])
+    if has_compiled:
+        merged = _with_compiled(merged, request.configuration)
+    return Evaluation(results, merged, tuple(notices), with_pragmas)
 
-            answers = spread(tasks, work, jobs=jobs or processors(), seconds=seconds)
-        for index, answer in answers:
-            progress.step(str(tasks[index]))
-            yield tasks[index], answer
-    finally:
-        progress.close()
+
+def _unit_results(
+    task: UnitTask, request: Request, store: ResultStore | None
+) -> dict[str, UnitResult]:
+    """The results of all units, or of those that hold the document, by main file."""
+    analyzer, configuration = task.analyzer, request.configuration
+    files = analyzer.files_for(request.document) if request.document else analyzer.files()
+    known: Mapping[str, UnitResult] = {}
+    if store is not None and (analyzer.needs_units or len(files) > 1):
+        known = store.valid_results(files, analyzer.program())
+    results = {path: known[path] for path in files if path in known}
+    fresh = [path for path in files if path not in known]
+    limit = max((configuration.for_file(path).time_limit for path in fresh), default=1.0)
+    for path, answer in run_tasks(fresh, task, request.jobs, limit):
+        if not isinstance(answer, UnitResult):
+            answer = _lost(path, answer, configuration)
+        results[path] = answer
+    return {path: results[path] for path in files}
 
 
-def _lost(root: str, lost: Lost, configuration: Configuration) -> Share:
-    facts = Facts(not_analysed=(NotAnalysed(Span(root, 1, 1, 1, 1), "", lost.reason),))
-    found = tuple(judged(facts, configuration.for_file))
-    return Share(found, crashed=lost.is_crash, is_lost=True, facts=facts)
+def _with_compiled(merged: UnitResult, configuration: Configuration) -> UnitResult:
+    """What sources and compiled code show together, judged anew."""
+    from smemlint.analysis.compiled.agreement import joined_with_compiled
+
+    facts = joined_with_compiled(merged.facts)
+    if facts is merged.facts:
+        return merged
+    findings = tuple(run_rules(facts, configuration.for_file))
+    return replace(merged, findings=findings, facts=facts, sites=sites_of(facts.kernels))
+
+
+def _lost(path: str, failure: Failure, configuration: Configuration) -> UnitResult:
+    facts = Facts(not_analysed=(NotAnalysed(Span(path, 1, 1, 1, 1), "", failure.reason),))
+    findings = tuple(run_rules(facts, configuration.for_file))
+    return UnitResult(findings, crashed=failure.is_crash, is_lost=True, facts=facts)
+
+
+def conclude(run: RunResult, request: Request) -> Result:
+    """Runs the last stage: what is shown of the findings, and what pragmas suppress.
+
+    Args:
+        run: the stages before.
+        request: that they answer.
+    """
+    merged = run.merged
+    found = [f for f in (*run.notices, *merged.findings) if request.document in ("", f.span.path)]
+    shown, hidden = select_and_suppress(
+        found, run.with_pragmas, request.sources, request.configuration.for_file, merged.sites
+    )
+    return Result(shown, hidden, merged.facts, len(request.sources), merged.crashed, merged.sites)

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from smemlint.driver.failures import Lost, attempt
+from smemlint.driver.failures import Failure, run_guarded
 from smemlint.limits.memory import memory_limit
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def spread(
     *,
     jobs: int,
     seconds: float,
-) -> Iterator[tuple[int, Answer | Lost]]:
+) -> Iterator[tuple[int, Answer | Failure]]:
     """Answers of `work`, with the index of their tasks, in the order of completion.
 
     Args:
@@ -70,7 +70,7 @@ def spread(
             for connection in ready:
                 worker = busy[connection]
                 index, answer = worker.index, worker.answer()
-                if isinstance(answer, Lost):
+                if isinstance(answer, Failure):
                     worker.restart()
                 worker.take(waiting, tasks)
                 if index is not None:
@@ -80,7 +80,7 @@ def spread(
                     index = worker.index
                     worker.restart()
                     worker.take(waiting, tasks)
-                    yield index, Lost(f"evaluation stopped after {seconds:g} s", is_crash=False)
+                    yield index, Failure(f"evaluation stopped after {seconds:g} s", is_crash=False)
     finally:
         for worker in crew:
             worker.end()
@@ -124,7 +124,7 @@ class _Worker:
             self._process.join(1)
             code = self._process.exitcode
             how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-            return Lost(f"internal error: the process ended with {how}", is_crash=True)
+            return Failure(f"internal error: the process ended with {how}", is_crash=True)
 
     def is_overdue(self, seconds: float) -> bool:
         """Whether the task has had its time."""
@@ -157,7 +157,7 @@ def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
             return
         try:
             with memory_limit():
-                answer = attempt(work, task)
+                answer = run_guarded(work, task)
         except KeyboardInterrupt:
             return
         connection.send(answer)

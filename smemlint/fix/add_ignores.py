@@ -11,7 +11,7 @@ from smemlint.files.replace import replace_file
 from smemlint.files.sandbox import Sandbox
 from smemlint.finding import Edit
 from smemlint.fix.edits import CannotEdit
-from smemlint.sources.pragmas import CommentStyle
+from smemlint.sources.languages import CommentStyle
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence

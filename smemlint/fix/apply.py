@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from smemlint.finding import Edit, Fix
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
 
 _MOST_ROUNDS = 20
 _STATIC_BYTES = 48 << 10

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from smemlint.facts import Span
 from smemlint.fix.declarator import subscripts
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Fix
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from smemlint.facts import Access, SharedArray
     from smemlint.fix.padding import Padding, Usage
-    from smemlint.fix.propose import Padded
+    from smemlint.fix.verify_by_analysis import Padded
     from smemlint.layout.swizzle import Swizzle
 
 

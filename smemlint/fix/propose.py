@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,15 @@ from smemlint.fix.declarator import declarator
 from smemlint.fix.edits import applied
 from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
 from smemlint.fix.padding import Usage, best_padding, best_swizzle
-from smemlint.fix.verify_by_analysis import Run, compare, concerned
+from smemlint.fix.verify_by_analysis import Padded, Run, compare, concerned
 from smemlint.limits.errors import OutOfSteps
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.facts import Facts, SharedArray, Span
-    from smemlint.finding import Edit, Finding
-    from smemlint.fix.verify_by_analysis import Comparison
+    from smemlint.finding import Finding
 
 STEPS_OF_A_FILE = 1_500
 """Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
@@ -29,23 +28,6 @@ TAKES_LONG = "evaluating a padding takes long: --diff --unsafe-fixes does it"
 """What is said where that is not enough."""
 THOROUGH = 1_000_000
 """The same where fixes are asked for: the time limit of a file decides."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Padded:
-    """The best padding of an array, evaluated.
-
-    Attributes:
-        edit: of its declaration.
-        spelled: the declarator with the edit.
-        added_bytes: by how much the array grows; the most over all instances.
-        comparison: what it does.
-    """
-
-    edit: Edit
-    spelled: str
-    added_bytes: int
-    comparison: Comparison
 
 
 def with_fixes(

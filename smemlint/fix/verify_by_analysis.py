@@ -10,11 +10,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.program.memo import Part
+from smemlint.analysis.analyze import analyze
+from smemlint.analysis.program.memo import AnalysisScope
 from smemlint.facts import Facts
 from smemlint.finding import BANK_CONFLICT
 from smemlint.fix.padding import Usage
-from smemlint.lint.check import analyze, judged
+from smemlint.lint.check import run_rules
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smemlint.analysis.program.memo import Work
+    from smemlint.analysis.program.memo import Memo
     from smemlint.config.settings import Settings
     from smemlint.facts import Access, KernelFacts, Span, WarpPattern
-    from smemlint.finding import Finding
+    from smemlint.finding import Edit, Finding
     from smemlint.fix.padding import Padding
 
 STATIC_BYTES = 48 << 10
@@ -42,13 +43,13 @@ class Run:
         sources: all files.
         settings: what they are evaluated under.
         settings_of: the settings that a file's findings are judged by.
-        work: what is known from before of edited sources; see `Project`.
+        memo: what is known from before of edited sources; see `Project`.
     """
 
     sources: tuple[Source, ...]
     settings: Settings
     settings_of: Callable[[str], Settings]
-    work: Callable[[Sequence[Source]], Work] | None = None
+    memo: Callable[[Sequence[Source]], Memo] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +92,23 @@ class Comparison:
             yield from (p for p in pairs if p[0].array and p[0].array.span == declaration)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """The best padding of an array, evaluated.
+
+    Attributes:
+        edit: of its declaration.
+        spelled: the declarator with the edit.
+        added_bytes: by how much the array grows; the most over all instances.
+        comparison: what it does.
+    """
+
+    edit: Edit
+    spelled: str
+    added_bytes: int
+    comparison: Comparison
+
+
 def concerned(facts: Facts, declaration: Span) -> tuple[KernelFacts, ...]:
     """The kernel instances that have the array declared there."""
     return tuple(k for k in facts.kernels if any(a.span == declaration for a in k.arrays))
@@ -116,9 +134,9 @@ def compare(
         is_typed: no access counts on the old layout, whatever its address.
     """
     edited = [s.edited(text) if s.path == declaration.path else s for s in run.sources]
-    part = Part(declaration.path, frozenset(k.instance.kernel for k in kernels))
-    work = run.work(edited) if run.work is not None else None
-    facts, crashed = analyze(edited, run.settings, part, work)
+    scope = AnalysisScope(declaration.path, frozenset(k.instance.kernel for k in kernels))
+    memo = run.memo(edited) if run.memo is not None else None
+    facts, crashed = analyze(edited, run.settings, scope, memo)
     after = {_key(k): k for k in facts.kernels}
     if crashed or not after.keys() >= {_key(k) for k in kernels}:
         return None
@@ -239,7 +257,7 @@ def _by_place(kernels: Sequence[KernelFacts], run: Run) -> dict[Hashable, Findin
     }
     return {
         (f.code, numbers[id(f.access)] if f.access is not None else (f.span.line, f.message)): f
-        for f in judged(Facts(tuple(kernels)), run.settings_of)
+        for f in run_rules(Facts(tuple(kernels)), run.settings_of)
     }
 
 

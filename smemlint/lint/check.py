@@ -1,159 +1,37 @@
-"""One run: sources to facts to findings."""
+"""Facts to findings: every rule is run, then findings are selected, merged and suppressed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.compiled.files import compiled_facts, is_compiled
-from smemlint.analysis.python.dialects import holds_marks, is_python, python_facts
-from smemlint.facts import Facts, NotAnalysed, Span, sites_of, verdicts
+from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from smemlint.analysis.program.memo import Part, Work
-    from smemlint.config.settings import Configuration, Settings
+    from smemlint.config.settings import Settings
     from smemlint.facts import Site
-    from smemlint.finding import Finding, Severity
-
-_MARKS = (
-    "__shared__",
-    "ldmatrix",
-    ".shared",
-    "__cvta_generic_to_shared",
-    "Swizzle<",
-    "CU_TENSOR_MAP_SWIZZLE_",
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Result:
-    """What a run found.
-
-    Attributes:
-        findings: in order of place.
-        hidden: findings that a pragma or the baseline covers, each with its `suppression`.
-        facts: everything known, where it was asked for; empty where findings came from the cache.
-        files: how many files were looked at.
-        crashed: an internal error took something out of the analysis.
-        sites: access sites of all kernel instances, some more than once.
-    """
-
-    findings: tuple[Finding, ...]
-    hidden: tuple[Finding, ...]
-    facts: Facts
-    files: int
-    crashed: bool = False
-    sites: tuple[Site, ...] = field(default=(), repr=False)
-
-    def count(self, severity: Severity) -> int:
-        """Findings of a severity."""
-        return sum(f.severity is severity for f in self.findings)
-
-    @property
-    def suppressed(self) -> int:
-        """Findings that are not shown."""
-        return len(self.hidden)
-
-    @property
-    def decided(self) -> int:
-        """Access sites with a figure or verdict, instances taken together."""
-        return sum(verdicts(self.sites).values())
-
-    @property
-    def undecided(self) -> int:
-        """Access sites without."""
-        return sum(not decided for decided in verdicts(self.sites).values())
-
-
-def analyze(
-    sources: Sequence[Source],
-    settings: Settings,
-    part: Part | None = None,
-    work: Work | None = None,
-) -> tuple[Facts, bool]:
-    """The facts of the sources or a part of them, and whether an internal error cost some.
-
-    Nothing is imported for sources without shared memory. See `Project` for `part` and `work`.
-    """
-    python = [s for s in sources if is_python(s)]
-    cuda = [s for s in sources if not is_python(s) and not is_compiled(s)]
-    crashes: list[NotAnalysed] = []
-    wanted = [s for s in python if part is None or s.path == part.path]
-    parts = python_facts(wanted, settings, crashes.append)
-    compiled = {path for s in python for path, is_text in s.read_along.items() if is_text}
-    cuda = [s for s in cuda if not (s.path in compiled and is_for_others(s.text))]
-    if may_use_shared(cuda):
-        from smemlint.analysis.simt.analyze import evaluate_project
-
-        parts.insert(0, evaluate_project(cuda, settings, crashes.append, part, work))
-    paths = [s.path for s in sources]
-    wanted = [s for s in sources if is_compiled(s) and (part is None or s.path == part.path)]
-    parts += (compiled_facts(source, settings, paths, crashes.append) for source in wanted)
-    facts = Facts.together(parts)
-    notes = (*problems(sources), *facts.not_analysed, *crashes)
-    return replace(facts, not_analysed=notes), bool(crashes)
-
+    from smemlint.finding import Finding
 
 _MOST_MILDER = 4
 """Figures of other instances that a finding lists."""
 
 
-def check(
-    sources: Sequence[Source],
-    settings: Settings,
-    configuration: Configuration | None = None,
-    *,
-    steps_of_a_file: int | None = None,
-) -> Result:
-    """Runs the rules on the sources, in this process and without a cache.
-
-    Args:
-        sources: the files of the run.
-        settings: what the sources are evaluated under.
-        configuration: the settings that each file's findings are judged by; without it, `settings`.
-        steps_of_a_file: see `smemlint.fix.propose.with_fixes`; its default where None.
-    """
-    settings_of = (lambda path: settings) if configuration is None else configuration.for_file
-    facts, crashed = analyze(sources, settings)
-    found = judged(facts, settings_of)
-    if any(f.access is not None for f in found):
-        from smemlint.fix.propose import STEPS_OF_A_FILE, with_fixes
-        from smemlint.fix.verify_by_analysis import Run
-
-        run = Run(tuple(sources), settings, settings_of)
-        most = STEPS_OF_A_FILE if steps_of_a_file is None else steps_of_a_file
-        found = with_fixes(found, facts, run, steps_of_a_file=most)
-    marked = [s.path for s in sources if "smemlint:" in s.text]
-    shown, hidden = concluded(found, marked, sources, settings_of, sites_of(facts.kernels))
-    return Result(shown, hidden, facts, len(sources), crashed, sites_of(facts.kernels))
-
-
-def may_use_shared(sources: Sequence[Source]) -> bool:
-    """Whether a word in some source can stand for shared memory; reads all until one does."""
-    return any(mark in source.text for source in sources for mark in _MARKS)
-
-
-def is_for_others(text: str) -> bool:
-    """Whether a file of kernels launches none: whoever compiles it says how it is meant."""
-    return "<<<" not in text
-
-
-def judged(
+def run_rules(
     facts: Facts,
     settings_of: Callable[[str], Settings],
     crashed: Callable[[NotAnalysed], None] | None = None,
 ) -> list[Finding]:
-    """What all rules, selected or not, say of the facts: each file judged by its settings.
+    """Returns the findings of all rules, selected or not; each file under its own settings.
 
     Args:
         facts: of some or all sources.
         settings_of: the settings of a file.
-        crashed: told of every rule that failed; without it, errors are raised.
+        crashed: called with every rule that failed; without it, errors are raised.
     """
     if not (facts.kernels or facts.not_analysed or facts.layouts or facts.dots):
         return []
@@ -169,7 +47,7 @@ def judged(
         def is_its(span: Span, settings: Settings = settings) -> bool:
             return settings_of(span.path) is settings
 
-        share = Facts(
+        own = Facts(
             tuple(k for k in facts.kernels if is_its(k.instance.span)),
             tuple(n for n in facts.not_analysed if is_its(n.span)),
             tuple(u for u in facts.layouts if is_its(u.span)),
@@ -177,7 +55,7 @@ def judged(
         )
         for entry in entries():
             try:
-                found += entry.rule.check(share, settings)
+                found += entry.rule.check(own, settings)
             except Exception as error:
                 if crashed is None:
                     raise
@@ -186,25 +64,25 @@ def judged(
     return found
 
 
-def concluded(
+def select_and_suppress(
     findings: Sequence[Finding],
-    marked: Sequence[str],
+    with_pragmas: Sequence[str],
     sources: Sequence[Source],
     settings_of: Callable[[str], Settings],
     sites: Sequence[Site],
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """The findings that are shown and those that are suppressed, in order of place.
+    """Returns the findings that are shown and those that are suppressed, in order of place.
 
     Args:
         findings: of all rules and kernel instances.
-        marked: paths of those sources that hold pragmas.
+        with_pragmas: paths of those sources that hold pragmas.
         sources: of the run; included files with findings are read for their pragmas, too.
         settings_of: the settings of a file: which rules it selects.
         sites: the access sites of the run.
     """
-    if not findings and not marked:
+    if not findings and not with_pragmas:
         return (), ()
-    from smemlint.lint.coverage import Seen
+    from smemlint.lint.coverage import Coverage
     from smemlint.lint.selection import Selection
     from smemlint.lint.suppressions import suppress
 
@@ -222,13 +100,13 @@ def concluded(
     folders = {folder for path in included for folder in settings_of(path).include_dirs}
     sandbox = Sandbox.joined((s.sandbox for s in sources), *sorted(folders))
     texts.update({path: Source(path, sandbox.text(path) or "") for path in included})
-    wanted = [f for f in findings if reports(f.code, f.name, f.span.path)]
+    selected = [f for f in findings if reports(f.code, f.name, f.span.path)]
     kept = suppress(
-        merged(wanted),
-        marked,
+        deduplicate(selected),
+        with_pragmas,
         lambda path: texts[path].text if path in texts else "",
         elsewhere=sorted(included),
-        was_seen=Seen(findings, sites),
+        is_covered=Coverage(findings, sites),
         require_reason=lambda path: settings_at(path).require_reason,
         reports=reports,
     )
@@ -241,24 +119,8 @@ def _is_compiled(finding: Finding) -> bool:
     return finding.access is not None and bool(finding.access.origin)
 
 
-def problems(sources: Sequence[Source]) -> list[NotAnalysed]:
-    """Files, and cells of notebooks, that could not be read."""
-    found = []
-    for source in sources:
-        source.text  # noqa: B018 - reading finds the problem
-        if source.problem:
-            found.append(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", source.problem))
-        if source.notebook is not None:
-            found += (
-                NotAnalysed(Span(source.path, cell.first, 1, cell.first, 1), "", cell.unread)
-                for cell in source.notebook.cells
-                if cell.unread and ("__shared__" in cell.source or holds_marks(cell.source))
-            )
-    return found
-
-
-def merged(findings: Sequence[Finding]) -> list[Finding]:
-    """One finding a rule and place: the heaviest kernel instance, the others counted."""
+def deduplicate(findings: Sequence[Finding]) -> list[Finding]:
+    """Returns one finding a rule and place: the heaviest kernel instance, the others counted."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         array = finding.access.array if finding.access is not None else None

@@ -1,4 +1,4 @@
-"""Which lines a run has seen well enough to say that a pragma on them does nothing."""
+"""Coverage of lines by a run: decides whether a pragma on them can be called unused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADERS = (".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc")
 """Their functions are evaluated where other files call them, in this run or another."""
 
 
-class Seen:
+class Coverage:
     """Whether all that some lines hold was decided.
 
     The fix of an unused pragma removes it, so in doubt it is none: a run over the files of one

@@ -80,6 +80,28 @@ def entry(name: str) -> Entry:
     for found in entries():
         if name.lower() in (found.rule.code.lower(), found.rule.name):
             return found
-    from smemlint.lint.selection import nearest_rule
-
     raise ConfigError(f"unknown rule `{name}`", hint=nearest_rule(name))
+
+
+def known_rules() -> list[tuple[str, str]]:
+    """Code and name of everything that can be selected or ignored."""
+    return [(e.rule.code, e.rule.name) for e in entries()]
+
+
+def rule_of(word: str) -> tuple[str, str] | None:
+    """Code and name of the one rule that a word names, as pragmas do."""
+    return next((rule for rule in known_rules() if word in rule), None)
+
+
+def nearest_rule(word: str) -> str:
+    """A hint for a word that names no rule."""
+    near = nearest_name(word)
+    return f"did you mean `{near}`?" if near else "`smemlint rule` lists them"
+
+
+def nearest_name(word: str) -> str:
+    """The name that is spelled most like a word; empty for none: of codes none is nearer."""
+    from difflib import get_close_matches
+
+    names = [name for _, name in known_rules()]
+    return next(iter(get_close_matches(word.lower(), names, n=1, cutoff=0.4)), "")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import ConfigError
+from smemlint.lint.registry import known_rules, nearest_rule, rule_of
 from smemlint.sources.discovery import matches
 
 if TYPE_CHECKING:
@@ -14,35 +15,9 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
 
 
-def known_rules() -> list[tuple[str, str]]:
-    """Code and name of everything that can be selected or ignored."""
-    from smemlint.lint.registry import entries
-
-    return [(e.rule.code, e.rule.name) for e in entries()]
-
-
 def is_known(word: str) -> bool:
     """Whether a word is a code, a prefix of codes, a name, or `ALL`."""
     return any(specificity(word, *rule) for rule in known_rules())
-
-
-def rule_of(word: str) -> tuple[str, str] | None:
-    """Code and name of the one rule that a word names, as pragmas do."""
-    return next((rule for rule in known_rules() if word in rule), None)
-
-
-def nearest_rule(word: str) -> str:
-    """A hint for a word that names no rule."""
-    near = nearest_name(word)
-    return f"did you mean `{near}`?" if near else "`smemlint rule` lists them"
-
-
-def nearest_name(word: str) -> str:
-    """The name that is spelled most like a word; empty for none: of codes none is nearer."""
-    from difflib import get_close_matches
-
-    names = [name for _, name in known_rules()]
-    return next(iter(get_close_matches(word.lower(), names, n=1, cutoff=0.4)), "")
 
 
 def specificity(word: str, code: str, name: str) -> int:

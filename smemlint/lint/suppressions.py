@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from smemlint.finding import Finding, Fix, Severity, Suppression
 from smemlint.lint.pragma_fixes import Mender
+from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import (
     IGNORES,
     KNOWN,
-    CommentStyle,
     Pragma,
     nearest_pragma,
     pragmas_in,
@@ -30,7 +30,7 @@ MALFORMED = ("SML903", "malformed-pragma")
 
 Reports = Callable[[str, str, str], bool]
 """(code, name, path) -> whether findings of a rule are shown in a file."""
-Seen = Callable[[str, int, int], bool]
+IsCovered = Callable[[str, int, int], bool]
 """(path, first line, last line) -> whether all that these lines hold was decided."""
 
 
@@ -68,7 +68,7 @@ def suppress(
     text_of: Callable[[str], str],
     *,
     elsewhere: Iterable[str] = (),
-    was_seen: Seen = lambda path, first, last: True,
+    is_covered: IsCovered = lambda path, first, last: True,
     require_reason: Callable[[str], bool] = lambda path: False,
     reports: Reports = lambda code, name, path: True,
 ) -> Kept:
@@ -79,7 +79,7 @@ def suppress(
         paths: of the files of the run that hold pragmas.
         text_of: the text of a file.
         elsewhere: of files that the run includes: their pragmas count and are not judged.
-        was_seen: whether the run decided what some lines hold: elsewhere no pragma is unused.
+        is_covered: whether the run decided what some lines hold: elsewhere no pragma is unused.
         require_reason: whether a file's pragmas must give one.
         reports: rules that it denies cannot make a pragma useful, nor is one unused for them.
     """
@@ -100,7 +100,7 @@ def suppress(
     for path in judged:
         needs_reason = require_reason(path)
         own = [finding for finding in shown if finding.span.path == path]
-        shown += files[path].complaints(used, reports, was_seen, own, needs_reason=needs_reason)
+        shown += files[path].complaints(used, reports, is_covered, own, needs_reason=needs_reason)
     return Kept(tuple(shown), tuple(hidden))
 
 
@@ -147,18 +147,18 @@ class _File:
         self,
         used: set[tuple[int, str]],
         reports: Reports,
-        was_seen: Seen,
+        is_covered: IsCovered,
         shown: Sequence[Finding],
         *,
         needs_reason: bool,
     ) -> Iterator[Finding]:
         """Notes on what is wrong with the pragmas of the file, whose findings are `shown`."""
-        from smemlint.lint.selection import rule_of
+        from smemlint.lint.registry import rule_of
 
         for pragma in self.pragmas:
             if pragma.problem:
                 yield self._note(
-                    MALFORMED, pragma, pragma.problem, self._mended(pragma, shown, was_seen)
+                    MALFORMED, pragma, pragma.problem, self._mended(pragma, shown, is_covered)
                 )
             elif pragma.name in IGNORES:
                 yield from self._unknown_words(pragma)
@@ -177,14 +177,14 @@ class _File:
                 and (rule := rule_of(w)) is not None
                 and reports(*rule, self.path)
             ]
-            if unused and was_seen(self.path, ignore.first, ignore.last):
+            if unused and is_covered(self.path, ignore.first, ignore.last):
                 said = f"`{ignore.pragma.name}[{', '.join(unused)}]` suppresses nothing"
                 yield self._note(
                     UNUSED, ignore.pragma, said, self.mender.without(ignore.pragma, unused)
                 )
 
     def _unknown_words(self, pragma: Pragma) -> Iterator[Finding]:
-        from smemlint.lint.selection import nearest_name, nearest_rule, rule_of
+        from smemlint.lint.registry import nearest_name, nearest_rule, rule_of
 
         for word in (w for w in pragma.arguments if rule_of(w) is None):
             near = nearest_name(word)
@@ -195,7 +195,9 @@ class _File:
             )
             yield self._note(MALFORMED, pragma, f"`{word}` is no rule: {nearest_rule(word)}", fix)
 
-    def _mended(self, pragma: Pragma, shown: Sequence[Finding], was_seen: Seen) -> Fix | None:
+    def _mended(
+        self, pragma: Pragma, shown: Sequence[Finding], is_covered: IsCovered
+    ) -> Fix | None:
         """What to write instead of a pragma that cannot be read."""
         near = nearest_pragma(pragma.name) if pragma.name not in KNOWN else ""
         if near:
@@ -206,7 +208,7 @@ class _File:
         names = {f.name: None for f in shown if line.covers(f, f.name)}
         if names:
             return self.mender.naming(pragma, [*names])
-        hides_nothing = was_seen(self.path, line.first, line.last)
+        hides_nothing = is_covered(self.path, line.first, line.last)
         return self.mender.without_it(pragma) if hides_nothing else None
 
     def _note(

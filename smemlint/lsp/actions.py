@@ -14,7 +14,7 @@ from smemlint.fix.add_ignores import with_ignores
 from smemlint.fix.edits import compatible
 from smemlint.lsp.convert import diagnostic
 from smemlint.lsp.fix_all import COMMAND
-from smemlint.sources.pragmas import CommentStyle
+from smemlint.sources.languages import CommentStyle
 from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:

@@ -6,21 +6,18 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.dialects import is_python, may_hold_kernels
 from smemlint.facts import Facts
-from smemlint.lint.check import concluded, judged, may_use_shared, problems
 from smemlint.sources.discovery import SUFFIXES, is_excluded
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from smemlint.analysis.program.memo import Work
+    from smemlint.analysis.program.memo import Memo
     from smemlint.config.settings import Configuration
-    from smemlint.driver.tasks import Share
     from smemlint.facts import Access
     from smemlint.finding import Finding
-    from smemlint.lsp.incremental import Memory
+    from smemlint.lsp.incremental import IncrementalMemo
 
 _SUFFIXES = tuple(SUFFIXES)
 _MOST_NEIGHBOURS = 500
@@ -85,7 +82,7 @@ class Folders:
 
 
 def analyses(
-    path: str, sources: Sequence[Source], configuration: Configuration, memory: Memory
+    path: str, sources: Sequence[Source], configuration: Configuration, memory: IncrementalMemo
 ) -> Iterator[Analysis]:
     """What is known of a document: first at once, then with what repairs its findings.
 
@@ -98,8 +95,11 @@ def analyses(
     Raises:
         SmemlintError: the configuration cannot be used.
     """
-    from smemlint.driver.failures import Lost, attempt
-    from smemlint.driver.tasks import Fixer, fixed_files
+    from smemlint.driver.fixes import find_fixes, spent_on_files
+    from smemlint.driver.request import Request
+    from smemlint.driver.results import RunResult
+    from smemlint.driver.run import conclude, evaluate
+    from smemlint.driver.schedule import IN_PROCESS
 
     texts = {s.path: s for s in sources}
 
@@ -113,43 +113,33 @@ def analyses(
     if is_left_out or path.endswith(".ipynb"):  # its JSON; clients open the cells one by one
         yield Analysis(path, (), (), Facts(), text_of)
         return
+
+    def memo_of(edited: Sequence[Source]) -> Memo:
+        return memory.memo(path, edited, settings)
+
+    request = Request(
+        sources, configuration, IN_PROCESS, document=path, keep_facts=True, memo_of=memo_of
+    )
     with memory.undisturbed():
-        whole, said = _evaluated(path, sources, configuration, memory)
-    if whole.is_lost:
+        evaluation = evaluate(request)
+    merged = evaluation.merged
+    if merged.is_lost:
         memory.forget_units()
 
-    def analysis(findings: Sequence[Finding], *, has_fixes: bool = False) -> Analysis:
-        own = [f for f in (*findings, *said) if f.span.path == path]
-        marked = [path] if "smemlint:" in text_of(path) else []
-        shown, hidden = concluded(own, marked, sources, configuration.for_file, whole.sites)
-        shown = _new(shown, hidden, path, settings.baseline, text_of)
-        accesses = (a for k in whole.facts.kernels for a in k.accesses if a.span.path == path)
-        return Analysis(path, shown, tuple(accesses), whole.facts, text_of, has_fixes)
+    def analysis(findings: tuple[Finding, ...], *, has_fixes: bool = False) -> Analysis:
+        found = replace(merged, findings=findings)
+        result = conclude(RunResult(found, evaluation.notices, evaluation.with_pragmas), request)
+        shown = _new(result.findings, result.hidden, path, settings.baseline, text_of)
+        accesses = (a for k in merged.facts.kernels for a in k.accesses if a.span.path == path)
+        return Analysis(path, shown, tuple(accesses), merged.facts, text_of, has_fixes)
 
-    yield analysis(whole.findings)
-    indices = [
-        index
-        for index, finding in enumerate(whole.findings)
-        if finding.span.path == path
-        and finding.access is not None
-        and finding.access.array is not None
-    ]
-    if indices:
-        findings = list(whole.findings)
-
-        def work(edited: Sequence[Source]) -> Work:
-            return memory.work(path, edited, settings)
-
-        spent = dict.fromkeys(fixed_files(whole.findings), whole.spent)
-        with memory.undisturbed():
-            fixer = Fixer(whole, sources, configuration, work=work, spent=spent)
-            fixed = attempt(fixer, indices)
-        if isinstance(fixed, Lost):
-            memory.forget_units()
-            fixed = [replace(findings[i], help=f"no fix: {fixed.reason}") for i in indices]
-        for index, finding in zip(indices, fixed, strict=True):
-            findings[index] = replace(finding, access=findings[index].access)
-        yield analysis(findings, has_fixes=True)
+    yield analysis(merged.findings)
+    with memory.undisturbed():
+        fixes = find_fixes(merged, request, spent_on_files(evaluation.results.values()))
+    if fixes.lost:
+        memory.forget_units()
+    if fixes.findings is not merged.findings:  # some were looked for
+        yield analysis(fixes.findings, has_fixes=True)
 
 
 def _new(
@@ -166,32 +156,3 @@ def _new(
 
     applied = apply(Baseline.read(baseline), shown, hidden, [path], text_of)
     return applied.shown
-
-
-def _evaluated(
-    path: str, sources: Sequence[Source], configuration: Configuration, memory: Memory
-) -> tuple[Share, list[Finding]]:
-    """The share of the units that hold a file, and what the rules say of the file besides."""
-    from smemlint.analysis.program.memo import Part
-    from smemlint.analysis.simt.analyze import Project
-    from smemlint.driver.tasks import Evaluator, Share, together
-
-    document = next(s for s in sources if s.path == path)
-    said = list(problems([document]))
-    if not (may_hold_kernels(document) if is_python(document) else may_use_shared([document])):
-        return Share(facts=Facts()), judged(Facts(not_analysed=tuple(said)), configuration.for_file)
-    if is_python(document):
-        whole = Evaluator(sources, configuration, keep_facts=True)(path)
-    else:
-        settings = configuration.for_file(path)
-        known = memory.work(path, sources, settings)
-        work = Evaluator(sources, configuration, keep_facts=True, work=known)
-        cuda = [s for s in sources if not is_python(s)]
-        roots = Project(cuda, settings, part=Part(path, frozenset())).main_files.paths
-        project = work.project(path)
-        roots += [task for task in project.tasks() if task == path]
-        shares = [work(root) for root in dict.fromkeys(roots)]
-        used = {place for share in shares for place in share.journal.swizzles}
-        said += project.user.unused_swizzle_pragmas(used)
-        whole = together(shares)
-    return whole, judged(Facts(not_analysed=tuple(said)), configuration.for_file)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.fix.apply import repaired
-from smemlint.lint.check import Result
+from smemlint.lint.result import Result
 from smemlint.lsp.analysis import analyses
 from smemlint.sources.source import lines_of
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.config.settings import Configuration
-    from smemlint.lsp.incremental import Memory
+    from smemlint.lsp.incremental import IncrementalMemo
     from smemlint.sources.source import Source
 
 COMMAND = "smemlint.fixAll"
 
 
 def all_fixes(
-    path: str, sources: Sequence[Source], configuration: Configuration, memory: Memory
+    path: str, sources: Sequence[Source], configuration: Configuration, memory: IncrementalMemo
 ) -> list[Edit]:
     """Edits that leave no finding of a document with a fix, those that change sizes included.
 

@@ -29,7 +29,7 @@ _FOR_THE_COMPILER = frozenset(("constexpr", "consteval"))
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class VisibleText:
     """What a function may see.
 
     Attributes:
@@ -41,7 +41,7 @@ class Context:
     digest: bytes
     starts: tuple[int, ...]
 
-    def line_in(self, other: Context, line: int) -> int:
+    def line_in(self, other: VisibleText, line: int) -> int:
         """Where a line that is seen stands in another context of the same digest."""
         piece = bisect_right(self.starts, line) - 1
         return line + other.starts[piece] - self.starts[piece]
@@ -57,7 +57,7 @@ class _Body:
     end_column: int
 
 
-class Contexts:
+class VisibleTexts:
     """The contexts of the functions of some units in one document.
 
     Args:
@@ -80,7 +80,7 @@ class Contexts:
                 if body is not None:
                     self._bodies.setdefault(body, []).append(function)
 
-    def of(self, function: Function, *, hides: Iterable[str] = ("kernels", "hosts")) -> Context:
+    def of(self, function: Function, *, hides: Iterable[str] = ("kernels", "hosts")) -> VisibleText:
         """The context of one function.
 
         Args:
@@ -102,7 +102,7 @@ class Contexts:
                 pieces += (self._text[at : body.start], body.end_column)
                 starts.append(body.end_line)
                 at = body.stop
-        return Context(digest(*map(str, pieces), self._text[at:]), tuple(starts))
+        return VisibleText(digest(*map(str, pieces), self._text[at:]), tuple(starts))
 
     # ---- names
 

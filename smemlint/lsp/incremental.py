@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from smemlint.analysis.program.memo import Work
+from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.analyze import DIRECT
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.launches import Launch, launches_of
 from smemlint.frontend.cuda.unit import load_unit
-from smemlint.lsp.function_fingerprints import Context, Contexts, digest, outside
-from smemlint.lsp.lru import Recent
+from smemlint.lsp.function_fingerprints import VisibleText, VisibleTexts, digest, outside
+from smemlint.lsp.lru import LruCache
 from smemlint.lsp.relocate import NamesALine, relocated
 from smemlint.sources.pragmas import MARK
 
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.config.settings import Settings
     from smemlint.facts import KernelFacts, Span
-    from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions
-
-    pass
+    from smemlint.frontend.cuda.unit import LoadOptions
     from smemlint.frontend.program import Function, Unit
     from smemlint.sources.source import Source
 
@@ -51,7 +49,7 @@ class _Kernel:
 
     facts: KernelFacts
     assumptions: tuple[str, ...]
-    context: Context
+    context: VisibleText
     arguments: Mapping[str, Value] | None
 
 
@@ -69,7 +67,7 @@ class _Run:
     """What a host function launched, and where its text stood."""
 
     launches: tuple[_Launch, ...]
-    context: Context
+    context: VisibleText
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,13 +78,13 @@ class _Loaded:
     texts: Mapping[str, str | None]
 
 
-class Memory:
+class IncrementalMemo:
     """What is known of kernel instances, host functions and units."""
 
     def __init__(self) -> None:
-        self.kernels: Recent[_Kernel] = Recent()
-        self.runs: Recent[_Run] = Recent()
-        self.units: Recent[_Loaded] = Recent()
+        self.kernels: LruCache[_Kernel] = LruCache()
+        self.runs: LruCache[_Run] = LruCache()
+        self.units: LruCache[_Loaded] = LruCache()
         self.hits = 0
 
     def forget_units(self) -> None:
@@ -102,8 +100,8 @@ class Memory:
             self.forget_units()
             raise
 
-    def work(self, path: str, sources: Sequence[Source], settings: Settings) -> Work:
-        """The work of one analysis.
+    def memo(self, path: str, sources: Sequence[Source], settings: Settings) -> Memo:
+        """Returns the memo of one analysis.
 
         Args:
             path: of the document that is edited.
@@ -116,21 +114,21 @@ class Memory:
         if MARK in texts[path] and "swizzle" in texts[path]:
             return DIRECT  # takes note of the declarations that were of use
         work = _Known(self, path, texts, settings)
-        return Work(work.evaluate, work.launches, work.load)
+        return Memo(work.evaluate, work.launches, work.load)
 
 
 class _Known:
     """One analysis that remembers the ones before."""
 
     def __init__(
-        self, memory: Memory, path: str, texts: Mapping[str, str], settings: Settings
+        self, memory: IncrementalMemo, path: str, texts: Mapping[str, str], settings: Settings
     ) -> None:
         self._memory = memory
         self._path = path
         self._texts = texts
         beside = (t for p in sorted(texts) if p != path for t in (p, texts[p]))
         self._beside = digest(repr(settings), path, *beside)
-        self._contexts: dict[tuple[int, ...], tuple[Contexts, bytes]] = {}
+        self._contexts: dict[tuple[int, ...], tuple[VisibleTexts, bytes]] = {}
 
     # ---- kernels
 
@@ -160,7 +158,7 @@ class _Known:
         self._memory.kernels.keep(key, _Kernel(facts, task.assumptions, context, passed))
         return facts
 
-    def _moved(self, known: _Kernel, task: Task, context: Context) -> KernelFacts | None:
+    def _moved(self, known: _Kernel, task: Task, context: VisibleText) -> KernelFacts | None:
         """Known facts for this task, if they are its facts, too."""
         if known.arguments is not None and not _are_same(known.arguments, task.arguments()):
             return None
@@ -210,7 +208,7 @@ class _Known:
         return found
 
     def _moved_launch(
-        self, known: _Launch, before: Context, now: Context, units: Sequence[Unit]
+        self, known: _Launch, before: VisibleText, now: VisibleText, units: Sequence[Unit]
     ) -> Launch | None:
         launch = known.launch
         if launch.assumed and before.starts != now.starts:
@@ -238,15 +236,15 @@ class _Known:
 
     # ---- what kernels and launches rest on
 
-    def _of(self, units: tuple[Unit, ...]) -> tuple[Contexts, bytes]:
+    def _of(self, units: tuple[Unit, ...]) -> tuple[VisibleTexts, bytes]:
         """The contexts of some units, and a digest of all that is no text of the document."""
         key = tuple(map(id, units))
         if key not in self._contexts:
-            contexts = Contexts(self._path, self._texts[self._path], units)
+            contexts = VisibleTexts(self._path, self._texts[self._path], units)
             self._contexts[key] = contexts, self._beside + outside(units, self._texts)
         return self._contexts[key]
 
-    def _moved_span(self, span: Span, before: Context, now: Context) -> Span:
+    def _moved_span(self, span: Span, before: VisibleText, now: VisibleText) -> Span:
         if span.path != self._path:
             return span
         line, end_line = (before.line_in(now, at) for at in (span.line, span.end_line))

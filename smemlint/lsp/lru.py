@@ -13,7 +13,7 @@ _GENERATION = 64
 """Analyses, those of fixes included, after which what none of them used is old."""
 
 
-class Recent(Generic[Entry]):
+class LruCache(Generic[Entry]):
     """What was used lately: what two generations of analyses did not use is gone."""
 
     def __init__(self) -> None:

@@ -13,10 +13,10 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from smemlint import __version__
-from smemlint.cli import CLEAN, FAILED
 from smemlint.config.files import FILE_NAMES, ConfigFile
 from smemlint.config.settings import Configuration
-from smemlint.errors import ConfigError, SmemlintError
+from smemlint.errors import CLEAN, FAILED, ConfigError, SmemlintError
+from smemlint.lint.selection import require_known_rules
 from smemlint.lsp.actions import FIX_ALL, Offer
 from smemlint.lsp.analysis import Analysis, Folders, analyses
 from smemlint.lsp.bounded_input import BoundedInput
@@ -25,7 +25,7 @@ from smemlint.lsp.convert import diagnostics, failure
 from smemlint.lsp.documents import Document
 from smemlint.lsp.fix_all import COMMAND, all_fixes
 from smemlint.lsp.hover import hints, hover
-from smemlint.lsp.incremental import Memory
+from smemlint.lsp.incremental import IncrementalMemo
 from smemlint.lsp.main_thread_worker import Worker
 from smemlint.lsp.paths import is_served, path_of
 from smemlint.lsp.positions import Places
@@ -60,7 +60,7 @@ class Server(LanguageServer):
         self.is_shut_down = False
         self._settings: ConfigFile | ConfigError | None = None
         self._folders = Folders()
-        self._memory = Memory()
+        self._memory = IncrementalMemo()
         self._failures: dict[str, Exception] = {}
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -169,7 +169,7 @@ class Server(LanguageServer):
     def _analyses(self, path: str) -> Iterator[Analysis]:
         return analyses(path, *self._run_of(path))
 
-    def _run_of(self, path: str) -> tuple[list[Source], Configuration, Memory]:
+    def _run_of(self, path: str) -> tuple[list[Source], Configuration, IncrementalMemo]:
         """What a document is analysed with, as it is now."""
         opened = {}
         for uri, name in tuple(self._paths.items()):
@@ -228,7 +228,8 @@ class Server(LanguageServer):
         """
         if isinstance(self._settings, ConfigError):
             raise self._settings
-        return Configuration(above=[self._settings] if self._settings is not None else ())
+        above = [self._settings] if self._settings is not None else ()
+        return Configuration(above=above, require_rules=require_known_rules)
 
     async def ask_for_settings(self) -> None:
         """Asks a client that can be asked; one that answers nothing keeps what it gave before."""

@@ -9,6 +9,7 @@ from smemlint.config.files import ConfigFile
 from smemlint.config.options import option_named
 from smemlint.config.settings import Settings, from_file
 from smemlint.errors import ConfigError
+from smemlint.lint.selection import require_known_rules
 
 _WHERE = "settings of the editor"
 
@@ -36,7 +37,7 @@ def settings_from(given: Any) -> ConfigFile:
         raise ConfigError("is no table", where=_WHERE)
     set_keys = {key: value for key, value in table.items() if value is not None}
     file = _Given(Path(_WHERE), set_keys, "")
-    from_file(Settings(), file)
+    from_file(Settings(), file, require_known_rules)
     return file
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
     from smemlint.report.notebooks import Notebooks
     from smemlint.report.terminal import Terminal
 

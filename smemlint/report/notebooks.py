@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Access, Facts, Instance, NotAnalysed, Span
     from smemlint.finding import Edit, Finding, Fix
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
     from smemlint.sources.source import Source
 
 

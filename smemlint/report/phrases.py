@@ -8,7 +8,7 @@ from smemlint.finding import Severity
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding, Fix, Measurement
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
 
 
 def said_of_measurement(measurement: Measurement) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from smemlint.config.files import is_repository
 from smemlint.errors import SourceError
 from smemlint.files.sandbox import AccessDenied, Sandbox, resolve_given
-from smemlint.sources.source import PTX_SUFFIX, PYTHON_SUFFIXES, Source
+from smemlint.sources.languages import PTX_SUFFIX, PYTHON_SUFFIXES
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import CommentStyle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,28 +21,6 @@ KNOWN = (
 )  # fmt: skip
 IGNORES = ("ignore", "ignore-begin", "ignore-end", "ignore-file")
 MARK = "smemlint:"
-
-_C = (
-    r"//(?P<line>(?:\\\r?\n|[^\n])*)|/\*(?P<block>.*?)(?:\*/|\Z)"
-    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
-)
-_PYTHON = (
-    r"\#(?P<line>[^\n]*)|(?P<block>(?!))"
-    r"|(?P<string>\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)|'{3}(?:[^\\]|\\.)*?(?:'{3}|\Z)"
-    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
-)
-
-
-class CommentStyle(Enum):
-    """How a language writes comments and strings."""
-
-    C = _C
-    PYTHON = _PYTHON
-
-    @staticmethod
-    def of(path: str) -> CommentStyle:
-        """The style of a file."""
-        return CommentStyle.PYTHON if is_python_path(path) else CommentStyle.C
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import MAX_BYTES, AccessDenied, Sandbox
+from smemlint.sources.languages import PTX_SUFFIX, CommentStyle, is_python_path
 
 if TYPE_CHECKING:
     from smemlint.sources.notebook import Notebook
 
-PYTHON_SUFFIXES = (".py", ".ipynb")
-"""Names of files that are read as Python; of a notebook, the cells."""
-PTX_SUFFIX = ".ptx"
 MAX_PTX_BYTES = 64 << 20
 """Compilers write PTX, and much of it."""
 
@@ -34,7 +32,6 @@ class Source:
             of a notebook is its module, its bytes are those of the file.
         problem: why it cannot be analysed; empty when it can.
         encoding: that a Python file declares; empty for UTF-8.
-        read_along: other files that were read for it, and whether as the text of its kernels.
         below: the path of the command line that it was found at or below; it may read what lies
             there, too.
     """
@@ -43,7 +40,6 @@ class Source:
     given: str | bytes | None = None
     problem: str = ""
     encoding: str = ""
-    read_along: dict[str, bool] = field(default_factory=dict)
     below: str = ""
 
     @property
@@ -146,8 +142,6 @@ class Source:
 
 def _is_in_code(character: str, text: str) -> bool:
     """Whether a text of C holds a character outside of comments and string literals."""
-    from smemlint.sources.pragmas import CommentStyle
-
     return character in re.sub(CommentStyle.C.value, " ", text, flags=re.S)
 
 
@@ -155,8 +149,3 @@ def _is_in_code(character: str, text: str) -> bool:
 def lines_of(text: str) -> tuple[str, ...]:
     """The lines of a text as spans count them: LF, CR LF or CR ends one, a form feed does not."""
     return tuple(re.split(r"\r\n?|\n", text))
-
-
-def is_python_path(path: str) -> bool:
-    """Whether a file of this name is read as Python."""
-    return path.endswith(PYTHON_SUFFIXES)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from smemlint.config.settings import Settings
     from smemlint.facts import Access, WarpPattern
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
     from smemlint.sources.source import Source
 
 REFUTED = ("SML904", "model-refuted")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.facts import Access, Facts, KernelFacts
     from smemlint.finding import Edit
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
 
 
 def healed_accesses(
@@ -35,7 +35,7 @@ def healed_accesses(
             continue
         edits = finding.fix.edits
         if edits not in facts_after:
-            from smemlint.lint.check import analyze
+            from smemlint.analysis.analyze import analyze
 
             facts_after[edits] = analyze([_edited(s, edits) for s in sources], settings)[0]
         number, place = places[id(finding.access)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from smemlint.config.settings import Settings
     from smemlint.facts import Access
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
     from smemlint.sources.source import Source
 
 TOLERANCE = 0.02

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.python.cupy.source_map import Position
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import is_python_path
 from smemlint.verify.calls import Call, NotCallable, call_of
 from smemlint.verify.harness import FILL, ROOM, program
 

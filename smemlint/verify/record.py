@@ -187,8 +187,8 @@ def predicated_patterns(file: Path) -> Iterator[tuple[Pattern, int]]:
 
 def accesses_of(paths: Sequence[Path]) -> Iterator[tuple[Pattern, int]]:
     """The patterns of all decided accesses of some sources and the wavefronts of the model."""
+    from smemlint.analysis.analyze import analyze
     from smemlint.config.settings import Settings
-    from smemlint.lint.check import analyze
     from smemlint.sources.source import Source
 
     files = [f for p in paths for f in (sorted(p.rglob("*.cu")) if p.is_dir() else [p])]

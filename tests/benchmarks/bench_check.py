@@ -25,7 +25,7 @@ start = time.perf_counter()
 from pathlib import Path
 import smemlint.cli.main, smemlint.lint.registry
 from smemlint.config.settings import Settings
-from smemlint.lint.check import check
+from smemlint.driver.run import check
 from smemlint.sources.source import Source
 import numpy
 import smemlint.analysis.simt.analyze, smemlint.hardware.banks

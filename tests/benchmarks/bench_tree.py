@@ -13,12 +13,11 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from smemlint.analysis.program.units import ProgramIndex
+from smemlint.analysis.analyze import analyze
 from smemlint.analysis.simt.analyze import Project
 from smemlint.config.settings import Settings
 from smemlint.facts import sites_of
 from smemlint.frontend.cuda.unit import CudaFunction
-from smemlint.lint.check import analyze
 from smemlint.sources.discovery import find_sources
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def main() -> None:
     for tree in sys.argv[1:]:
         stages = Stages()
         files: dict[str, float] = defaultdict(float)
-        load, parse, unit = ProgramIndex._load, CudaFunction.parse, Project._evaluate_unit
+        load, parse, unit = Project._load, CudaFunction.parse, Project._evaluate_unit
 
         def timed_unit(
             self: Project, root: Any, *rest: Any, _unit: Any = unit, _files: Any = files
@@ -71,14 +70,14 @@ def main() -> None:
             finally:
                 _files[root.path] += clock() - start
 
-        ProgramIndex._load = stages.timed("load", load)  # type: ignore[method-assign]
+        Project._load = stages.timed("load", load)  # type: ignore[method-assign]
         CudaFunction.parse = stages.timed("parse", parse)  # type: ignore[method-assign]
         Project._evaluate_unit = stages.timed("evaluate", timed_unit)  # type: ignore[method-assign]
         start = clock()
         sources = find_sources([tree])
         facts, crashed = analyze(sources, Settings())
         total = clock() - start
-        ProgramIndex._load, CudaFunction.parse, Project._evaluate_unit = load, parse, unit  # type: ignore[method-assign]
+        Project._load, CudaFunction.parse, Project._evaluate_unit = load, parse, unit  # type: ignore[method-assign]
         spent = stages.spent
         spent["rest"] = total - sum(v for k, v in spent.items() if k != "rest")
         sites = sites_of(facts)

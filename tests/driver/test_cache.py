@@ -90,10 +90,10 @@ def run(monkeypatch):
     from smemlint.sources.discovery import find_sources
 
     evaluated = []
-    original = tasks.Evaluator.__call__
-    monkeypatch.setattr("smemlint.driver.run._FEW", 100)
+    original = tasks.UnitTask.__call__
+    monkeypatch.setattr("smemlint.driver.schedule._FEW", 100)
     monkeypatch.setattr(
-        tasks.Evaluator, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
+        tasks.UnitTask, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
     )
 
     def run():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from smemlint.driver.failures import Lost
+from smemlint.driver.failures import Failure
 from smemlint.driver.workers import spread
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
@@ -35,10 +35,10 @@ def test_one_process_that_dies_or_hangs_costs_its_own_task():
     answers = {TASKS[index]: answer for index, answer in spread(TASKS, work, jobs=2, seconds=0.5)}
     assert len(answers) == len(TASKS)
     assert {n: answers[n] for n in range(24)} == {n: n * n for n in range(24)}
-    assert answers["killed"] == Lost("internal error: the process ended with signal 9", True)
-    assert answers["exits"] == Lost("internal error: the process ended with exit code 3", True)
-    assert answers["raises"] == Lost("internal error: RuntimeError: on purpose", True)
-    assert answers["hangs"] == Lost("evaluation stopped after 0.5 s", False)
+    assert answers["killed"] == Failure("internal error: the process ended with signal 9", True)
+    assert answers["exits"] == Failure("internal error: the process ended with exit code 3", True)
+    assert answers["raises"] == Failure("internal error: RuntimeError: on purpose", True)
+    assert answers["hangs"] == Failure("evaluation stopped after 0.5 s", False)
     assert time.monotonic() - began < 30
 
 
@@ -49,7 +49,7 @@ def test_a_process_may_not_take_all_memory(monkeypatch):
         return len(bytes(task))
 
     found = dict(spread([1 << 10, 1 << 30, 1 << 11], greedy, jobs=1, seconds=20))
-    assert found == {0: 1 << 10, 1: Lost("evaluation stopped: out of memory", False), 2: 1 << 11}
+    assert found == {0: 1 << 10, 1: Failure("evaluation stopped: out of memory", False), 2: 1 << 11}
 
 
 def test_a_unit_whose_process_is_killed_is_said_and_the_rest_goes_on(tmp_path, monkeypatch):
@@ -65,14 +65,14 @@ def test_a_unit_whose_process_is_killed_is_said_and_the_rest_goes_on(tmp_path, m
     )
     for i in range(6):
         (tmp_path / f"f{i}.cu").write_text(text.format(i))
-    original = tasks.Evaluator.__call__
+    original = tasks.UnitTask.__call__
 
     def dying(self, root):
         if root == "f3.cu":
             os.kill(os.getpid(), signal.SIGKILL)
         return original(self, root)
 
-    monkeypatch.setattr(tasks.Evaluator, "__call__", dying)
+    monkeypatch.setattr(tasks.UnitTask, "__call__", dying)
     monkeypatch.chdir(tmp_path)
     configuration = Configuration({"no-cache": True}, isolated=True)
     result = check_run(find_sources(["."]), configuration, configuration.for_file("x"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.config.settings import Settings
-from smemlint.lint.check import Result, check
+from smemlint.driver.run import check
+from smemlint.lint.result import Result
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:

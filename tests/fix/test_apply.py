@@ -168,10 +168,10 @@ def test_only_what_edits_bear_on_is_evaluated_again(tmp_path, monkeypatch):
     fixed = (tmp_path / "k3.cu").read_text().replace("[TILE][TILE]", "[TILE][TILE + 1]")
     (tmp_path / "k3.cu").write_text(fixed)
     evaluated = []
-    original = tasks.Evaluator.__call__
-    monkeypatch.setattr("smemlint.driver.run._FEW", 100)
+    original = tasks.UnitTask.__call__
+    monkeypatch.setattr("smemlint.driver.schedule._FEW", 100)
     monkeypatch.setattr(
-        tasks.Evaluator, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
+        tasks.UnitTask, "__call__", lambda s, r: evaluated.append(r) or original(s, r)
     )
     monkeypatch.chdir(tmp_path)
     configuration = Configuration({"unsafe-fixes": True})

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from kernels import TRANSPOSE, checked, conflicts, kernel
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
+from smemlint.driver.run import check
 from smemlint.fix.edits import applied
 from smemlint.fix.propose import with_fixes
 from smemlint.fix.verify_by_analysis import STATIC_BYTES, Run
-from smemlint.lint.check import analyze, check
 from smemlint.sources.source import Source
 
 BARRIER = "__syncthreads();"

@@ -11,8 +11,8 @@ import pytest
 from kernels import checked, kernel
 
 from smemlint.config.settings import Settings
+from smemlint.driver.run import check
 from smemlint.fix.apply import repaired
-from smemlint.lint.check import check
 from smemlint.sources.source import Source
 
 THREADS = 64

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from programs import NS, THREADS, Program, program
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from smemlint.sources.source import Source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from smemlint.lint.check import Result
+    from smemlint.lint.result import Result
 
 KINDS = ("cuda", "python", "pragma", "config", "baseline")
 _WEIGHTS = (45, 25, 12, 12, 6)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from conftest import facts_of
 
+from smemlint.analysis.analyze import analyze
 from smemlint.analysis.simt.builtins.call import BUILTINS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.frontend.cuda.lexer.keywords import OWN_WORDS
-from smemlint.lint.check import analyze
 from smemlint.sources.notebook import Notebook
 from smemlint.sources.source import MAX_BYTES, Source
 

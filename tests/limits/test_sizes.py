@@ -8,12 +8,12 @@ import tracemalloc
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.analysis.python.interpreter.constant_folding import call_builtin, fold
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.config.settings import Settings
 from smemlint.limits import sizes
 from smemlint.limits.errors import TooLarge
-from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
 
 HEAD = "import cupy\nfrom string import Template\ns = 'a'\nx = [1, 2]\nt = (1, 2)\nd = {'a': 1}\n"

@@ -6,7 +6,7 @@ import pytest
 
 from smemlint.config.settings import Configuration
 from smemlint.driver.run import check_run
-from smemlint.driver.tasks import Evaluator
+from smemlint.driver.tasks import UnitTask
 from smemlint.limits import guard
 from smemlint.limits.errors import OutOfSteps
 from smemlint.limits.guard import Allowance
@@ -52,9 +52,9 @@ def test_a_budget_ends_at_its_last_step():
 def test_a_file_takes_as_many_steps_after_any_other():
     given, configuration = sources(4), Configuration(isolated=True)
     paths = [s.path for s in given if s.path != "shape.cuh"]
-    alone = {path: Evaluator(given, configuration)(path).spent.steps for path in paths}
+    alone = {path: UnitTask(given, configuration)(path).spent.steps for path in paths}
     for order in (sorted(alone), sorted(alone, reverse=True)):
-        work = Evaluator(given, configuration)
+        work = UnitTask(given, configuration)
         assert {path: work(path).spent.steps for path in order} == alone
     assert min(alone.values()) > 100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smemlint.config.settings import Settings
-from smemlint.lint.check import check
+from smemlint.driver.run import check
 from smemlint.lint.fingerprints import fingerprints
 from smemlint.sources.source import Source, lines_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import ConfigError
-from smemlint.lint.selection import Selection
+from smemlint.lint.selection import Selection, require_known_rules
 
 CONFLICT, CONTENTION = ("SML101", "bank-conflict"), ("SML102", "atomic-contention")
 
@@ -52,5 +52,7 @@ def test_the_closest_word_decides(settings, conflict, contention):
 )  # fmt: skip
 def test_a_rule_that_does_not_exist_is_an_error_with_the_nearest(option, value, said):
     with pytest.raises(ConfigError) as raised:
-        Configuration({option: [value]}, isolated=True).for_file("k.cu")
+        Configuration({option: [value]}, isolated=True, require_rules=require_known_rules).for_file(
+            "k.cu"
+        )
     assert str(raised.value) == f"--{option}: {said}"

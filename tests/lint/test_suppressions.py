@@ -8,7 +8,8 @@ from smemlint.facts import Span
 from smemlint.finding import Finding, Severity
 from smemlint.fix.add_ignores import with_ignores
 from smemlint.lint.suppressions import suppress
-from smemlint.sources.pragmas import CommentStyle, pragmas_in
+from smemlint.sources.languages import CommentStyle
+from smemlint.sources.pragmas import pragmas_in
 
 
 def finding(

@@ -10,8 +10,8 @@ import pytest
 
 from smemlint.config.settings import Configuration
 from smemlint.lsp.analysis import analyses
-from smemlint.lsp.incremental import Memory
-from smemlint.lsp.lru import Recent
+from smemlint.lsp.incremental import IncrementalMemo
+from smemlint.lsp.lru import LruCache
 from smemlint.sources.source import Source
 
 KERNELS = Path(__file__).resolve().parents[2] / "fixtures" / "kernels"
@@ -32,7 +32,7 @@ void run(float *out) {
 """
 
 
-def found(text: str, memory: Memory) -> list[object]:
+def found(text: str, memory: IncrementalMemo) -> list[object]:
     source = Source("k.cu", text)
     first = next(analyses("k.cu", [source], Configuration(isolated=True), memory))
     said = [(f.code, f.span, f.message, f.notes, f.certainty) for f in first.findings]
@@ -40,7 +40,7 @@ def found(text: str, memory: Memory) -> list[object]:
 
 
 def test_a_kernel_is_not_evaluated_again_when_another_one_changes():
-    memory = Memory()
+    memory = IncrementalMemo()
     before = found(TWO, memory)
     assert memory.hits == 0
     after = found(TWO.replace("[1];", "[2];"), memory)
@@ -57,7 +57,7 @@ def test_a_kernel_is_not_evaluated_again_when_another_one_changes():
     ],
 )
 def test_what_a_kernel_depends_on_counts(old, new, ways):
-    memory = Memory()
+    memory = IncrementalMemo()
     found(TWO, memory)
     source = Source("k.cu", TWO.replace(old, new))
     analysis = next(analyses("k.cu", [source], Configuration(isolated=True), memory))
@@ -74,11 +74,11 @@ MOVED = [
 
 @pytest.mark.parametrize(("old", "new", "hits"), [m[1:] for m in MOVED], ids=[m[0] for m in MOVED])
 def test_what_only_moves_is_moved(old, new, hits):
-    memory = Memory()
+    memory = IncrementalMemo()
     found(TWO, memory)
     text = TWO.replace(old, new)
     assert text != TWO
-    assert found(text, memory) == found(text, Memory())
+    assert found(text, memory) == found(text, IncrementalMemo())
     assert memory.hits == hits
 
 
@@ -102,22 +102,26 @@ void run(float *out) {
 
 
 def test_what_a_kernel_calls_and_what_calls_it_count():
-    memory = Memory()
-    assert found(SHARED_HELPER, memory) == found(SHARED_HELPER, Memory())
+    memory = IncrementalMemo()
+    assert found(SHARED_HELPER, memory) == found(SHARED_HELPER, IncrementalMemo())
     for old, new in (("wide = 32", "wide = 33"), ("many = 32", "many = 16")):
         text = SHARED_HELPER.replace(old, new)
-        assert found(text, memory) == found(text, Memory()) != found(SHARED_HELPER, Memory())
+        assert (
+            found(text, memory)
+            == found(text, IncrementalMemo())
+            != found(SHARED_HELPER, IncrementalMemo())
+        )
     assert memory.hits == 0
 
 
 @pytest.mark.parametrize("name", ["transpose", "dynamic_shared", "choices", "constants"])
 def test_random_edits_are_seen_as_without_a_past(name):
-    chosen, memory = random.Random(name), Memory()
+    chosen, memory = random.Random(name), IncrementalMemo()
     text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
     found(text, memory)
     for _ in range(12):
         text = _edited(text, chosen)
-        assert found(text, memory) == found(text, Memory())
+        assert found(text, memory) == found(text, IncrementalMemo())
     assert memory.hits > 0
 
 
@@ -139,7 +143,7 @@ def _edited(text: str, chosen: random.Random) -> str:
 
 
 def test_what_many_analyses_did_not_use_is_forgotten():
-    recent: Recent[int] = Recent()
+    recent: LruCache[int] = LruCache()
     recent.keep("used", 1)
     recent.keep("unused", 2)
     for _ in range(200):

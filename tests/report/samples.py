@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
+from smemlint.driver.run import check
 from smemlint.facts import Span
 from smemlint.finding import Edit, Finding, Fix, Measurement, Verdict
-from smemlint.lint.check import Result, analyze, check
+from smemlint.lint.result import Result
 from smemlint.report.context import Run
 from smemlint.report.formats import rendered
 from smemlint.report.terminal import Terminal

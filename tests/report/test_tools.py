@@ -20,9 +20,9 @@ from smemlint.cli.output import write
 from smemlint.config.options import FORMATS
 from smemlint.facts import Facts, Span
 from smemlint.finding import Edit, Finding, Fix, Severity
-from smemlint.lint.check import Result
 from smemlint.lint.fingerprints import fingerprints
 from smemlint.lint.registry import entries
+from smemlint.lint.result import Result
 from smemlint.report.context import repository_root
 from smemlint.report.formats import rendered
 

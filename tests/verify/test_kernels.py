@@ -12,8 +12,8 @@ import pytest
 from recorded import recording
 
 from smemlint.config.settings import KernelSettings, Settings
+from smemlint.driver.run import check
 from smemlint.finding import Verdict
-from smemlint.lint.check import check
 from smemlint.sources.source import Source
 from smemlint.verify.device import GpuError
 from smemlint.verify.kernels import verify_kernels

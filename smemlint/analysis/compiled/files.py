@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.sources.source import PTX_SUFFIX
+from smemlint.sources.languages import PTX_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

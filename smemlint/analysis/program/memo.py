@@ -1,4 +1,4 @@
-"""What of a run is evaluated, and what takes long in it."""
+"""What of a run is evaluated, and how its expensive steps are remembered."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.analysis.simt.launches.launches import Launch
     from smemlint.facts import KernelFacts
-    from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions
-
-    pass
+    from smemlint.frontend.cuda.preprocessor.options import LoadOptions
     from smemlint.frontend.program import Function, Unit
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnalysisScope:
     """What to evaluate of a run.
 
     Attributes:
@@ -27,12 +25,12 @@ class Part:
     """
 
     path: str
-    kernels: frozenset[str]
+    kernels: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Work:
-    """What takes long, and what an editor remembers of it.
+class Memo:
+    """The expensive steps of an analysis; an editor puts remembered results in their place.
 
     Attributes:
         evaluate: gives the facts of one kernel instance.

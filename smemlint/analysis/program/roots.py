@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.sources.source import is_python_path
+from smemlint.analysis.shared_memory import may_touch_shared
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from smemlint.analysis.program.units import ProgramIndex
 
-_SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
 _LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
 _MAX_MAIN_FILES = 3
 """Translation units that one file is evaluated in at the most."""
@@ -53,7 +53,7 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
     if only is not None:
         shared = [posixpath.normpath(only)]
     else:
-        shared = [p for p in index.sources if _may_touch_shared(p, index.read(p) or "")]
+        shared = [p for p in index.sources if _is_of_interest(p, index.read(p) or "")]
     includers: dict[str, list[str]] = {}
     for path in index.sources if shared else ():
         for target in index.includes(path):
@@ -79,6 +79,6 @@ def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> list[str
     return found
 
 
-def _may_touch_shared(path: str, text: str) -> bool:
+def _is_of_interest(path: str, text: str) -> bool:
     """Returns whether a file's own code may declare or touch shared memory."""
-    return is_python_path(path) or _SHARED.search(text) is not None
+    return is_python_path(path) or may_touch_shared(text)

@@ -13,9 +13,9 @@ from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import NotAnalysed, Span
 from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.preprocessor import makefile
-from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions
+from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.limits.steps import current, spend
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from smemlint.config.assumptions import read_assumption
 from smemlint.facts import NotAnalysed, Span
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
-from smemlint.sources.pragmas import MARK, CommentStyle, Pragma, pragmas_in
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import CommentStyle, is_python_path
+from smemlint.sources.pragmas import MARK, Pragma, pragmas_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

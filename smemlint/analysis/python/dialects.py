@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
@@ -64,19 +64,6 @@ def holds_marks(text: str) -> bool:
     return any(dialect.is_wanted(text) for dialect in DIALECTS)
 
 
-def python_facts(
-    sources: Sequence[Source], settings: Settings, crashed: Callable[[NotAnalysed], None]
-) -> list[Facts]:
-    """Returns the facts of all Python files; an internal error costs one file."""
-    found = []
-    for source in sources:
-        facts, dependencies = analyze_python(source, settings, crashed)
-        source.read_along.update(dict.fromkeys(dependencies.reads, False))
-        source.read_along.update(dict.fromkeys(dependencies.compiled, True))
-        found.append(facts)
-    return found
-
-
 def analyze_python(
     source: Source, settings: Settings, crashed: Callable[[NotAnalysed], None]
 ) -> tuple[Facts, Dependencies]:
@@ -99,7 +86,7 @@ def analyze_python(
             what = f"internal error in `{dialect.module}`: {type(error).__name__}: {error}"
             crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
     parts.append(Facts(not_analysed=tuple(_refused(source, dependencies))))
-    return Facts.together(parts), dependencies
+    return Facts.joined(parts), dependencies
 
 
 def _refused(source: Source, dependencies: Dependencies) -> Iterator[NotAnalysed]:

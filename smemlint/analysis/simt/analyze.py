@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
-from smemlint.analysis.program.memo import Work
+from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles, main_files
 from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.program.user_input import UserInput
+from smemlint.analysis.shared_memory import describes_swizzle, touches_shared
 from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import agreed
@@ -21,14 +22,14 @@ from smemlint.analysis.simt.launches.instance_budget import Effort, by_family
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launches import launches_of
 from smemlint.analysis.simt.unreached import unreached
-from smemlint.analysis.simt.written_layouts import MENTION, written_layouts
+from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.unit import load_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from smemlint.analysis.program.memo import Part
+    from smemlint.analysis.program.memo import AnalysisScope
     from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.config.settings import Settings
     from smemlint.facts import LayoutUse
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
 _MAX_RECURSION = 6000
 
 
-def evaluate_project(
+def analyze_units(
     sources: Sequence[Source],
     settings: Settings,
     crashed: Callable[[NotAnalysed], None] | None = None,
-    part: Part | None = None,
-    work: Work | None = None,
+    scope: AnalysisScope | None = None,
+    memo: Memo | None = None,
 ) -> Facts:
     """Returns the facts of all kernels in `sources` that touch shared memory.
 
@@ -54,13 +55,13 @@ def evaluate_project(
         sources: the files of the run.
         settings: see `smemlint.config.settings.Settings`.
         crashed: told of every kernel that an internal error cost; without it, errors are raised.
-        part: what to evaluate; everything by default.
-        work: what is known from before; everything is done anew without it.
+        scope: what to evaluate; everything by default.
+        memo: what is known from before; everything is done anew without it.
     """
-    return Project(sources, settings, crashed, part, work).facts()
+    return Project(sources, settings, crashed, scope, memo).facts()
 
 
-DIRECT = Work(evaluate_kernel, launches_of, load_unit)
+DIRECT = Memo(evaluate_kernel, launches_of, load_unit)
 """Everything is done anew."""
 
 
@@ -68,7 +69,7 @@ class Project:
     """The analysis of a run.
 
     Args:
-        sources, settings, crashed, part, work: see `evaluate_project`.
+        sources, settings, crashed, scope, memo: see `analyze_units`.
 
     Attributes:
         index: the files and units of the run.
@@ -81,13 +82,13 @@ class Project:
         sources: Sequence[Source],
         settings: Settings,
         crashed: Callable[[NotAnalysed], None] | None = None,
-        part: Part | None = None,
-        work: Work | None = None,
+        scope: AnalysisScope | None = None,
+        memo: Memo | None = None,
     ) -> None:
-        self._part = part
-        self._work = work or DIRECT
+        self._scope = scope
+        self._memo = memo or DIRECT
         self._seen: set[tuple[Span, object, object]] = set()
-        self._set_index(ProgramIndex(sources, settings, self._work.load))
+        self._set_index(ProgramIndex(sources, settings, self._memo.load))
         self.guard = Guard(crashed)
 
     def _set_index(self, index: ProgramIndex) -> None:
@@ -97,7 +98,7 @@ class Project:
     @cached_property
     def main_files(self) -> MainFiles:
         """The main files of the units to evaluate."""
-        return main_files(self.index, self._part.path if self._part is not None else None)
+        return main_files(self.index, self._scope.path if self._scope is not None else None)
 
     def renew(self) -> None:
         """Forgets what an evaluation that broke off may have left half done."""
@@ -107,23 +108,14 @@ class Project:
 
     def facts(self) -> Facts:
         """Returns the facts of every unit."""
-        kernels: list[KernelFacts] = []
-        notes: list[NotAnalysed] = []
-        layouts: list[LayoutUse] = []
-        seen: set[Span] = set()
-        for path in self.tasks():
-            part = self.facts_of(path)
-            kernels += part.kernels
-            notes += part.not_analysed
-            layouts += (use for use in part.layouts if use.span not in seen)
-            seen.update(use.span for use in part.layouts)
-        notes += self.user.unused_swizzle_pragmas(self.index.dependencies.swizzles)
-        return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
+        facts = [self.facts_of(path) for path in self.tasks()]
+        unused = self.user.unused_swizzle_pragmas(self.index.dependencies.swizzles)
+        return Facts.merged([*facts, Facts(not_analysed=tuple(unused))])
 
     def tasks(self) -> list[str]:
         """Returns what is evaluated one by one: main files, then files that write swizzles down."""
         mains = self.main_files.paths
-        if self._part is not None:
+        if self._scope is not None:
             return mains
         written = (p for p in self.index.sources if self._writes_layouts(p))
         return list(dict.fromkeys((*mains, *written)))
@@ -170,13 +162,13 @@ class Project:
         return facts, dependencies
 
     def _writes_layouts(self, path: str) -> bool:
-        return MENTION.search(self.index.read(path) or "") is not None
+        return describes_swizzle(self.index.read(path) or "")
 
     def _is_of_the_run(self, span: Span) -> bool:
         return posixpath.normpath(span.path) in self.index.sources
 
     def _instances(self, unit: Unit) -> Instances:
-        return Instances(self.index, self.user, self._work, unit)
+        return Instances(self.index, self.user, self._memo, unit)
 
     def _evaluate_unit(
         self, unit: Unit, kernels: list[KernelFacts], notes: list[NotAnalysed]
@@ -237,16 +229,16 @@ class Project:
         """Returns the facts of an instance, or of each guess as long as one decides anything."""
         first, *others = tasks
         arch = self.index.settings.arch
-        facts = [self._work.evaluate(unit, first, arch)]
+        facts = [self._memo.evaluate(unit, first, arch)]
         if any(a.certainty.is_decided for a in facts[0].accesses):
-            facts += [self._work.evaluate(unit, t, arch) for t in others]
+            facts += [self._memo.evaluate(unit, t, arch) for t in others]
         return facts
 
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
         """Returns whether the kernel is evaluated in this unit and may touch shared memory."""
         if not self._is_here(function.span, unit):
             return False
-        if self._part is not None and function.name not in self._part.kernels:
+        if self._scope is not None and function.name not in self._scope.kernels:
             return False
         return touches_shared(function, unit)
 
@@ -269,25 +261,3 @@ def _deep_recursion() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
-
-
-def touches_shared(function: Function, unit: Unit) -> bool:
-    """Returns whether a function or one that it may call names shared memory."""
-    shared = {"__shared__", "ldmatrix", "__cvta_generic_to_shared"}
-    for group in unit.declarations.values():
-        for declaration in group:
-            if declaration.kind == "variable" and "__shared__" in declaration.specifiers:
-                shared.add(declaration.name)
-    seen: set[str] = set()
-    worklist = [function]
-    while worklist:
-        current = worklist.pop()
-        words = current.words
-        if words & shared or any("shared" in w for w in words):
-            return True
-        for word in words - seen:
-            seen.add(word)
-            worklist.extend(unit.functions_named(word))
-            for record in unit.records.get(word, ()):
-                worklist.extend(f for f in unit.functions if f.record == record.name)
-    return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt import written_swizzles
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
 
     from smemlint.facts import LayoutUse
     from smemlint.frontend.program import Unit
-
-MENTION = re.compile(f"{written_swizzles.MENTION.pattern}|{tensor_maps.MENTION.pattern}")
 
 
 def written_layouts(unit: Unit) -> Iterator[LayoutUse]:

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
-from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, Preprocessed, preprocess
+from smemlint.frontend.cuda.preprocessor.options import LoadOptions
+from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
 from smemlint.frontend.cuda.scanner.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
 from smemlint.frontend.cuda.scanner.template_ids import TemplateId, assigned_once, template_ids

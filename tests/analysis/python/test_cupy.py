@@ -6,9 +6,9 @@ import textwrap
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.analysis.python.cupy.source_map import Position, literal
 from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
 
 _SHARED = "'__global__ void f() { __shared__ float s[32]; }'"

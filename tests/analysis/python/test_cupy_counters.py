@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

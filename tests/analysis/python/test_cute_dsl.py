@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smemlint.config.settings import Settings
+from smemlint.analysis.analyze import Analyzer, analyze
+from smemlint.config.settings import Configuration, Settings
+from smemlint.driver.run import check
 from smemlint.hardware import wavefronts
 from smemlint.layout import Swizzle
-from smemlint.lint.check import analyze, check
 from smemlint.sources.source import Source
 
 HEAD = "import math\nimport cutlass\nimport cutlass.cute as cute\n"
@@ -281,7 +282,8 @@ def test_helpers_of_files_beside_are_read(imported, call, tmp_path):
     found = [(Path(u.span.path).name, u.span.line, u.swizzle, u.element_bytes)
              for u in facts.layouts if u.units]  # fmt: skip
     assert found == [("helper.py", 7, (3, 2, 3), 4), ("helper.py", 7, (3, 4, 3), 1)]
-    assert str(folder / "helper.py") in source.read_along
+    analyzer = Analyzer([source], Configuration(isolated=True).for_file, lambda note: None)
+    assert str(folder / "helper.py") in analyzer.analyze(source.path)[1].reads
 
 
 def test_what_an_open_condition_decides_is_not_asked_for_itself(tmp_path):

@@ -7,11 +7,12 @@ import re
 import numpy as np
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
+from smemlint.driver.run import check
 from smemlint.hardware import wavefronts
 from smemlint.layout import Swizzle
 from smemlint.layout.declared_offsets import offsets_in
-from smemlint.lint.check import analyze, check
 from smemlint.sources.source import Source
 
 KERNEL = """import triton

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
+from smemlint.driver.run import check
 from smemlint.facts import Certainty, Facts
-from smemlint.lint.check import analyze, check
 from smemlint.sources.source import Source
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from smemlint.config.settings import Settings
-from smemlint.lint.check import Result, check
+from smemlint.driver.run import check
+from smemlint.lint.result import Result
 from smemlint.sources.source import Source
 
 FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "python"
@@ -20,7 +21,7 @@ WORST = json.loads((FOLDER.parent / "triton" / "kernels.json").read_text())["wor
 
 @cache
 def checked(file: str, arch: str) -> Result:
-    return check([Source(str(FOLDER / file))], Settings(arch=arch), steps_of_a_file=0)
+    return check([Source(str(FOLDER / file))], Settings(arch=arch))
 
 
 def lines_of(file: str, function: str) -> range:

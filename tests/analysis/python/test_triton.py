@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from smemlint.config.settings import Settings
-from smemlint.lint.check import check
+from smemlint.driver.run import check
 from smemlint.sources.source import Source
 
 ROOT = Path(__file__).parents[3]

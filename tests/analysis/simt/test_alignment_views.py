@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemlint.config.settings import Settings
-from smemlint.lint.check import check
+from smemlint.driver.run import check
 from smemlint.sources.source import Source
 
 _VIEW = "__device__ int pair(const short* p) { return *reinterpret_cast<const int*>(p); }\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze
 from smemlint.report.analysis_json import access_record
 from smemlint.sources.discovery import find_sources
 

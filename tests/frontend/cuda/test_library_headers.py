@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:

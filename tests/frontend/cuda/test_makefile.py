@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
 from smemlint.frontend.cuda.preprocessor.makefile import macros_of
-from smemlint.lint.check import analyze
 from smemlint.sources.discovery import find_sources
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, Preprocessed, preprocess
+from smemlint.frontend.cuda.preprocessor.options import LoadOptions
+from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 
 
 def run(text: str, files: dict[str, str] | None = None, **options: object) -> Preprocessed:

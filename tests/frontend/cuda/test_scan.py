@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from smemlint.frontend.cuda.lexer.tokens import spelling_of
-from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, preprocess
+from smemlint.frontend.cuda.preprocessor.options import LoadOptions
+from smemlint.frontend.cuda.preprocessor.preprocess import preprocess
 from smemlint.frontend.cuda.scanner.scan import FoundFunction, Scanned, scan
 from smemlint.frontend.program import TemplateParameter
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import facts_of
 
-from smemlint.frontend.cuda.preprocessor.preprocess import LoadOptions, preprocess
+from smemlint.frontend.cuda.preprocessor.options import LoadOptions
+from smemlint.frontend.cuda.preprocessor.preprocess import preprocess
 
 KERNEL = "__global__ void %s(float *o) { __shared__ float t[32]; o[0] = t[threadIdx.x]; }"
 A, B = KERNEL % "a", KERNEL % "b"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze
+from smemlint.analysis.analyze import Analyzer, analyze
+from smemlint.config.settings import Configuration, Settings
 from smemlint.sources.source import Source
 
 HELPERS = """\
@@ -47,6 +47,12 @@ def run(out):
 """
 
 
+def dependencies_of(source: Source) -> list[str]:
+    """The files that the facts of a source depend on."""
+    analyzer = Analyzer([source], Configuration(isolated=True).for_file, lambda note: None)
+    return list(analyzer.analyze(source.path)[1].reads)
+
+
 def accesses(tmp_path, **parts: str) -> list[tuple[str, int, float | None]]:
     folder = tmp_path / "tool"
     folder.mkdir()
@@ -55,7 +61,7 @@ def accesses(tmp_path, **parts: str) -> list[tuple[str, int, float | None]]:
     source = Source(str(folder / "kernels.py"))
     facts, crashed = analyze([source], Settings())
     assert not crashed
-    assert str(folder / "helpers.py") in source.read_along
+    assert str(folder / "helpers.py") in dependencies_of(source)
     return [
         (a.span.path.rpartition("/")[2], a.span.line, a.ways)
         for kernel in facts.kernels
@@ -103,7 +109,7 @@ def test_a_module_that_is_not_there_is_looked_for(tmp_path):
     ))  # fmt: skip
     source = Source(str(path))
     facts, _ = analyze([source], Settings())
-    assert str(tmp_path / "helpers.py") in source.read_along
+    assert str(tmp_path / "helpers.py") in dependencies_of(source)
     (kernel,) = facts.kernels
     assert [n.reason for n in kernel.not_analysed] == [
         "`put` is given shared memory and its definition was not read"

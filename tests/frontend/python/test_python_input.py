@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
-from smemlint.lint.check import analyze, check
+from smemlint.driver.run import check
 from smemlint.sources.source import Source
 
 KERNEL = '''import cupy as cp

@@ -17,7 +17,8 @@ from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.ptx.module import parse_module
 from smemlint.hardware.arch import architecture
 from smemlint.limits.steps import spend
-from smemlint.sources.pragmas import CommentStyle, pragmas_in
+from smemlint.sources.languages import CommentStyle
+from smemlint.sources.pragmas import pragmas_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

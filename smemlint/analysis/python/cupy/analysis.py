@@ -20,9 +20,10 @@ from smemlint.analysis.python.interpreter.calls import (
     functions_of,
     option_parameters,
 )
+from smemlint.analysis.shared_memory import may_touch_shared
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
-from smemlint.sources.source import is_python_path
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from smemlint.sources.source import Source
 
 _COMPLETE_TEXTS = frozenset(("RawKernel", "RawModule"))
-_SHARED = ("__shared__", "ldmatrix", ".shared", "__cvta_generic_to_shared")
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
@@ -94,7 +94,7 @@ class _File:
             and (call in shared or _may_use_shared(call))
         )
         notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
-        return Facts.together([*parts, Facts(not_analysed=tuple(notes))])
+        return Facts.joined([*parts, Facts(not_analysed=tuple(notes))])
 
     def _interpret(self) -> None:
         interpreter = interpreter_of(self._text, self._files)
@@ -136,7 +136,7 @@ class _File:
 
 
 def _holds_shared(text: str | None) -> bool:
-    return text is not None and any(mark in text for mark in _SHARED)
+    return text is not None and may_touch_shared(text)
 
 
 def _defines(options: tuple[str, ...]) -> dict[str, str]:
@@ -175,7 +175,7 @@ def _may_use_shared(call: ast.Call) -> bool:
     if not given:
         return False
     literals = [n.value for a in given for n in ast.walk(a) if isinstance(n, ast.Constant)]
-    if any(isinstance(value, str) and mark in value for value in literals for mark in _SHARED):
+    if any(isinstance(value, str) and may_touch_shared(value) for value in literals):
         return True
     return _name(call) in _COMPLETE_TEXTS and not isinstance(_code(call), ast.Constant)
 

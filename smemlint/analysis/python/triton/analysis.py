@@ -56,7 +56,7 @@ def _facts_of(source: Source, settings: Settings) -> Facts:
     from smemlint.analysis.python.triton.declared_offsets import kernels_of
 
     kernels, layouts, notes = kernels_of(text, settings)
-    return Facts.together([found, Facts(tuple(kernels), tuple(notes), tuple(layouts))])
+    return Facts.joined([found, Facts(tuple(kernels), tuple(notes), tuple(layouts))])
 
 
 class _File:

@@ -31,7 +31,8 @@ from smemlint.facts import (
     SharedArray,
 )
 from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
-from smemlint.sources.pragmas import CommentStyle, Pragma, pragmas_in
+from smemlint.sources.languages import CommentStyle
+from smemlint.sources.pragmas import Pragma, pragmas_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from pycparser import c_ast
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import Variable
-from smemlint.analysis.simt.domain.memory import Space
+from smemlint.analysis.simt.domain.values import Space
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

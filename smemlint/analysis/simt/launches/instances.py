@@ -29,7 +29,7 @@ from smemlint.facts import Instance
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from smemlint.analysis.program.memo import Work
+    from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.units import ProgramIndex
     from smemlint.analysis.program.user_input import UserInput
     from smemlint.analysis.simt.launches.launches import Launch
@@ -49,10 +49,10 @@ Block = tuple[int, int, int]
 class Instances:
     """Finds the instances of the kernels of one unit."""
 
-    def __init__(self, index: ProgramIndex, user: UserInput, work: Work, unit: Unit) -> None:
+    def __init__(self, index: ProgramIndex, user: UserInput, memo: Memo, unit: Unit) -> None:
         self._index = index
         self._user = user
-        self._work = work
+        self._memo = memo
         self._unit = unit
         self._shallow: list[Launch] | None = None
         self._deep: list[Launch] | None = None
@@ -186,7 +186,7 @@ class Instances:
         key = (id(function), launching, has_no_caller)
         if key not in self._runs:
             unit = self._owners[id(function)]
-            self._runs[key] = self._work.launches(unit, units, function, launching, has_no_caller)
+            self._runs[key] = self._memo.launches(unit, units, function, launching, has_no_caller)
         return self._runs[key]
 
     def _is_of(self, launch: Launch, function: Function) -> bool:

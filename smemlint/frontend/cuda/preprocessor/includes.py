@@ -1,17 +1,12 @@
-"""Files of a unit: lexed and with their directives linked, found through `#include`, cached."""
+"""Finds the files of a unit through `#include`, and keeps them prepared for other units."""
 
 from __future__ import annotations
 
 import posixpath
-from bisect import bisect_left
 from collections import OrderedDict
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.lexer.tokens import Lexed, Token, lex_file
-from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
+from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,172 +14,8 @@ if TYPE_CHECKING:
 _CACHED_CHARACTERS = 6_000_000  # of included files; tokens take about 25 bytes a character
 _ANCESTORS = 6
 _INCLUDE_FOLDERS = ("", "include", "inc", "Common", "common", "src")
-_CONDITIONALS = ("if", "ifdef", "ifndef")
-_MAX_BRANCH = 200  # directives that are looked at in one branch
 
-
-@dataclass(slots=True)
-class Directive:
-    """A preprocessing directive of a file.
-
-    Attributes:
-        name: `if`, `define`, ...; empty for a lone `#`.
-        at, stop: token indices of its `#` and after its last token.
-        next: of a conditional: number of the next directive of its chain (`elif`, `else` or
-            `endif`).
-        end: of a conditional: number of the chain's `endif`; the number of directives when it is
-            missing; -1 for an `elif`, `else` or `endif` without an `if`.
-    """
-
-    name: str
-    at: int
-    stop: int
-    next: int = -1
-    end: int = -1
-
-
-@dataclass
-class PreparedFile:
-    """A lexed file with its directives; shared between units, never changed.
-
-    Attributes:
-        file: key of the file in file tables, unique in the process.
-    """
-
-    file: int
-    source: SourceFile
-    lexed: Lexed
-    directives: list[Directive]
-
-    @property
-    def tokens(self) -> list[Token]:
-        """All tokens, those of directives too."""
-        return self.lexed.tokens
-
-    def arguments(self, k: int) -> list[Token]:
-        """The tokens of directive `k` after its name."""
-        directive = self.directives[k]
-        return self.tokens[directive.at + 2 : directive.stop]
-
-    def text(self, k: int) -> str:
-        """Directive `k` after its name as it is written, on one line."""
-        tokens = self.arguments(k)
-        if not tokens:
-            return ""
-        raw = self.source.text[tokens[0].start : tokens[-1].end]
-        return " ".join(raw.replace("\\\n", " ").replace("\\\r\n", " ").split())
-
-    @cached_property
-    def own_names(self) -> frozenset[str]:
-        """Macros that the file defines somewhere."""
-        return frozenset(self.defined_in(range(len(self.directives))))
-
-    def defined_in(self, numbers: range) -> Iterator[str]:
-        """Macros that some of the directives define."""
-        for k in numbers:
-            directive = self.directives[k]
-            if directive.name == "define" and directive.stop > directive.at + 2:
-                yield self.tokens[directive.at + 2].text
-
-    @cached_property
-    def _code_before(self) -> list[int]:
-        """For each directive the number of tokens before it that are code or an include."""
-        gaps: list[int] = []
-        previous = 0
-        for directive in self.directives:
-            is_code = directive.name == "include"
-            gaps.append(directive.at - previous)
-            previous = directive.stop - is_code
-        return list(accumulate(gaps))
-
-    def has_code(self, first: int, last: int) -> bool:
-        """Whether there is code or an include between two directives."""
-        last = min(last, len(self.directives) - 1)
-        return self._code_before[last] > self._code_before[first]
-
-    @cached_property
-    def feature_names(self) -> frozenset[str]:
-        """Names in conditions of chains that contain code: they switch more than a value."""
-        names: set[str] = set()
-        for k, directive in enumerate(self.directives):
-            is_condition = directive.name in (*_CONDITIONALS, "elif")
-            if is_condition and directive.end >= 0 and self.has_code(k, directive.next):
-                names.update(t.text for t in self.arguments(k) if t.kind == "identifier")
-        return frozenset(names - {"defined"})
-
-    @cached_property
-    def added_by(self) -> frozenset[str]:
-        """Names in conditions of chains without `#else`: they add code, where defined."""
-        names: set[str] = set()
-        for k, directive in enumerate(self.directives):
-            if directive.name in _CONDITIONALS and directive.end >= 0:
-                last, chain = k, [k]
-                while self.directives[last].next < directive.end:
-                    last = self.directives[last].next
-                    chain.append(last)
-                if self.directives[last].name != "else" and self.has_code(k, directive.end):
-                    for member in chain:
-                        names.update(t.text for t in self.arguments(member))
-        return frozenset(names)
-
-    @cached_property
-    def gpu_marks(self) -> list[int]:
-        """Where code declares kernels or shared memory."""
-        from smemlint.frontend.cuda.preprocessor.unread_branches import gpu_marks
-
-        return gpu_marks(self.tokens, self.directives)
-
-    def gpu_marks_between(self, first: int, stop: int) -> list[int]:
-        """Those of them between two tokens."""
-        marks = self.gpu_marks
-        return marks[bisect_left(marks, first) : bisect_left(marks, stop)]
-
-    def has_gpu_marks(self, k: int) -> bool:
-        """Whether the chain that directive `k` opens has kernels or shared memory in it."""
-        stop = self.directives[k].end
-        last = self.directives[stop].at if stop < len(self.directives) else len(self.tokens)
-        return bool(self.gpu_marks_between(self.directives[k].stop, last))
-
-    def branch(self, k: int) -> range:
-        """The directives inside the branch that directive `k` opens, at most a few hundred."""
-        return range(k + 1, min(self.directives[k].next, k + 1 + _MAX_BRANCH))
-
-
-def _directives(tokens: list[Token]) -> list[Directive]:
-    found: list[Directive] = []
-    open_chains: list[list[int]] = []
-    for at in [i for i, t in enumerate(tokens) if t.first_on_line and t.text == "#"]:
-        stop = at + 1
-        while stop < len(tokens) and not tokens[stop].first_on_line:
-            stop += 1
-        directive = Directive(tokens[at + 1].text if stop > at + 1 else "", at, stop)
-        number = len(found)
-        found.append(directive)
-        if directive.name in _CONDITIONALS:
-            open_chains.append([number])
-        elif directive.name in ("elif", "else", "endif", "elifdef", "elifndef") and open_chains:
-            chain = open_chains[-1]
-            found[chain[-1]].next = number
-            chain.append(number)
-            if directive.name == "endif":
-                for member in open_chains.pop():
-                    found[member].end = number
-    for chain in open_chains:
-        found[chain[-1]].next = len(found)
-        for member in chain:
-            found[member].end = len(found)
-    return found
-
-
-_numbers = count(1)
 _cache: OrderedDict[tuple[str, str], PreparedFile] = OrderedDict()
-
-
-def prepare(path: str, text: str) -> PreparedFile:
-    """Lexes a file and links its conditionals."""
-    file = next(_numbers)
-    lexed = lex_file(text, file)
-    return PreparedFile(file, SourceFile(path, text), lexed, _directives(lexed.tokens))
 
 
 def prepare_cached(path: str, text: str) -> PreparedFile:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import matching
 from smemlint.frontend.cuda.preprocessor.conditions import Assumptions, truth
+from smemlint.frontend.cuda.preprocessor.directives import KERNEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.frontend.cuda.lexer.tokens import Token
     from smemlint.frontend.cuda.preprocessor.conditions import Condition
-    from smemlint.frontend.cuda.preprocessor.includes import Directive, PreparedFile
+    from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
 
-KERNEL, SHARED = "__global__", "__shared__"
 _FARTHEST_NAME = 200  # tokens from `__global__` to the name of the kernel
 _DEEPEST = 20  # nested chains; what stands deeper counts as readable
-
-
-def gpu_marks(tokens: Sequence[Token], directives: Sequence[Directive]) -> list[int]:
-    """Returns the indices of `__global__` and `__shared__` in code, not in directives, in order."""
-    marks = [i for i, token in enumerate(tokens) if token.text in (KERNEL, SHARED)]
-    for directive in directives if marks else ():
-        del marks[bisect_left(marks, directive.at) : bisect_left(marks, directive.stop)]
-    return marks
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,8 @@ def test_a_launch_with_numbers_that_its_caller_passes():
 
 
 def test_an_included_kernel_has_the_macros_of_its_includer(tmp_path):
+    from smemlint.analysis.analyze import analyze
     from smemlint.config.settings import Settings
-    from smemlint.lint.check import analyze
     from smemlint.sources.source import Source
 
     (tmp_path / "k.cuh").write_text(

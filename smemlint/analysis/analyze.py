@@ -1,0 +1,200 @@
+"""Sources to facts: picks the analyses that a file needs, and imports no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.compiled.files import compiled_facts, is_compiled, may_share_memory
+from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.analysis.python.dialects import analyze_python, holds_marks
+from smemlint.analysis.shared_memory import describes_swizzle, may_touch_shared
+from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.sources.languages import is_python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from smemlint.analysis.program.memo import AnalysisScope, Memo
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.config.settings import Settings
+    from smemlint.sources.source import Source
+
+
+def needs_analysis(source: Source) -> bool:
+    """Returns whether some analysis may find facts in a file; imports none to tell."""
+    if is_compiled(source):
+        return may_share_memory(source)
+    if is_python_path(source.path):
+        return holds_marks(source.text)
+    return may_touch_shared(source.text) or describes_swizzle(source.text)
+
+
+def analyze(
+    sources: Sequence[Source],
+    settings: Settings,
+    scope: AnalysisScope | None = None,
+    memo: Memo | None = None,
+) -> tuple[Facts, bool]:
+    """Returns the facts of the sources or a part of them, and whether an internal error cost some.
+
+    Args:
+        sources: the files of the run.
+        settings: what all of them are analysed under.
+        scope: what to analyse; everything by default.
+        memo: remembered steps of earlier analyses.
+    """
+    python = [s for s in sources if is_python_path(s.path)]
+    crashes: list[NotAnalysed] = []
+    parts: list[Facts] = []
+    compiled: set[str] = set()
+    for source in python if scope is None else [s for s in python if s.path == scope.path]:
+        facts, dependencies = analyze_python(source, settings, crashes.append)
+        parts.append(facts)
+        compiled.update(dependencies.compiled)
+    cuda = [s for s in sources if _is_cuda(s)]
+    cuda = [s for s in cuda if not (s.path in compiled and is_launched_elsewhere(s.text))]
+    if any(map(needs_analysis, cuda)):
+        from smemlint.analysis.simt.analyze import analyze_units
+
+        parts.insert(0, analyze_units(cuda, settings, crashes.append, scope, memo))
+    paths = [s.path for s in sources]
+    for source in sources:
+        if is_compiled(source) and (scope is None or source.path == scope.path):
+            parts.append(compiled_facts(source, settings, paths, crashes.append))
+    facts = Facts.joined(parts)
+    notes = (*unreadable_sources(sources), *facts.not_analysed, *crashes)
+    return replace(facts, not_analysed=notes), bool(crashes)
+
+
+class Analyzer:
+    """Analyses the files of a run one by one, each under its own settings.
+
+    It lives in every process of a run and keeps the units that it read from one file to the next.
+
+    Args:
+        sources: the files of the run.
+        settings_of: the settings of a file; a unit is analysed under those of its main file.
+        crashed: called with what an internal error cost.
+        memo: remembered steps of earlier analyses.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        settings_of: Callable[[str], Settings],
+        crashed: Callable[[NotAnalysed], None],
+        memo: Memo | None = None,
+    ) -> None:
+        self._sources = sources
+        self._cuda = [s for s in sources if _is_cuda(s)]
+        self._compiled = {s.path: s for s in sources if is_compiled(s)}
+        self._python = {s.path: s for s in sources if is_python_path(s.path)}
+        self._settings_of = settings_of
+        self._crashed = crashed
+        self._memo = memo
+        self._programs: dict[int, Project] = {}
+
+    @cached_property
+    def needs_units(self) -> bool:
+        """Whether any file belongs to a translation unit that is worth reading."""
+        return any(map(needs_analysis, self._cuda))
+
+    def files(self) -> list[str]:
+        """Returns what is analysed one by one: main files of units, then Python, then PTX files."""
+        units = self.program().tasks() if self.needs_units else []
+        others = {**self._python, **self._compiled}
+        return [*units, *(path for path, source in others.items() if needs_analysis(source))]
+
+    def files_for(self, path: str) -> list[str]:
+        """Returns those of `files` that decide what is known of one file."""
+        if path in self._python or path in self._compiled:
+            return [path]
+        from smemlint.analysis.program.memo import AnalysisScope
+        from smemlint.analysis.simt.analyze import Project
+
+        around = Project(self._cuda, self._settings_of(path), scope=AnalysisScope(path))
+        tasks = (task for task in self.program(path).tasks() if task == path)
+        return list(dict.fromkeys((*around.main_files.paths, *tasks)))
+
+    def analyze(self, path: str) -> tuple[Facts, Dependencies]:
+        """Returns the facts of one of `files`, and what they depend on.
+
+        Raises:
+            LimitReached: see `discard_unfinished`.
+        """
+        if path in self._python:
+            source, settings = self._python[path], self._settings_of(path)
+            facts, found = analyze_python(source, settings, self._crashed)
+            reads = dict.fromkeys((path, *found.reads, *found.compiled))
+            return facts, replace(found, reads=reads)
+        if path in self._compiled:
+            paths = [s.path for s in self._sources]
+            settings, source = self._settings_of(path), self._compiled[path]
+            facts = compiled_facts(source, settings, paths, self._crashed)
+            return facts, Dependencies({path: None})
+        return self.program(path).alone(path)
+
+    def discard_unfinished(self, path: str, *, is_stopped: bool) -> None:
+        """Forgets what an analysis that a limit broke off may have left half done."""
+        program = self._programs.get(id(self._settings_of(path)))
+        if program is not None and (is_stopped or program.guard.has_run_out):
+            program.renew()
+
+    def program(self, path: str = "") -> Project:
+        """Returns the files and units that a file, or the first one, is analysed with."""
+        from smemlint.analysis.simt.analyze import Project
+
+        settings = self._settings_of(path or self._sources[0].path)
+        if id(settings) not in self._programs:
+            program = Project(self._cuda, settings, self._crashed, memo=self._memo)
+            self._programs[id(settings)] = program
+        return self._programs[id(settings)]
+
+    def unused_swizzle_pragmas(self, dependencies: Iterable[Dependencies]) -> Iterator[NotAnalysed]:
+        """Yields the pragmas for arrays that no analysis accessed; `dependencies` are of all."""
+        if self.needs_units:
+            used = {place for found in dependencies for place in found.swizzles}
+            yield from self.program().user.unused_swizzle_pragmas(used)
+
+
+def _is_cuda(source: Source) -> bool:
+    """Whether a file belongs to translation units of CUDA C++."""
+    return not is_python_path(source.path) and not is_compiled(source)
+
+
+def without_compiled(
+    files: Collection[str], dependencies: Iterable[Dependencies], sources: Sequence[Source]
+) -> list[str]:
+    """Returns the files without those of kernels that Python programs of the run compile.
+
+    Args:
+        files: that were analysed.
+        dependencies: of their analyses.
+        sources: of the run.
+    """
+    compiled = {path for found in dependencies for path in found.compiled}
+    texts = {s.path: s.text for s in sources if s.path in compiled}
+    return [path for path in files if not (path in texts and is_launched_elsewhere(texts[path]))]
+
+
+def is_launched_elsewhere(text: str) -> bool:
+    """Returns whether a file of kernels launches none: whoever compiles it says how it is meant."""
+    return "<<<" not in text
+
+
+def unreadable_sources(sources: Sequence[Source]) -> list[NotAnalysed]:
+    """Returns notes on files, and cells of notebooks, that could not be read."""
+    found = []
+    for source in sources:
+        source.text  # noqa: B018 - reading finds the problem
+        if source.problem:
+            found.append(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", source.problem))
+        if source.notebook is not None:
+            found += (
+                NotAnalysed(Span(source.path, cell.first, 1, cell.first, 1), "", cell.unread)
+                for cell in source.notebook.cells
+                if cell.unread and (may_touch_shared(cell.source) or holds_marks(cell.source))
+            )
+    return found

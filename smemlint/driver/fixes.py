@@ -1,0 +1,125 @@
+"""The second stage of a run: fixes for the bank conflicts that the first stage found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from smemlint.driver.failures import Failure
+from smemlint.driver.results import array_files
+from smemlint.driver.schedule import run_tasks
+from smemlint.facts import NotAnalysed, Span
+from smemlint.finding import BANK_CONFLICT
+from smemlint.limits.guard import NOTHING, Allowance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from smemlint.driver.request import Request
+    from smemlint.driver.results import UnitResult
+    from smemlint.finding import Finding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fixes:
+    """What looking for fixes gave.
+
+    Attributes:
+        findings: all of the run, with what repairs them.
+        notes: files whose search was ended by what is not the same in every run.
+        lost: the indices of their findings.
+        crashed: an internal error ended one.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: tuple[NotAnalysed, ...] = ()
+    lost: frozenset[int] = frozenset()
+    crashed: bool = False
+
+
+def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowance]) -> Fixes:
+    """Looks for the fixes of findings, file by file.
+
+    Args:
+        merged: the results of all units; findings without facts came with their fix.
+        request: the run.
+        spent: what evaluating the kernels of each file took.
+    """
+    files = _by_file(merged, request.document)
+    if not files:
+        return Fixes(merged.findings)
+    from smemlint.driver.tasks import FixTask
+
+    configuration = request.configuration
+    findings = list(merged.findings)
+    notes: list[NotAnalysed] = []
+    lost: set[int] = set()
+    limit = max(configuration.for_file(path).time_limit for path in files)
+    is_crash = False
+    task = FixTask(
+        merged,
+        request.sources,
+        configuration,
+        is_fixing=request.is_fixing,
+        memo_of=request.memo_of,
+        spent=spent,
+    )
+    for indices, answer in run_tasks(list(files.values()), task, request.jobs, limit):
+        if isinstance(answer, Failure):
+            is_crash |= answer.is_crash
+            lost.update(indices)
+            where = Span(findings[indices[0]].span.path, 1, 1, 1, 1)
+            notes.append(NotAnalysed(where, "", f"fixes are not known: {answer.reason}"))
+            for index in indices:
+                findings[index] = replace(findings[index], help=f"no fix: {answer.reason}")
+            continue
+        for index, fixed in zip(indices, answer, strict=True):
+            findings[index] = replace(fixed, access=findings[index].access)
+    notes.sort(key=lambda n: n.span)
+    return Fixes(tuple(findings), tuple(notes), frozenset(lost), is_crash)
+
+
+def _by_file(merged: UnitResult, document: str) -> dict[str, list[int]]:
+    """The indices of findings that a fix may repair, by the file of their array."""
+    evaluated = {id(access) for k in merged.facts.kernels for access in k.accesses}
+    files: dict[str, list[int]] = {}
+    for index, finding in enumerate(merged.findings):
+        access = finding.access
+        if finding.code != BANK_CONFLICT or access is None or access.array is None:
+            continue
+        if access.origin:
+            continue  # its text is a compiler's
+        if id(access) in evaluated and document in ("", finding.span.path):
+            files.setdefault(access.array.span.path, []).append(index)
+    return files
+
+
+def spent_on_files(results: Iterable[UnitResult]) -> dict[str, Allowance]:
+    """Returns what evaluating the kernels of each file took; of one in several units, the most."""
+    spent: dict[str, Allowance] = {}
+    for result in results:
+        for path in array_files(result.findings):
+            spent[path] = result.spent.most(spent.get(path, NOTHING))
+    return spent
+
+
+def with_fixes(
+    results: Mapping[str, UnitResult], merged: UnitResult, fixes: Fixes
+) -> dict[str, UnitResult]:
+    """Returns the results of units with the fixes that were found in all of them together.
+
+    Args:
+        results: by main file.
+        merged: all of them.
+        fixes: of the findings of `merged`.
+    """
+    fixed = dict(zip(map(id, merged.findings), fixes.findings, strict=True))
+    lost = {id(merged.findings[index]) for index in fixes.lost}
+    return {
+        path: replace(
+            result,
+            findings=tuple(fixed.get(id(f), f) for f in result.findings),
+            is_lost=result.is_lost or any(id(f) in lost for f in result.findings),
+        )
+        for path, result in results.items()
+    }

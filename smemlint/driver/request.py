@@ -1,0 +1,36 @@
+"""What a run is asked for: the one way in for the command line, the editor and verification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.analysis.program.memo import Memo
+    from smemlint.config.settings import Configuration
+    from smemlint.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What a run is asked for.
+
+    Attributes:
+        sources: the files of the run.
+        configuration: the settings of each.
+        jobs: processes at a time; see `smemlint.driver.schedule.run_tasks`.
+        document: the only file of interest; empty for all.
+        keep_facts: the result brings all facts along, those without findings, too.
+        is_fixing: fixes are looked for however long that takes.
+        memo_of: remembered steps of earlier analyses, for these sources or edited ones.
+    """
+
+    sources: Sequence[Source]
+    configuration: Configuration
+    jobs: int = 0
+    document: str = ""
+    keep_facts: bool = False
+    is_fixing: bool = False
+    memo_of: Callable[[Sequence[Source]], Memo] | None = None

@@ -1,0 +1,104 @@
+"""Results of one unit and of a run, before selection and suppression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.facts import Facts
+from smemlint.limits.guard import NOTHING, Allowance
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.facts import Site, Span
+    from smemlint.finding import Finding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitResult:
+    """Result of one unit, or of all units of a run together.
+
+    Attributes:
+        findings: of all rules, before selection and suppression.
+        sites: the access sites of its kernel instances.
+        crashed: an internal error took something out of it.
+        dependencies: what it is valid with.
+        facts: everything; empty where nobody will ask.
+        is_lost: there was no answer, or not all of it; another run may give one.
+        spent: what it took.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    sites: tuple[Site, ...] = ()
+    crashed: bool = False
+    dependencies: Dependencies = field(default_factory=Dependencies)
+    facts: Facts = field(default_factory=Facts)
+    is_lost: bool = False
+    spent: Allowance = NOTHING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunResult:
+    """Result of a run before selection and suppression.
+
+    Attributes:
+        merged: the results of all units as one.
+        notices: findings on files that could not be read as they are, and on what only all units
+            together show.
+        with_pragmas: files that hold pragmas.
+    """
+
+    merged: UnitResult
+    notices: tuple[Finding, ...]
+    with_pragmas: tuple[str, ...]
+
+
+class ResultStore(Protocol):
+    """Results of earlier runs, on disk or in memory."""
+
+    def unchanged(self) -> RunResult | None:
+        """Returns the last result where nothing changed since."""
+
+    def valid_results(self, tasks: Sequence[str], program: Project) -> Mapping[str, UnitResult]:
+        """Returns by task the results that no change since bears on."""
+
+    def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
+        """Keeps the results by task, and that of the run."""
+
+
+def merge(results: Sequence[UnitResult]) -> UnitResult:
+    """Merges the results of units: of each kernel instance and place the first result decides.
+
+    A kernel in a header can be in several units; the outcome does not depend on which process
+    evaluated them, or when.
+    """
+    findings: list[Finding] = []
+    sites: list[Site] = []
+    instances: dict[Hashable, int] = {}
+    places: dict[tuple[str, Span], int] = {}
+    for index, result in enumerate(results):
+        for finding in result.findings:
+            if finding.access is not None:
+                first = instances.setdefault(finding.access.instance.key, index)
+            else:
+                first = places.setdefault((finding.code, finding.span), index)
+            if first == index:
+                findings.append(finding)
+        sites += result.sites
+    return UnitResult(
+        tuple(findings),
+        tuple(dict.fromkeys(sites)),
+        any(result.crashed for result in results),
+        facts=Facts.merged([result.facts for result in results]),
+        is_lost=any(result.is_lost for result in results),
+        spent=NOTHING.most(*(result.spent for result in results)),
+    )
+
+
+def array_files(findings: Sequence[Finding]) -> set[str]:
+    """Returns the files of the arrays that findings are about: where fixes are made."""
+    accesses = (f.access for f in findings)
+    return {a.array.span.path for a in accesses if a is not None and a.array is not None}

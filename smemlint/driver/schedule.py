@@ -1,0 +1,51 @@
+"""Runs the tasks of a run: a few in this process, many in others, with a progress bar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from smemlint.driver.failures import Failure, run_guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+IN_PROCESS = -1
+"""A number of processes: all tasks run in this one, which can be asked to stop at any time."""
+_FEW = 3
+"""So many tasks run in this process; more are worth processes of their own."""
+_PATIENCE = 4
+"""Times the time that a task allows itself: what takes longer does not notice and is ended."""
+
+
+def run_tasks(
+    tasks: Sequence[Task], work: Callable[[Task], Answer], jobs: int, limit: float
+) -> Iterator[tuple[Task, Answer | Failure]]:
+    """Yields tasks with their answers in the order of completion.
+
+    Args:
+        tasks: what `work` is called with.
+        work: bounds its own processor time.
+        jobs: processes at a time; 0 for one a processor, `IN_PROCESS` for none but this.
+        limit: seconds of processor time that `work` allows itself.
+    """
+    from smemlint.driver.progress import Progress
+
+    progress = Progress(len(tasks))
+    seconds = _PATIENCE * limit + 1
+    try:
+        if jobs == IN_PROCESS or len(tasks) <= _FEW:
+            answers: Iterator[tuple[int, Answer | Failure]] = (
+                (index, run_guarded(work, task)) for index, task in enumerate(tasks)
+            )
+        else:
+            from smemlint.driver.workers import processors, spread
+
+            answers = spread(tasks, work, jobs=jobs or processors(), seconds=seconds)
+        for index, answer in answers:
+            progress.step(str(tasks[index]))
+            yield tasks[index], answer
+    finally:
+        progress.close()

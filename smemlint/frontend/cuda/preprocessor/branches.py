@@ -1,0 +1,177 @@
+"""Chooses the branch of each `#if` chain that is read, and names what that assumes.
+
+It is optimistic: a condition that depends on an unknown name is assumed true and the first such
+branch wins, because kernels behind `#ifdef SOME_FEATURE` are to be seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.preprocessor.conditions import (
+    NOTHING_DEFINED,
+    Assumptions,
+    Condition,
+    read_condition,
+    truth,
+)
+from smemlint.frontend.cuda.preprocessor.options import UNDEFINED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
+    from smemlint.frontend.cuda.preprocessor.macros import Expander
+
+_KNOWN_QUESTIONS = frozenset(
+    ("__has_include", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
+)
+_MAX_BRANCHES = 24
+_MAX_CONDITION_TEXT = 160
+
+
+class BranchChoice:
+    """Decides conditions of one unit, with what the unit defined and assumed so far.
+
+    Args:
+        expander: the macros of the unit.
+        undefines: names that are known not to be macros.
+
+    Attributes:
+        headers_are_missing: one that could define macros was not read.
+    """
+
+    def __init__(self, expander: Expander, undefines: Iterable[str]) -> None:
+        self._macros = expander.macros
+        self._expand = expander.expand
+        self._assumptions = Assumptions()
+        self._undefined = set(undefines)
+        self._own_names: set[str] = set()
+        self._feature_names: set[str] = set()
+        self.headers_are_missing = False
+
+    def enter(self, prepared: PreparedFile) -> None:
+        """Takes note of the names that a file defines and switches code with."""
+        self._own_names |= prepared.own_names
+        self._feature_names |= prepared.feature_names
+
+    def undefine(self, name: str) -> None:
+        """Takes note of an `#undef`."""
+        self._undefined.add(name)
+
+    def choose(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
+        """The branch of the chain at `k` to read: its directive (-1: none), what it assumes."""
+        directives = prepared.directives
+        end = directives[k].end
+        against: list[str] = []  # conditions that an assumption made false
+        while k < end:
+            if directives[k].name == "else":
+                return k, tuple(against)
+            condition = self.condition(prepared, k)
+            value, is_assumed = truth(condition, self._assumptions)
+            text = self.text(prepared, k)
+            if value is None and self._default_build_reads_another(prepared, k, end):
+                self._assumptions.assume(condition, False)
+                against.append(f"!({text})")
+            elif value is None and not self._only_picks_a_value(prepared, k, end):
+                self._assumptions.assume(condition)
+                return k, (*against, text)
+            if value:
+                grounds = self._grounds(prepared, k)
+                return k, (*against, text) if is_assumed else (*against, *grounds)
+            if value is False and is_assumed:
+                against.append(f"!({text})")
+            k = directives[k].next
+        return -1, ()
+
+    def condition(self, prepared: PreparedFile, k: int) -> Condition:
+        """Returns the condition of a directive under the macros so far."""
+        directive = prepared.directives[k]
+        arguments = prepared.arguments(k)
+        if directive.name in ("if", "elif"):
+            return read_condition(arguments, self._is_defined, self._expand)
+        name = arguments[0].text if arguments else ""
+        answer = self._is_defined(name)
+        question: Condition = ("name", f"defined {name}")
+        if answer is not None:
+            question = ("int", int(answer))
+        return ("!", question) if directive.name in ("ifndef", "elifndef") else question
+
+    def text(self, prepared: PreparedFile, k: int) -> str:
+        """Returns the condition of a directive as it is written."""
+        text = prepared.text(k)
+        match prepared.directives[k].name:
+            case "ifdef" | "elifdef":
+                text = f"defined({text})"
+            case "ifndef" | "elifndef":
+                text = f"!defined({text})"
+        return text if len(text) <= _MAX_CONDITION_TEXT else text[:_MAX_CONDITION_TEXT] + "..."
+
+    def _grounds(self, prepared: PreparedFile, k: int) -> tuple[str, ...]:
+        """What was assumed where the macros of a condition were defined."""
+        macros = self._macros
+        return tuple(
+            text
+            for token in prepared.arguments(k)
+            if token.text in macros
+            for text in macros[token.text].assumed
+        )
+
+    def _only_picks_a_value(self, prepared: PreparedFile, k: int, end: int) -> bool:
+        """Whether an unknown condition only selects what a name stands for, with a default.
+
+        `#ifdef X / #define N X / #else / #define N 16 / #endif`: nobody who builds without -DX
+        gets the first branch, and no code is lost with it. A name that elsewhere switches code is
+        a feature and stays assumed.
+        """
+        if prepared.has_code(k, end):
+            return False
+        if truth(self.condition(prepared, k), NOTHING_DEFINED)[0]:  # `#ifndef X`: the default
+            return False
+        names = {t.text for t in prepared.arguments(k) if t.kind == "identifier"}
+        if names & self._feature_names:
+            return False
+        other = self._default_of(prepared, k, end)
+        if other is None:
+            return False
+        alternatives = prepared.defined_in(prepared.branch(other))
+        return not set(alternatives).isdisjoint(prepared.defined_in(prepared.branch(k)))
+
+    def _default_build_reads_another(self, prepared: PreparedFile, k: int, end: int) -> bool:
+        """Whether a chain has an alternative for builds without a macro that nothing defines.
+
+        `#ifdef FAST / a = b; / #else / a = c; / #endif`: nobody who builds without -DFAST gets the
+        first branch. Where a header that was not read may define the macro, and where the macro
+        elsewhere adds code that no other branch replaces, it stays assumed.
+        """
+        condition = self.condition(prepared, k)
+        if condition[0] != "name" or not str(condition[1]).startswith("defined "):
+            return False
+        if self.headers_are_missing or str(condition[1])[8:] in prepared.added_by:
+            return False
+        other = self._default_of(prepared, k, end)
+        if other is None:
+            return False
+        has_code = prepared.has_code(other, prepared.directives[other].next)
+        return has_code or any(prepared.defined_in(prepared.branch(other)))
+
+    def _default_of(self, prepared: PreparedFile, k: int, end: int) -> int | None:
+        """The branch that is read when all unknown conditions from `k` on are false."""
+        directives = prepared.directives
+        other = directives[k].next
+        for _ in range(_MAX_BRANCHES):
+            if other >= end:
+                return None
+            if directives[other].name == "else":
+                return other
+            if truth(self.condition(prepared, other), self._assumptions)[0]:
+                return other
+            other = directives[other].next
+        return None
+
+    def _is_defined(self, name: str) -> bool | None:
+        if name in self._macros or name in _KNOWN_QUESTIONS:
+            return True
+        if name in self._undefined or name in self._own_names or UNDEFINED.fullmatch(name):
+            return False
+        return None

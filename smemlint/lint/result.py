@@ -1,0 +1,52 @@
+"""What a run found, as reports and exit codes read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smemlint.facts import verdicts
+
+if TYPE_CHECKING:
+    from smemlint.facts import Facts, Site
+    from smemlint.finding import Finding, Severity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """What a run found.
+
+    Attributes:
+        findings: in order of place.
+        hidden: findings that a pragma or the baseline covers, each with its `suppression`.
+        facts: everything known, where it was asked for; empty where findings came from the cache.
+        files: how many files were looked at.
+        crashed: an internal error took something out of the analysis.
+        sites: access sites of all kernel instances, some more than once.
+    """
+
+    findings: tuple[Finding, ...]
+    hidden: tuple[Finding, ...]
+    facts: Facts
+    files: int
+    crashed: bool = False
+    sites: tuple[Site, ...] = field(default=(), repr=False)
+
+    def count(self, severity: Severity) -> int:
+        """Findings of a severity."""
+        return sum(f.severity is severity for f in self.findings)
+
+    @property
+    def suppressed(self) -> int:
+        """Findings that are not shown."""
+        return len(self.hidden)
+
+    @property
+    def decided(self) -> int:
+        """Access sites with a figure or verdict, instances taken together."""
+        return sum(verdicts(self.sites).values())
+
+    @property
+    def undecided(self) -> int:
+        """Access sites without."""
+        return sum(not decided for decided in verdicts(self.sites).values())

@@ -1,0 +1,36 @@
+"""The two languages that sources are in: told by the name of a file, with their comments."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+PYTHON_SUFFIXES = (".py", ".ipynb")
+"""Names of files that are read as Python; of a notebook, the cells."""
+PTX_SUFFIX = ".ptx"
+
+_C = (
+    r"//(?P<line>(?:\\\r?\n|[^\n])*)|/\*(?P<block>.*?)(?:\*/|\Z)"
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
+)
+_PYTHON = (
+    r"\#(?P<line>[^\n]*)|(?P<block>(?!))"
+    r"|(?P<string>\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)|'{3}(?:[^\\]|\\.)*?(?:'{3}|\Z)"
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+)
+
+
+class CommentStyle(Enum):
+    """How a language writes comments and strings."""
+
+    C = _C
+    PYTHON = _PYTHON
+
+    @staticmethod
+    def of(path: str) -> CommentStyle:
+        """The style of a file."""
+        return CommentStyle.PYTHON if is_python_path(path) else CommentStyle.C
+
+
+def is_python_path(path: str) -> bool:
+    """Whether a file of this name is read as Python."""
+    return path.endswith(PYTHON_SUFFIXES)
