@@ -15,15 +15,13 @@ from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
-from smemlint.layout.cute.integers import DynamicInt, Integer
+from smemlint.layout.cute import DynamicInt, Integer
 
 if TYPE_CHECKING:
     from pycparser import c_ast
 
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.sass.parser import Instruction
-
-    pass
+    from smemlint.layout.cute import Instruction, Tensor
 
 _KINDS = {
     "load": AccessKind.LOAD,
