@@ -46,7 +46,8 @@ class _Visit:
     """One entry of a loop.
 
     Attributes:
-        head: the fragment at its head, for all iterations so far once it was widened.
+        head: the fragment at its head, for all iterations so far once it was widened; a copy, since
+            the block that runs writes its own.
         steps: the count of instructions when it was entered.
         is_counted: the latest iteration took a known decision to stay or leave.
         is_open: some iteration had a condition to leave that is not known.
@@ -180,14 +181,14 @@ class Machine:
             return fragment
         visit = self._visits.get(loop)
         if visit is None or waiting.entered:
-            self._visits[loop] = _Visit(fragment, self.steps)
+            self._visits[loop] = _Visit(fragment.copy(fragment.mask), self.steps)
             return fragment
         visit.rounds += 1
         is_counted, visit.is_counted = visit.is_counted, False
         most = MAX_OPEN_ROUNDS if visit.is_open else MAX_ROUNDS
         is_short = visit.rounds < most and self.steps - visit.steps < MAX_LOOP_STEPS
         if is_counted and is_short and not visit.widenings:
-            visit.head = fragment
+            visit.head = fragment.copy(fragment.mask)
             return fragment
         return self._widened(loop, visit, fragment)
 

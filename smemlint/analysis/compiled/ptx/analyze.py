@@ -16,6 +16,7 @@ from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.ptx.module import parse_module
 from smemlint.hardware.arch import architecture
+from smemlint.limits.errors import OutOfSteps, reason_of
 from smemlint.limits.steps import spend
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import pragmas_in
@@ -32,7 +33,8 @@ MARKS = (".entry", ".target")
 """A text without any of them is no PTX."""
 MAX_THREADS = 1024
 _SHARED = re.compile(r"\.shared\b|\bldmatrix\b|\bstmatrix\b|\bcvta\.shared\b")
-_STATEMENTS_A_STEP = 2
+_STEPS_A_STATEMENT = 8
+"""Reading a statement and lowering it takes as long."""
 
 
 def ptx_facts(source: Source, settings: Settings, paths: Sequence[str]) -> Facts:
@@ -47,9 +49,18 @@ def ptx_facts(source: Source, settings: Settings, paths: Sequence[str]) -> Facts
     reader = _FileReader(source, module, settings, paths)
     if not module.functions:
         return Facts(not_analysed=(reader.note(1, "", _why_empty(module.text)),))
-    kernels = [reader.kernel(f) for f in module.functions if f.is_kernel]
+    kernels: list[KernelFacts] = []
     notes = [n for n in (reader.unreadable(module.unreadable),) if n is not None]
-    return Facts(tuple(k for k in kernels if k is not None), tuple(notes))
+    for function in module.functions:
+        try:
+            kernel = reader.kernel(function) if function.is_kernel else None
+        except OutOfSteps as spent:  # what was decided so far stays
+            name, _ = kernel_name(function.name)
+            notes.append(reader.note(function.line, name, f"{reason_of(spent)}, here"))
+            break
+        if kernel is not None:
+            kernels.append(kernel)
+    return Facts(tuple(kernels), tuple(notes))
 
 
 def _why_empty(text: str) -> str:
@@ -98,7 +109,7 @@ class _FileReader:
         if not function.is_whole:
             return self._without(instance, function, "the file ends inside of the kernel")
         body = self._module.body(function)
-        spend(len(body.statements) // _STATEMENTS_A_STEP)
+        spend(len(body.statements) * _STEPS_A_STATEMENT)
         instance = replace(instance, span=self._span_of_head(function, body))
         if body.unreadable is not None:
             problem = body.unreadable

@@ -1,0 +1,83 @@
+"""Budgets of PTX files: what they end is said, what was decided before stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smemlint.analysis.compiled.files import compiled_facts
+from smemlint.config.settings import Settings
+from smemlint.facts import Facts
+from smemlint.limits.steps import step_limit
+from smemlint.sources.source import Source
+
+PTX = Path(__file__).with_name("ptx") / "transpose.ptx"
+LOOP = """
+.version 8.7
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 k_param_0)
+{
+.reg .pred %p<2>;
+.reg .b32 %r<9>;
+.shared .align 4 .b8 tile[4096];
+mov.u32 %r1, %tid.x;
+ld.param.u32 %r7, [k_param_0];
+mov.b32 %r2, 0;
+mov.u32 %r3, tile;
+shl.b32 %r4, %r1, 2;
+add.s32 %r5, %r3, %r4;
+$L: st.shared.u32 [%r5], %r1;
+add.s32 %r5, %r5, 128;
+add.s32 %r2, %r2, 1;
+setp.lt.s32 %p1, %r2, BOUND;
+@%p1 bra $L;
+ret;
+}
+"""
+
+
+def facts_of(text: str) -> Facts:
+    source = Source("k.ptx", text)
+    return compiled_facts(source, Settings(block_dim=(32, 1, 1)), [], pytest.fail)
+
+
+def test_kernels_before_the_end_of_the_budget_are_kept() -> None:
+    with step_limit(1_000_000) as all_steps:
+        whole = compiled_facts(Source(str(PTX)), Settings(block_dim=(32, 8, 1)), [], pytest.fail)
+    with step_limit(all_steps.spent // 2):
+        half = compiled_facts(Source(str(PTX)), Settings(block_dim=(32, 8, 1)), [], pytest.fail)
+    assert len(whole.kernels) == 5
+    assert 0 < len(half.kernels) < 5
+    (note,) = half.not_analysed
+    assert note.kernel not in {k.instance.kernel for k in half.kernels}
+
+
+@pytest.mark.parametrize(
+    ("bound", "instructions"), [("8", 8), ("%r7", 2), ("1000000", 1024), ("-5", 1)]
+)
+def test_a_loop_runs_as_often_as_is_known_or_stands_for_all_rounds(
+    bound: str, instructions: int
+) -> None:
+    (kernel,) = facts_of(LOOP.replace("BOUND", bound)).kernels
+    (access,) = kernel.accesses
+    assert access.wavefronts is not None
+    assert access.wavefronts.mean == 1.0
+    assert access.instructions >= instructions
+    assert kernel.steps < 10_000
+
+
+def test_lanes_that_move_by_an_unknown_pitch_have_no_figure() -> None:
+    text = LOOP.replace("shl.b32 %r4, %r1, 2;", "mul.lo.s32 %r4, %r1, %r7;").replace("BOUND", "8")
+    (kernel,) = facts_of(text).kernels
+    (access,) = kernel.accesses
+    assert (access.wavefronts, str(access.certainty)) == (None, "unknown")
+
+
+def test_a_warp_wide_unknown_offset_keeps_the_figure() -> None:
+    text = LOOP.replace("add.s32 %r5, %r3, %r4;", "add.s32 %r5, %r7, %r4;").replace("BOUND", "8")
+    (kernel,) = facts_of(text).kernels
+    (access,) = kernel.accesses
+    assert access.wavefronts is not None
+    assert (access.wavefronts.max, str(access.certainty)) == (1.0, "assumed")
