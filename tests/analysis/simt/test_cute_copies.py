@@ -179,3 +179,82 @@ void launch(float *o) { k<<<1, 32>>>(o); }
 """
     )
     assert figures(text) == [(4, "store", 4, 1, 1, 1), (11, "store", 4, 2, 1, 1)]
+
+
+SWITCHES = """
+#define SWITCH(COND, NAME, ...) \\
+  [&] { \\
+    if (COND) { constexpr static bool NAME = true; return __VA_ARGS__(); } \\
+    else { constexpr static bool NAME = false; return __VA_ARGS__(); } \\
+  }()
+struct Params { int n; float *p; };
+template <int M> struct Traits { static constexpr int N = M; static constexpr int kThreads = 64; };
+template <class T, bool A, bool B> __global__ void k(Params p) {
+  __shared__ float s[T::N * 2];
+  s[threadIdx.x * (A ? 2 : 1)] = 1;
+  p.p[0] = s[0];
+}
+template <class T, bool C> void run(Params &params) {
+  SWITCH(params.n > 0, B0, [&] { SWITCH(params.n > 1, B1, [&] { SWITCH(params.n > 2, B2, [&] {
+    SWITCH(params.n > 3, B3, [&] { SWITCH(params.n > 4, B4, [&] { SWITCH(params.n > 5, B5, [&] {
+      auto kernel = &k<T, B0 && C, B5 && T::N <= 512>;
+      kernel<<<1, T::kThreads>>>(params);
+    }); }); }); }); }); });
+}
+template <class T, int D> void run_(Params &params);
+template <class T> void run_any(Params &params) { run<T, true>(params); }
+template <> void run_<float, 64>(Params &params) { run<Traits<512>, true>(params); }
+"""
+
+
+def test_switches_of_host_code_choose_the_instances():
+    """FlashAttention's launches: six nested switches, `<=` in a template argument."""
+    kernels = facts_of(SWITCHES).kernels
+    texts = {k.instance.template for k in kernels}
+    assert len(texts) == 4
+    assert all(("T", "Traits<512>") in text for text in texts)
+    ways = {k.accesses[0].worst.wavefronts for k in kernels}
+    assert ways == {1, 2}
+
+
+def test_moving_a_tensor_by_whole_bank_rows_is_no_access():
+    text = (
+        HEAD
+        + """
+__global__ void k(float *out, int n) {
+  __shared__ float smem[2048];
+  auto layout = composition(Swizzle<3, 2, 3>{}, Layout<Shape<_8, _32>, Stride<_32, _1>>{});
+  Tensor s = make_tensor(make_smem_ptr(smem), layout);
+  Tensor mine = local_partition(s, Layout<Shape<_8, _4>>{}, threadIdx.x);
+  Tensor values = make_fragment_like(mine);
+  if (n % 2) { mine.data() = mine.data() + 1024; }
+  copy(AutoVectorizingCopy{}, mine, values);
+  mine.data() = mine.data() + 1;
+  copy(AutoVectorizingCopy{}, mine, values);
+}
+void launch(float *o, int n) { k<<<1, 32>>>(o, n); }
+"""
+    )
+    assert [(a.span.line, str(a.kind)) for a in accesses_of(text)] == [(11, "load"), (13, "load")]
+
+
+def test_clearing_a_swizzled_row_is_not_priced():
+    """nvcc merges only some of the stores of single elements."""
+    text = (
+        HEAD
+        + """
+__global__ void k(float *out) {
+  __shared__ half_t smem[4096];
+  auto atom = composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  Tensor s = make_tensor(make_smem_ptr(smem), tile_to_shape(atom, Shape<_32, _64>{}));
+  auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+                               Layout<Shape<_4, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  Tensor mine = tiled.get_slice(threadIdx.x).partition_D(s);
+  clear(mine(_, 0, _));
+}
+void launch(float *o) { k<<<1, 32>>>(o); }
+"""
+    )
+    (access,) = accesses_of(text)
+    assert not access.certainty.is_decided
+    assert access.span.line == 11

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pycparser import c_ast
@@ -14,6 +15,9 @@ from smemlint.analysis.simt.cute.accesses import offset_of_address
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.methods import call_method
+from smemlint.analysis.simt.cute.run_time import to_engine
+from smemlint.analysis.simt.cute.tensors import data_of
+from smemlint.analysis.simt.cute.tiled import ALGORITHMS
 from smemlint.analysis.simt.cute.types import type_bits
 from smemlint.analysis.simt.cute.values import (
     Converter,
@@ -35,10 +39,10 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
-from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.pointers import lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_value
-from smemlint.analysis.simt.types.template_arguments import type_argument
+from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 _ELEMENTS = frozenset(("data", "begin"))
+_BANK_ROW = 128
+"""Bytes after which banks repeat."""
 _FIGURES = {"cosize_v": "cosize", "size_v": "size", "rank_v": "rank"}
 
 
@@ -97,14 +103,15 @@ def _answer(answer: Callable[[], Value | None], call: Call) -> Value | None:
         unknown = first_unknown(list(call.values))
         why = unknown.reason if unknown is not None else str(error)
         said = f"`{call.name}` is not followed: {why}"
-        if any(shared_tensor_of(value) is not None for value in call.values):
+        is_shared = any(shared_tensor_of(value) is not None for value in call.values)
+        if is_shared or (call.name in ALGORITHMS and unknown is not None):
             return call.ev.state.note_unfollowed(call.node, said)
         return Unknown(said)
 
 
 def variable_template(ev: Evaluator, name: str) -> Value | None:
     """Returns the value of `cosize_v<L>` and `sizeof_bits_v<T>`; None of all others."""
-    last, arguments = ev.state.unit.template_arguments(name.rsplit("::", 1)[-1])
+    last, arguments = ev.state.unit.template_arguments(split_qualified(name)[1])
     if not arguments:
         return None
     if last == "sizeof_bits_v":
@@ -225,6 +232,46 @@ def _is_tensor_or_layout(value: object) -> bool:
 
 
 # ---- members
+
+
+def assign_data(ev: Evaluator, node: c_ast.Assignment, value: Value) -> bool:
+    """Moves a tensor by `t.data() = pointer`; returns False of all other assignments.
+
+    A move by whole bank rows and whole periods of the swizzle changes no figure, and is left out:
+    double buffers move so under conditions that are open.
+    """
+    callee = getattr(node.lvalue, "name", None)
+    if not isinstance(callee, c_ast.StructRef) or callee.field.name != "data":
+        return False
+    held = tensor_or_layout_named(ev, callee.name)
+    tensor = tensor_of(held) if held is not None else None
+    if tensor is None or not isinstance(tensor.origin, Origin):
+        return False
+    place = ev.lvalue(callee.name)
+    if isinstance(place, LValue) and not _keeps_banks(ev, tensor, value):
+        moved: Value = Unknown("a tensor is moved to what is not known")
+        if isinstance(value, Pointer):
+            base = to_engine(value.offset, ev.state.domain) * 8
+            moved = Cute(replace(tensor, base=base, origin=Origin(value, tensor.origin.use)))
+        write_lvalue(ev, place, moved, node)
+    return True
+
+
+def _keeps_banks(ev: Evaluator, tensor: cute.Tensor, value: Value) -> bool:
+    """Returns whether a pointer lies whole bank rows and swizzle periods from a tensor's."""
+    here = data_of(tensor)
+    if not isinstance(here, Pointer) or not isinstance(value, Pointer):
+        return False
+    if here.object.key != value.object.key:
+        return False
+    period = _BANK_ROW
+    if isinstance(tensor.layout, cute.ComposedLayout):
+        period = max(period, tensor.layout.swizzle.period * tensor.bits // 8)
+    if tensor.swizzle is not None:
+        period = max(period, tensor.swizzle.period)
+    distance = ev.state.domain.add(value.offset, here.offset, -1)
+    steps = [distance.base, *(c for _, c in distance.terms)]
+    return all(isinstance(step, int) and step % period == 0 for step in steps)
 
 
 def call_array_method(ev: Evaluator, callee: c_ast.StructRef, node: c_ast.FuncCall) -> Value | None:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from smemlint.analysis.simt.calls.inlining import MAX_RECURSION, entered_frame, returned_value
+from smemlint.analysis.simt.calls.inlining import (
+    MAX_DEPTH,
+    MAX_RECURSION,
+    entered_frame,
+    returned_value,
+)
 from smemlint.analysis.simt.calls.operands import arguments_of, operand_of
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
@@ -55,11 +60,12 @@ def call_lambda(ev: Evaluator, made: Lambda, node: c_ast.FuncCall) -> Value:
     """Executes the body of a lambda, and returns its value."""
     operands = [operand_of(ev, a) for a in arguments_of(node)]
     items = list(made.body.block_items or ())
-    names = [f.name.split(":", 1)[0] for f in ev.state.frames]
-    if names.count("lambda") >= MAX_RECURSION:
+    label = f"lambda:{node.coord.line if node.coord else 0}"
+    names = [f.name for f in ev.state.frames]
+    if names.count(label) >= MAX_RECURSION or len(names) > MAX_DEPTH:
         return ev.state.note_unfollowed(node, "a lambda calls itself too deeply")
     frame = Frame(
-        f"lambda:{node.coord.line if node.coord else 0}",
+        label,
         [*made.scopes, {}],
         made.frame.this,
         made.frame.record,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,31 +31,62 @@ _KINDS = {
     "ldmatrix": AccessKind.LDMATRIX,
     "stmatrix": AccessKind.STMATRIX,
 }
+_WIDEST = 16
+"""Bytes of one access."""
+_PARTLY_MERGED = (
+    "the compiler merges only some of these accesses of single elements of a swizzled tensor"
+)
 _INLINE_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
 
 
 def issue(ev: Evaluator, instructions: list[Instruction], node: c_ast.Node) -> None:
-    """Records the instructions of one call, and says which move data without lane addresses."""
+    """Records the instructions of one call, and notes which move data without lane addresses."""
+    located = [
+        (instruction, offset_of_address(instruction.address, instruction.tensor))
+        for instruction in instructions
+        if instruction.op in _KINDS
+    ]
     for instruction in instructions:
-        kind = _KINDS.get(instruction.op)
-        if kind is None:
+        if instruction.op not in _KINDS:
             name = name_of(instruction.tensor)
             said = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
             ev.state.note_unfollowed(node, said)
-            continue
+    merges_partly = _is_partly_merged(located)
+    for instruction, offset in located:
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
+        is_open = merges_partly and instruction.op in ("load", "store")
         emit_event(
             ev,
-            kind,
+            _KINDS[instruction.op],
             origin.pointer.object,
-            offset_of_address(instruction.address, instruction.tensor),
+            Unknown(_PARTLY_MERGED) if is_open else offset,
             instruction.width,
             node,
             matrices=instruction.matrices,
             volatile=instruction.op in _INLINE_ASSEMBLY,
         )
+
+
+def _is_partly_merged(located: list[tuple[Instruction, AffineInt | Unknown]]) -> bool:
+    """Returns whether a call moves neighbouring elements of a swizzled tensor one by one.
+
+    nvcc merges some of those to vectors and leaves others (CUTLASS 4.7, nvcc 13.0: three of four
+    vectors of a swizzled row of halves), so that no figure holds for all.
+    """
+    for (one, at), (other, following) in pairwise(located):
+        origin = one.tensor.origin
+        if one.op not in ("load", "store") or one.op != other.op or one.width >= _WIDEST:
+            continue
+        if not isinstance(origin, Origin) or origin.use is None:
+            continue
+        if isinstance(at, Unknown) or isinstance(following, Unknown):
+            continue
+        first = np.asarray(at.base)
+        if np.all(following.base - first == one.width) and not np.any(first % (2 * one.width)):
+            return True
+    return False
 
 
 def name_of(tensor: Tensor) -> str:

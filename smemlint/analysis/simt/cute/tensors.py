@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.cute.values import Origin
-from smemlint.analysis.simt.domain.ctypes import I64, CType, OpaqueType
+from smemlint.analysis.simt.domain.ctypes import I64, CType, FloatType
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Object,
@@ -121,7 +121,7 @@ def _view(obj: Object, use: LayoutUse) -> Object:
 
 def register_tensor(bits: int, layout: cute.Layout, element: CType | None = None) -> cute.Tensor:
     """Returns a tensor in registers; what its elements hold is not followed."""
-    kind = element if element is not None else OpaqueType("a register")
+    kind = element if element is not None else FloatType("register", max(bits // 8, 1))
     obj = Object("registers", kind, Space.GLOBAL, "registers")
     origin = Origin(Pointer(obj, offset_of(0), kind))
     return replace(cute.make_register_tensor(bits, layout), origin=origin)

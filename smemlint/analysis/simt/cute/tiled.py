@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.accesses import issue
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
-from smemlint.analysis.simt.cute.tensors import like_registers, register_tensor
+from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.types import tiled_mma
-from smemlint.analysis.simt.cute.values import payload_of, plain_layout_of, static_int, tensor_of
+from smemlint.analysis.simt.cute.values import payload_of, tensor_of
 from smemlint.analysis.simt.domain.values import Unknown, Value, number
 from smemlint.layout import cute
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
     from smemlint.layout.cute import Instruction
 
+ALGORITHMS = frozenset(("copy", "copy_if", "copy_aligned", "cooperative_copy", "gemm"))
+"""Functions that access memory: where an operand is not known, that is said."""
 _DONE = number(0)
 
 
@@ -184,6 +185,3 @@ def _elementwise(call: Call) -> Value:
 def _issue(call: Call, instructions: list[Instruction]) -> Value:
     issue(call.ev, instructions, call.node)
     return _DONE
-
-
-__all__ = ["like_registers", "plain_layout_of", "replace", "static_int"]

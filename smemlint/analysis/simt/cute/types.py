@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.run_time import STATIC
-from smemlint.analysis.simt.cute.values import Converter, payload_of
+from smemlint.analysis.simt.cute.values import Converter, payload_of, value_of
 from smemlint.analysis.simt.domain.ctypes import StaticType
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
@@ -233,6 +233,39 @@ def tiled_mma(values: list[Value], convert: Converter) -> Value:
         given = convert.tiler(values[2])
         modes = given if isinstance(given, tuple) else (given,)
     return Cute(cute.TiledMma(op, cute.append(atoms, 3), modes))
+
+
+_MMA_MEMBERS: dict[str, Callable[[cute.MmaOp], Value]] = {
+    "Shape_MNK": lambda op: value_of(op.shape),
+    "ThrID": lambda op: Cute(op.threads),
+    "LayoutA_TV": lambda op: Cute(op.a),
+    "LayoutB_TV": lambda op: Cute(op.b),
+    "LayoutC_TV": lambda op: Cute(op.c),
+    "ALayout": lambda op: Cute(op.a),
+    "BLayout": lambda op: Cute(op.b),
+    "CLayout": lambda op: Cute(op.c),
+    "AtomShape_MNK": lambda op: value_of(op.shape),
+}
+
+
+def member_value(owner: object, name: str) -> Value | None:
+    """Returns what a member type or constant of one of CuTe's types stands for."""
+    if isinstance(owner, AffineInt):
+        return owner if name in ("value", "type") else None
+    payload = payload_of(owner) if isinstance(owner, Cute) else None
+    if isinstance(payload, cute.TiledMma):
+        payload = payload.op
+    if isinstance(payload, cute.MmaOp) and name in _MMA_MEMBERS:
+        return _MMA_MEMBERS[name](payload)
+    if isinstance(payload, cute.TiledCopy):
+        if name == "Tiler_MN":
+            return value_of(payload.tiler)
+        if name == "TiledNumThr":
+            return value_of(payload.threads)
+        return Cute(payload.thread_value) if name == "TiledLayout_TV" else None
+    if name == "rank" and isinstance(payload, cute.Layout | cute.ComposedLayout | cute.Tensor):
+        return value_of(payload.rank)
+    return None
 
 
 _TEMPLATES: dict[str, Maker] = {

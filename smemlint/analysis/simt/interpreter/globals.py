@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.analysis.simt.cute.types import member_value
 from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
+    StaticType,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Variable
 from smemlint.analysis.simt.domain.values import (
@@ -42,6 +44,8 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
         owner = ev.types.spelled(prefix)
         if isinstance(owner, RecordType):
             found = static_member(ev, owner, last)
+        elif isinstance(owner, StaticType):
+            found = member_value(owner.value, last)
     if found is None:
         found = find_declared(ev, last)
     if found is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pycparser import c_ast
 
+from smemlint.analysis.simt.builtins.cute_functions import assign_data
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
@@ -199,6 +200,8 @@ def evaluate_assignment(ev: Evaluator, node: c_ast.Assignment) -> Value:
 def _assign(ev: Evaluator, node: c_ast.Assignment) -> Value:
     if node.op == "=":
         value = ev.evaluate(node.rvalue)
+        if isinstance(node.lvalue, c_ast.FuncCall) and assign_data(ev, node, value):
+            return value
         place = ev.lvalue(node.lvalue)
         if isinstance(place, Unknown):
             return value

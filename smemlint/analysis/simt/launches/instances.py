@@ -71,6 +71,8 @@ class Instances:
         if not launches or not all(self._is_settled(la, function) for la in launches):
             deeper = [la for la in self.launches(deep=True) if self._is_of(la, function)]
             launches = deeper or launches
+        # A template that nothing instantiates is not compiled: it counts where nothing else does.
+        launches = [la for la in launches if not la.is_uninstantiated] or launches
         if forced is not None and not launches:
             scope, said = self._guess(function)
             return [[self._task(function, scope, forced, given, said)]]

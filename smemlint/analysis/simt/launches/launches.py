@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pycparser import c_ast
@@ -44,6 +44,7 @@ class Launch:
         shared: dynamic shared memory in bytes; None when not known.
         arguments: values of the kernel's parameters, by name, where they are known numbers.
         assumed: the default path was taken somewhere before it.
+        is_uninstantiated: it stands under a function template that nothing seen instantiates.
     """
 
     kernel: str
@@ -55,6 +56,7 @@ class Launch:
     arguments: dict[str, Value]
     assumed: tuple[str, ...] = ()
     extents: Extents = (None, None, None)
+    is_uninstantiated: bool = False
 
 
 class LaunchPolicy(HostPolicy):
@@ -210,9 +212,12 @@ def launches_of(
         ev = host_interpreter(policy)
         ev.state.frames.append(Frame("file", [{}]))
         scopes = written_instantiations(ev, policy.linked, function) or scopes
-    return [
+    found = [
         la for scope in scopes for la in _launches_under(unit, linked, function, launching, scope)
     ]
+    if has_no_caller and function.template and scopes == [{}]:
+        return [replace(la, is_uninstantiated=True) for la in found]
+    return found
 
 
 def _launches_under(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins.cute_types import cute_type
+from smemlint.analysis.simt.cute.types import member_value
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     I32,
@@ -12,6 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     CType,
     FloatType,
     RecordType,
+    StaticType,
     is_opaque,
     lay_out,
 )
@@ -48,6 +50,9 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         if isinstance(owner, RecordType):
             inner = _inherited(owner, name)
             return inner if isinstance(inner, CTYPES) else None
+        member = member_value(owner.value, name) if isinstance(owner, StaticType) else None
+        if member is not None:
+            return StaticType(f"{owner}::{name}", value=member)
     found = cute_type(ev, name, arguments) or _resolve_standard(ev, name, arguments)
     if found is not None:
         return found

@@ -106,6 +106,8 @@ def split_qualified(spelling: str) -> tuple[str, str]:
     depth = 0
     for i in range(len(spelling) - 1, 0, -1):
         c = spelling[i]
+        if c in "<>" and (spelling.startswith("=", i + 1) or spelling.startswith("->", i - 1)):
+            continue  # an operator: `N <= 4`, `p->q`
         if c in ">)]":
             depth += 1
         elif c in "<([":
