@@ -45,6 +45,10 @@ class Certainty(StrEnum):
         return self in (Certainty.PROVED, Certainty.ASSUMED)
 
 
+FRAGMENT = "wmma"
+"""The note of an access that a fragment of `wmma` makes: it takes a pitch, and no index."""
+
+
 class AccessKind(StrEnum):
     """What the instruction does with shared memory."""
 
@@ -189,7 +193,7 @@ class Access:
         conditions: those of them that are conditions of the code, taken to hold.
         reason: why the certainty is not `proved` or `assumed`.
         patterns: the distinct warp patterns, costliest first (at most 64 are kept).
-        note: for atomics, which form was modelled, e.g. `atom.add.u32`.
+        note: for atomics, which form was modelled, e.g. `atom.add.u32`; see also `FRAGMENT`.
         layout: the swizzle that the addresses went through; None without one.
         advice: what to write instead, evaluated by the front end; empty where nothing was found.
         calls: where else the profiler shows some of the instructions.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.facts import AccessKind
+from smemlint.facts import FRAGMENT, AccessKind
 from smemlint.layout.solver import Pattern, Score, freeing_swizzle, price
 
 if TYPE_CHECKING:
@@ -119,6 +119,17 @@ class Usage:
         )
 
     @property
+    def takes_pitch(self) -> bool:
+        """Whether a fragment of `wmma` is moved: rows lie a pitch apart, no index is swizzled."""
+        return any(a.note == FRAGMENT for a in self.accesses)
+
+    @property
+    def widest_copy(self) -> int:
+        """Bytes that a lane of an asynchronous copy moves at the most, which lie together."""
+        copies = (a.width_bytes for a in self.accesses if a.kind is AccessKind.ASYNC_COPY)
+        return max(copies, default=0)
+
+    @property
     def sites(self) -> int:
         """Places of the source that access it."""
         return len({a.span for a in self.accesses})
@@ -161,7 +172,9 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
     if not groups or not all(_has_rows(g.array) for g in groups):
         return None
     candidates = [
-        p for axis in range(1, len(groups[0].array.dims)) for p in _paddings(axis, groups)
+        p
+        for axis in range(1, len(groups[0].array.dims))
+        for p in _paddings(axis, groups, usage.widest_copy)
     ]
     if not candidates:
         return None
@@ -169,11 +182,26 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
         np.stack([g.offsets, *(p.moved(g.offsets, g.array) for p in candidates)]) for g in groups
     ]
     plain, *scores = price(moved, [g.pattern(1) for g in groups], 1)
-    score, padding = min(
-        zip(scores, candidates, strict=True),
-        key=lambda item: (item[0], item[1].added_bytes(groups[0].array)),
-    )
-    return (padding, score) if score < plain else None
+    array = groups[0].array
+    better = [
+        (score, padding.added_bytes(array), padding)
+        for score, padding in zip(scores, candidates, strict=True)
+        if score < plain and _is_worth(padding.added_bytes(array), array, score, plain)
+    ]
+    if not better:
+        return None
+    score, _, padding = min(better, key=lambda item: item[:2])
+    return padding, score
+
+
+def _is_worth(added: int, array: SharedArray, score: Score, plain: Score) -> bool:
+    """Whether an array grows by at most half the share of wavefronts that it saves.
+
+    A 2-way conflict that goes away is worth a quarter of the array, as shared memory that a block
+    takes bounds how many blocks are resident.
+    """
+    saved = 1 - score.wavefronts / plain.wavefronts
+    return added <= saved / 2 * (array.bytes or 0)
 
 
 def best_swizzle(usage: Usage) -> Swizzle | None:
@@ -184,7 +212,7 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
     """
     groups = _groups(usage)
     sizes = {(g.array.element_bytes, g.array.bytes) for g in groups}
-    if len(sizes) != 1 or not usage.is_complete or usage.may_be_fused:
+    if len(sizes) != 1 or not usage.is_complete or usage.may_be_fused or usage.takes_pitch:
         return None
     element, size = sizes.pop()
     if not size or element not in (1, 2, 4, 8, 16):
@@ -196,6 +224,8 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
     costliest = [replace(g, offsets=g.offsets[:1], active=g.active[:1], counts=g.counts[:1])
                  for g in groups]  # fmt: skip
     patterns = [g.pattern(element) for g in (*costliest, *groups)]
+    if usage.widest_copy:  # is not priced, and must not be torn apart
+        patterns.append(Pattern(np.zeros((1, 1), np.int64), usage.widest_copy))
     return freeing_swizzle(patterns, element, extent=extent, bits=bits)
 
 
@@ -237,10 +267,10 @@ def _has_rows(array: SharedArray) -> bool:
     return len(array.dims) > 1 and all(array.dims) and bool(array.element_bytes and array.bytes)
 
 
-def _paddings(axis: int, groups: Sequence[_Group]) -> Iterator[Padding]:
+def _paddings(axis: int, groups: Sequence[_Group], widest_copy: int) -> Iterator[Padding]:
     """Paddings of an extent below one row of banks, those that keep all vectors aligned."""
     strides = {_stride(g.array, axis) for g in groups}
-    widest = max(g.width for g in groups)
+    widest = max(widest_copy, *(g.width for g in groups))
     step = max(widest // gcd(widest, stride) for stride in strides)
     for extra in range(step, _ROW_BYTES // min(strides) + 1, step):
         yield Padding(axis, extra)

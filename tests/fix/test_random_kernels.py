@@ -70,6 +70,10 @@ class Case:
 
     def ways(self, pad: int) -> list[int]:
         """The worst conflict of each access when rows are `pad` longer, lane by lane."""
+        return [max(warps) for warps in self.wavefronts(pad)]
+
+    def wavefronts(self, pad: int) -> list[list[int]]:
+        """Those of each access and warp."""
         pitch = self.columns + pad
         found = []
         for row, column in self.accesses:
@@ -77,8 +81,13 @@ class Case:
                 {row(t) * pitch + column(t) for t in range(w, w + 32)}
                 for w in range(0, THREADS, 32)
             ]
-            found.append(max(max(Counter(x % 32 for x in lanes).values()) for lanes in warps))
+            found.append([max(Counter(x % 32 for x in lanes).values()) for lanes in warps])
         return found
+
+    def is_worth(self, pad: int) -> bool:
+        """Whether the array grows by at most half the share of wavefronts that it saves."""
+        before, after = (sum(map(sum, self.wavefronts(p))) for p in (0, pad))
+        return 2 * pad * before <= (before - after) * self.columns
 
 
 SEEDS = range(80)
@@ -101,7 +110,8 @@ def test_the_padding_is_the_smallest_that_brute_force_finds(seed):
     if not found or not free:
         return
     expected = f"s[{case.rows}][{case.columns + free[0]}]"
-    assert {f.fix.title.split("`")[1] if f.fix else None for f in found} == {expected}, case
+    offered = {f.fix.title.split("`")[1] if f.fix else None for f in found}
+    assert offered == {expected} if case.is_worth(free[0]) else expected not in offered, case
 
 
 @pytest.mark.parametrize("seed", SEEDS)

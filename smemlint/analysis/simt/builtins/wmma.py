@@ -14,7 +14,7 @@ from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
-from smemlint.facts import AccessKind
+from smemlint.facts import FRAGMENT, AccessKind
 from smemlint.layout.wmma import Fragment, Part, parts_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _move(ev: Evaluator, node: c_ast.FuncCall, *, is_store: bool) -> Value:
         kind = AccessKind.LDMATRIX if part.matrices else kind
         emit_event(ev, 
             kind, pointer.object, offset, part.width, node,
-            matrices=part.matrices, volatile=True,
+            matrices=part.matrices, operation=FRAGMENT, volatile=True,
         )  # fmt: skip
     return number(0)
 

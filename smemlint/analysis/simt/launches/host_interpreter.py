@@ -296,8 +296,11 @@ def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Oper
 
 
 def _may_compute(function: Function) -> bool:
-    """Whether a call can tell something of a launch: it is small and gives or changes a value."""
-    if len(function.words) > _MAX_WORDS:
+    """Whether a call can tell something of a launch: it is small and gives or changes a value.
+
+    One of any number of arguments makes a text of them, as messages of failed checks do.
+    """
+    if len(function.words) > _MAX_WORDS or any(p.is_pack for p in function.template):
         return False
     tree = function.parse().tree
     if tree is None:

@@ -1,0 +1,33 @@
+"""Advice is worth its shared memory and holds for every access of the array."""
+
+from __future__ import annotations
+
+from kernels import conflicts, kernel
+
+
+def test_rows_of_more_than_half_again_are_no_advice():
+    """Two rows of 16 words meet in 12 banks: only 30 more words a row keep them apart."""
+    text = kernel(
+        "__shared__ float s[10][18];",
+        "s[threadIdx.x / 16 * 2 + 1][threadIdx.x % 16 + 1] = 1;",
+        block="32",
+    )
+    found = conflicts(text)
+    assert found
+    assert all(f.fix is None or "48" not in f.fix.title for f in found)
+
+
+def test_a_fragment_takes_a_pitch_and_no_swizzle():
+    text = """
+#include <mma.h>
+__global__ void k(half *g) {
+  __shared__ half s[16][80];
+  nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, half, nvcuda::wmma::row_major> f;
+  s[threadIdx.x % 16][threadIdx.x / 16] = g[0];
+  nvcuda::wmma::load_matrix_sync(f, &s[0][0], 80);
+}
+void go(half *g) { k<<<1, 32>>>(g); }
+"""
+    found = conflicts(text)
+    assert found
+    assert not any("swizzle" in f.help for f in found)
