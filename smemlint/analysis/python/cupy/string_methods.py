@@ -23,24 +23,33 @@ def method(owner: str, name: str, arguments: list[Value], named: Scope) -> Value
             return text.replaced(re.compile(re.escape(texts[0])), {str(texts[0]): texts[1]})
         case "format":
             return formatted(text, arguments, named)
-        case "join" if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
-            items = [item for item in arguments[0] if isinstance(item, str)]
-            pieces = [piece for item in items for piece in (text, item)][1:]
-            return joined(pieces) if len(items) == len(arguments[0]) else UNKNOWN
+        case "join" if len(arguments) == 1:
+            return _joined(text, arguments[0])
         case "strip" | "lstrip" | "rstrip" if not arguments:
-            start = 0 if name == "rstrip" else len(str(text)) - len(str(text).lstrip())
-            end = len(text) if name == "lstrip" else len(str(text).rstrip())
-            return text.part(start, max(start, end))
-        case "splitlines" | "split" if not texts or texts == ["\n"]:
-            if name == "split" and not texts:
-                return UNKNOWN
-            keeps = name == "splitlines" and bool(arguments and arguments[0])
-            return lines(text, keeps_ends=keeps)
+            return _stripped(text, name)
+        case "splitlines" if not texts or texts == ["\n"]:
+            return lines(text, keeps_ends=bool(arguments and arguments[0]))
+        case "split" if texts == ["\n"]:
+            return lines(text, keeps_ends=False)
         case "encode":
             return text
         case "upper" | "lower" | "title":
             return MappedText.at(getattr(str(text), name)(), text.place(0))
     return UNKNOWN
+
+
+def _joined(text: MappedText, items: Value) -> Value:
+    if not isinstance(items, list | tuple):
+        return UNKNOWN
+    known = [item for item in items if isinstance(item, str)]
+    pieces = [piece for item in known for piece in (text, item)][1:]
+    return joined(pieces) if len(known) == len(items) else UNKNOWN
+
+
+def _stripped(text: MappedText, method: str) -> MappedText:
+    start = 0 if method == "rstrip" else len(str(text)) - len(str(text).lstrip())
+    end = len(text) if method == "lstrip" else len(str(text).rstrip())
+    return text.part(start, max(start, end))
 
 
 def lines(text: MappedText, *, keeps_ends: bool) -> list[Value]:

@@ -39,6 +39,15 @@ class _Trial:
         """Returns whether every access has a figure."""
         return all(a.certainty.is_decided and a.ways > 0 for a in self.accesses)
 
+    @property
+    def is_free(self) -> bool:
+        """Returns whether no access conflicts."""
+        return all(a.ways <= 1 for a in self.accesses)
+
+    def is_worse_somewhere(self, accesses: Sequence[Access]) -> bool:
+        """Returns whether an access conflicts more than before."""
+        return any(b.ways > max(a.ways, 1) for a, b in zip(accesses, self.accesses, strict=True))
+
 
 def with_advice(
     seen: Sequence[TileAccess],
@@ -79,28 +88,35 @@ def _advice(
         return ""
     best = now
     for other in _others(layout, shape, dtype.bits):
-        try:
-            moved = [s.under(other) for s in seen]
-        except (ValueError, IndexError):
-            continue
-        trial = _Trial(other, tuple(evaluate(s) for s in moved))
-        if not trial.is_decided or any(
-            b.ways > max(a.ways, 1) for a, b in zip(accesses, trial.accesses, strict=True)
-        ):
+        trial = _trial(seen, other, evaluate)
+        if trial is None or not trial.is_decided or trial.is_worse_somewhere(accesses):
             continue
         if trial.cost < best.cost:
             best = trial
-        if all(a.ways <= 1 for a in trial.accesses):
+        if trial.is_free:
             break
-    if best is now:
-        return ""
-    free = all(a.ways <= 1 for a in best.accesses)
-    what = "frees" if free else "lowers"
-    few = {1: "its access", 2: "both accesses"}.get(len(seen), f"all {len(seen)} accesses")
-    of = f" of bank conflicts ({best.cost:.0f} wavefronts instead of {now.cost:.0f})"
-    if not free:
-        of = f" to {best.cost:.0f} wavefronts instead of {now.cost:.0f}"
-    return f"write `{_spelled(best.layout)}`: {what} {few}{of}"
+    return _message(now, best) if best is not now else ""
+
+
+def _trial(
+    seen: Sequence[TileAccess], layout: SharedLayout, evaluate: Callable[[TileAccess], Access]
+) -> _Trial | None:
+    """Returns the accesses under another layout; None where it does not fit."""
+    try:
+        moved = [s.under(layout) for s in seen]
+    except (ValueError, IndexError):
+        return None
+    return _Trial(layout, tuple(evaluate(s) for s in moved))
+
+
+def _message(now: _Trial, best: _Trial) -> str:
+    count = len(best.accesses)
+    accesses = {1: "its access", 2: "both accesses"}.get(count, f"all {count} accesses")
+    what = f"write `{_spelled(best.layout)}`: "
+    if best.is_free:
+        before = f"{best.cost:.0f} wavefronts instead of {now.cost:.0f}"
+        return f"{what}frees {accesses} of bank conflicts ({before})"
+    return f"{what}lowers {accesses} to {best.cost:.0f} wavefronts instead of {now.cost:.0f}"
 
 
 def _others(layout: SharedLayout, shape: tuple[int, ...], bits: int) -> Iterator[SharedLayout]:

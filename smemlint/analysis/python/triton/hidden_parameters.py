@@ -16,7 +16,7 @@ from smemlint.analysis.python.triton.tiles import Hidden
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from smemlint.analysis.python.interpreter.values import Scope
+    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 _INTEGER = re.compile(r"(?:u?int(?:8|16|32|64)|[iu](?:8|16|32|64)|int)(?:_t)?")
 _OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment")
@@ -28,36 +28,37 @@ def hidden_parameters(node: ast.FunctionDef, given: Scope) -> dict[str, Hidden]:
     Those on which the kernel gives hints (`tl.assume`) are left out.
     """
     spec = node.args
-    parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
-    names = [p.arg for p in parameters]
-    hinted = {
+    parameters = {p.arg: p.annotation for p in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+    found: dict[str, Hidden] = {}
+    for name, annotation in parameters.items():
+        if annotation is not None and _is_integer(annotation):
+            how = f"annotated `{ast.unparse(annotation)}`"
+            found[name] = Hidden(name, _integer(given.get(name)), how, True, False)
+    for option, name in _listed(node, list(parameters)):
+        annotation = parameters[name]
+        if annotation is not None and "constexpr" in ast.unparse(annotation):
+            continue
+        before = found.get(name)
+        is_one_hidden = option == _OPTIONS[0] or (before is not None and before.is_one_hidden)
+        value = _integer(given.get(name))
+        found[name] = Hidden(name, value, f"in `{option}`", is_one_hidden, True)
+    hinted = _hinted(node)
+    return {name: hidden for name, hidden in found.items() if name not in hinted}
+
+
+def _integer(value: Value) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _hinted(node: ast.FunctionDef) -> set[str]:
+    """Returns the names that `tl.assume` mentions."""
+    return {
         name.id
         for call in ast.walk(node)
         if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("assume")
         for name in ast.walk(call)
         if isinstance(name, ast.Name)
     }
-    found: dict[str, Hidden] = {}
-    for parameter in parameters:
-        value = given.get(parameter.arg)
-        number = value if isinstance(value, int) else None
-        annotation = parameter.annotation
-        if annotation is not None and _is_integer(annotation):
-            how = f"annotated `{ast.unparse(annotation)}`"
-            found[parameter.arg] = Hidden(parameter.arg, number, how, True, False)
-    for option, listed in _listed(node):
-        hides_one = option == _OPTIONS[0]
-        for item in listed:
-            name = names[item] if isinstance(item, int) and item < len(names) else item
-            annotation = next((p.annotation for p in parameters if p.arg == name), None)
-            is_constant = annotation is not None and "constexpr" in ast.unparse(annotation)
-            if isinstance(name, str) and name in names and not is_constant:
-                value = given.get(name)
-                number = value if isinstance(value, int) else None
-                was = found.get(name)
-                is_one_hidden = hides_one or (was is not None and was.is_one_hidden)
-                found[name] = Hidden(name, number, f"in `{option}`", is_one_hidden, True)
-    return {n: h for n, h in found.items() if n not in hinted}
 
 
 def _is_integer(annotation: ast.expr) -> bool:
@@ -65,12 +66,17 @@ def _is_integer(annotation: ast.expr) -> bool:
     return isinstance(name, str) and bool(_INTEGER.fullmatch(name.strip().rpartition(".")[2]))
 
 
-def _listed(node: ast.FunctionDef) -> Iterator[tuple[str, list[str | int]]]:
-    """Returns the options of the decorator that are written out as lists of names or places."""
+def _listed(node: ast.FunctionDef, parameters: list[str]) -> Iterator[tuple[str, str]]:
+    """Yields options of the decorator with each parameter that they list by name or position."""
     for decorator in node.decorator_list:
         if not isinstance(decorator, ast.Call):
             continue
         for keyword in decorator.keywords:
-            if keyword.arg in _OPTIONS and isinstance(keyword.value, ast.List | ast.Tuple):
-                items = [e.value for e in keyword.value.elts if isinstance(e, ast.Constant)]
-                yield keyword.arg, [i for i in items if isinstance(i, str | int)]
+            if keyword.arg not in _OPTIONS or not isinstance(keyword.value, ast.List | ast.Tuple):
+                continue
+            for element in keyword.value.elts:
+                item = element.value if isinstance(element, ast.Constant) else None
+                if isinstance(item, int) and -len(parameters) <= item < len(parameters):
+                    item = parameters[item]
+                if isinstance(item, str) and item in parameters:
+                    yield keyword.arg, item

@@ -168,13 +168,18 @@ def _function(name: str, arguments: list[Value], named: Scope) -> Value:
             return _cdiv(arguments)
         case "minimum" | "maximum" | "where" | "xor":
             return _elementwise(name, arguments)
-        case "zeros" | "full":
-            shape = _shape(first)
-            value = arguments[1] if name == "full" and len(arguments) > 1 else 0
-            if not shape or prod(shape) > MOST_ELEMENTS or not isinstance(value, int):
-                return UNKNOWN
-            return OffsetTile(np.full(shape, value, dtype=np.int64))
+        case "zeros":
+            return _full(first, 0)
+        case "full":
+            return _full(first, arguments[1] if len(arguments) > 1 else 0)
     return _reshaped(name, first, arguments[1:])
+
+
+def _full(shape: Value, value: Value) -> Value:
+    extents = _shape(shape)
+    if not extents or prod(extents) > MOST_ELEMENTS or not isinstance(value, int):
+        return UNKNOWN
+    return OffsetTile(np.full(extents, value, dtype=np.int64))
 
 
 def _arange(ends: Sequence[Value]) -> Value:
