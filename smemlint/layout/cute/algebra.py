@@ -223,7 +223,7 @@ def tiled_divide(layout: Layout, tiler: Tiler) -> Layout:
         CuteError: as `logical_divide`.
     """
     tile, rest = zipped_divide(layout, tiler).modes()
-    return make_layout(tile, *rest.modes())
+    return make_layout(tile, *unpacked(rest))
 
 
 def flat_divide(layout: Layout, tiler: Tiler) -> Layout:
@@ -233,7 +233,12 @@ def flat_divide(layout: Layout, tiler: Tiler) -> Layout:
         CuteError: as `logical_divide`.
     """
     tile, rest = zipped_divide(layout, tiler).modes()
-    return make_layout(*tile.modes(), *rest.modes())
+    return make_layout(*unpacked(tile), *unpacked(rest))
+
+
+def unpacked(layout: Layout) -> tuple[Layout, ...]:
+    """Returns the modes that `repeat<rank>(_)` keeps: a single one stays nested."""
+    return layout.modes() if layout.rank > 1 else (layout,)
 
 
 def zip_modes(layout: Layout) -> Layout:

@@ -5,7 +5,7 @@ Source: CUTLASS 4.7, `cute/layout.hpp`.
 
 from __future__ import annotations
 
-from smemlint.layout.cute.algebra import complement, composition, filter_zeros
+from smemlint.layout.cute.algebra import complement, composition, filter_zeros, unpacked
 from smemlint.layout.cute.int_tuples import (
     IntTuple,
     Order,
@@ -47,13 +47,13 @@ def zipped_product(block: Layout, tiler: Tiler) -> Layout:
 def tiled_product(block: Layout, tiler: Tiler) -> Layout:
     """Returns `((blocks..), repetitions..)`."""
     blocks, rest = zipped_product(block, tiler).modes()
-    return make_layout(blocks, *rest.modes())
+    return make_layout(blocks, *unpacked(rest))
 
 
 def flat_product(block: Layout, tiler: Tiler) -> Layout:
     """Returns `(blocks.., repetitions..)`."""
     blocks, rest = zipped_product(block, tiler).modes()
-    return make_layout(*blocks.modes(), *rest.modes())
+    return make_layout(*unpacked(blocks), *unpacked(rest))
 
 
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
