@@ -2,6 +2,7 @@
 
 TABLE = (
     "bank_conflict",
+    "async_copy_conflict",
     "atomic_contention",
     "invalid_swizzle",
     "swizzle_without_effect",

@@ -115,6 +115,8 @@ class WarpPattern:
         values: values of enclosing loop variables at the first occurrence, for messages.
         exact: the addresses hold as they are; else only up to a common multiple of the width.
         spare: bytes at the end of each lane's that the source does not read.
+        source: of an asynchronous copy: the bytes of global memory that the lanes read, int64 of
+            shape (32,), counted from a multiple of 128.
     """
 
     addresses: NDArray[np.int64]
@@ -128,6 +130,7 @@ class WarpPattern:
     values: tuple[tuple[str, int], ...] = ()
     exact: bool = True
     spare: int = 0
+    source: NDArray[np.int64] | None = None
 
     @property
     def ways(self) -> float:
@@ -185,15 +188,16 @@ class Access:
         width_bytes: bytes per lane of the widest instruction after merging.
         instructions: warp instructions that one block executes here, those without an active
             lane not counted.
-        wavefronts, ideal: per instruction; None where not known (wavefronts: also async_copy).
-            `ideal` is the profiler's, so that tools can compare it with counters.
+        wavefronts, ideal: per instruction; None where not known. `ideal` is the
+            profiler's, so that tools can compare it with counters.
         matrices: of ldmatrix and stmatrix.
         line: the line that the compiler's line table gives the instruction.
         assumptions: what was assumed, in words.
         conditions: those of them that are conditions of the code, taken to hold.
         reason: why the certainty is not `proved` or `assumed`.
         patterns: the distinct warp patterns, costliest first (at most 64 are kept).
-        note: for atomics, which form was modelled, e.g. `atom.add.u32`; see also `FRAGMENT`.
+        note: which form of an atomic or asynchronous copy was modelled, e.g. `atom.add.u32`; see
+            also `FRAGMENT`.
         layout: the swizzle that the addresses went through; None without one.
         advice: what to write instead, evaluated by the front end; empty where nothing was found.
         calls: where else the profiler shows some of the instructions.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.facts import AccessKind, Certainty, Stat, WarpPattern
-from smemlint.hardware import wavefronts
+from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import LANES, assumption
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Group:
         exact: the addresses hold as they are; else only up to a common multiple of the width.
         spare: bytes at the end of each thread's that the source does not read.
         count: how often the block issued it.
+        source: of an asynchronous copy: bytes of global memory that a thread reads.
     """
 
     addresses: NDArray[np.int64]
@@ -43,6 +44,7 @@ class Group:
     exact: bool = True
     spare: int = 0
     count: int = 0
+    source: NDArray[np.int64] | None = None
 
 
 def priced_patterns(
@@ -83,14 +85,17 @@ def _patterns_of_width(
     index = np.flatnonzero(active.any(axis=1))
     if not len(index):
         return []
-    rows = np.concatenate([addresses[index], active[index]], axis=1)
+    sources = _sources(groups)
+    keys = [addresses[index], active[index]] + ([sources[index]] if sources is not None else [])
+    rows = np.concatenate(keys, axis=1)
     first: dict[bytes, int] = {}
     same = [
         first.setdefault(row.tobytes(), at) for at, row in zip(index.tolist(), rows, strict=True)
     ]
     totals = np.bincount(same, weights=counts[index]).astype(int)
     chosen = list(first.values())
-    cost = _cost(addresses[chosen], active[chosen], width, kind, matrices, operation, arch)
+    read = sources[chosen] if sources is not None else None
+    cost = _cost(addresses[chosen], active[chosen], width, kind, matrices, operation, arch, read)
     return [
         WarpPattern(
             addresses[row],
@@ -104,9 +109,16 @@ def _patterns_of_width(
             groups[owners[row]].values,
             groups[owners[row]].exact,
             groups[owners[row]].spare,
+            sources[row] if sources is not None else None,
         )
         for k, row in enumerate(chosen)
     ]
+
+
+def _sources(groups: Sequence[Group]) -> NDArray[np.int64] | None:
+    """What the warps of all groups read from global memory, of shape (n, 32)."""
+    found = [g.source.reshape(-1, LANES) for g in groups if g.source is not None]
+    return np.concatenate(found) if len(found) == len(groups) else None
 
 
 def _cost(
@@ -117,16 +129,29 @@ def _cost(
     matrices: int,
     operation: str,
     arch: str,
+    sources: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], ...]:
     """Wavefronts, ideal, profiler ideal of each row; 0 where the hardware refuses it."""
     result = tuple(np.zeros(len(addresses), dtype=np.int64) for _ in range(3))
-    if kind is AccessKind.ASYNC_COPY:
-        return result
     lanes = active
     if kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
         lanes = np.arange(LANES) < 8 * matrices
-    aligned = ~(((addresses % width) != 0) & lanes).any(axis=1)
+    if kind is AccessKind.ASYNC_COPY and sources is None:
+        return result
+    taken = addresses if sources is None else addresses | sources
+    aligned = ~(((taken % width) != 0) & lanes).any(axis=1)
     if not aligned.any():
+        return result
+    if sources is not None:
+        copied = async_wavefronts(
+            addresses[aligned],
+            sources[aligned],
+            form=operation.rpartition(".")[2],
+            width=width,
+            active=active[aligned],
+        )
+        result[0][aligned] = copied.wavefronts
+        result[1][aligned] = result[2][aligned] = copied.ideal
         return result
     extra = {"operation": operation} if kind is AccessKind.ATOMIC else {}
     priced = wavefronts(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.facts import FRAGMENT, AccessKind
-from smemlint.layout.solver import Pattern, Score, freeing_swizzle, price
+from smemlint.layout.solver import CopySource, Pattern, Score, freeing_swizzle, price
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,15 @@ _MOST_PATTERNS = 1024
 _ROW_BYTES = 128
 _CAST = re.compile(r"[*(]")
 _MOST_BITS = 16
-_PRICED = frozenset((AccessKind.LOAD, AccessKind.STORE, AccessKind.LDMATRIX, AccessKind.STMATRIX))
+_PRICED = frozenset(
+    (
+        AccessKind.LOAD,
+        AccessKind.STORE,
+        AccessKind.LDMATRIX,
+        AccessKind.STMATRIX,
+        AccessKind.ASYNC_COPY,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +97,8 @@ class Usage:
         return bool(self.accesses) and all(
             a.certainty.is_decided
             and a.layout is None
-            and (a.kind is AccessKind.ASYNC_COPY or a.kind in _PRICED)
-            and (a.kind not in _PRICED or all(p.ideal for p in a.patterns))
+            and a.kind in _PRICED
+            and all(p.ideal for p in a.patterns)
             for a in self.accesses
         )
 
@@ -150,6 +158,7 @@ class _Group:
     offsets: NDArray[np.int64]
     active: NDArray[np.bool_]
     counts: NDArray[np.int64]
+    copy: CopySource | None = None
 
     def pattern(self, element_bytes: int) -> Pattern:
         """For the solver, in elements."""
@@ -160,6 +169,20 @@ class _Group:
             self.active,
             self.matrices or 4,
             counts=self.counts,
+            copy=self.copy,
+        )
+
+    def first(self) -> _Group:
+        """The costliest pattern alone."""
+        copy = self.copy
+        if copy is not None:
+            copy = replace(copy, addresses=copy.addresses[:1], accepted=copy.accepted[:1])
+        return replace(
+            self,
+            offsets=self.offsets[:1],
+            active=self.active[:1],
+            counts=self.counts[:1],
+            copy=copy,
         )
 
 
@@ -221,10 +244,8 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
         return None
     extent = size // element
     bits = min(max(extent - 1, 1).bit_length(), _MOST_BITS)
-    costliest = [replace(g, offsets=g.offsets[:1], active=g.active[:1], counts=g.counts[:1])
-                 for g in groups]  # fmt: skip
-    patterns = [g.pattern(element) for g in (*costliest, *groups)]
-    if usage.widest_copy:  # is not priced, and must not be torn apart
+    patterns = [g.pattern(element) for g in (*(g.first() for g in groups), *groups)]
+    if usage.widest_copy:  # must not be torn apart, priced or not
         patterns.append(Pattern(np.zeros((1, 1), np.int64), usage.widest_copy))
     return freeing_swizzle(patterns, element, extent=extent, bits=bits)
 
@@ -235,7 +256,8 @@ def _groups(usage: Usage) -> list[_Group]:
     found.sort(key=lambda item: -item[1].ways)
     batches: dict[object, list[tuple[Access, WarpPattern]]] = {}
     for access, pattern in found[:_MOST_PATTERNS]:
-        key = (id(access.array), access.kind, pattern.width, access.matrices)
+        form = access.note if access.kind is AccessKind.ASYNC_COPY else ""
+        key = (id(access.array), access.kind, pattern.width, access.matrices, form)
         batches.setdefault(key, []).append((access, pattern))
     return [_group(batch) for batch in batches.values()]
 
@@ -251,7 +273,16 @@ def _group(batch: Sequence[tuple[Access, WarpPattern]]) -> _Group:
         np.stack([p.addresses for _, p in batch]) - access.array.base,
         np.stack([p.active for _, p in batch]),
         np.array([p.count for _, p in batch], dtype=np.int64),
+        _copy_source(access.note, [p for _, p in batch]),
     )
+
+
+def _copy_source(operation: str, patterns: Sequence[WarpPattern]) -> CopySource | None:
+    sources = [p.source for p in patterns if p.source is not None]
+    if len(sources) < len(patterns):
+        return None
+    accepted = np.array([p.wavefronts for p in patterns], dtype=np.int64)
+    return CopySource(np.stack(sources), operation.rpartition(".")[2], accepted)
 
 
 def _encloses(outer: Span, inner: Span) -> bool:

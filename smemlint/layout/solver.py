@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.hardware import wavefronts
+from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.layout.swizzle import Swizzle
 
@@ -27,6 +27,21 @@ _AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CopySource:
+    """What an asynchronous copy reads.
+
+    Attributes:
+        addresses: bytes of global memory from a multiple of 128, of shape (n, 32).
+        form: `cg` or `ca`.
+        accepted: wavefronts that are no worse than today's, of shape (n,).
+    """
+
+    addresses: NDArray[np.int64]
+    form: str
+    accepted: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
     """What warps touch at one access: the first element of each lane's vector.
 
@@ -38,6 +53,7 @@ class Pattern:
         matrices: of ldmatrix and stmatrix.
         name: for messages.
         counts: how often each is issued, of shape (n,); once by default.
+        copy: the other side of an asynchronous copy; None for any other access.
     """
 
     offsets: ArrayLike
@@ -47,6 +63,7 @@ class Pattern:
     matrices: int = 4
     name: str = ""
     counts: ArrayLike | None = None
+    copy: CopySource | None = None
 
     def lanes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Offsets and active lanes, filled up to shape (n, 32)."""
@@ -63,8 +80,8 @@ class Score:
     """How good an arrangement is; less is better.
 
     Attributes:
-        ways: the worst wavefronts / ideal of an instruction; infinite where one would be torn
-            apart or misaligned.
+        ways: the worst wavefronts / ideal of an instruction, for asynchronous copies / accepted;
+            infinite where one would be torn apart or misaligned.
         wavefronts: of all instructions together.
     """
 
@@ -286,22 +303,38 @@ def price(
         active = np.broadcast_to(pattern.lanes()[1], addresses.shape)
         if banks != BANKS:
             addresses = _spread(addresses, pattern, element_bytes, banks)
-        cost = wavefronts(
-            addresses,
-            kind=pattern.kind,
-            width=pattern.width,
-            active=active,
-            matrices=pattern.matrices,
-        )
-        ideal = np.maximum(np.maximum(cost.ideal, cost.profiler_ideal), 1)
-        excess = (cost.wavefronts / ideal).max(axis=1)
+        each, ideal = _cost(addresses, active, pattern)
+        excess = (each / np.maximum(ideal, 1)).max(axis=1)
         counts = 1 if pattern.counts is None else np.asarray(pattern.counts)
-        spent = (cost.wavefronts * counts).sum(axis=1)
+        spent = (each * counts).sum(axis=1)
         ways = excess if ways is None else np.maximum(ways, excess)
         total = spent if total is None else total + spent
     if ways is None or total is None:
         raise ValueError("no access to repair")
     return [Score(float(w), int(t)) for w, t in zip(ways, total, strict=True)]
+
+
+def _cost(
+    addresses: NDArray[np.int64], active: NDArray[np.bool_], pattern: Pattern
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Wavefronts and what is accepted of every candidate and pattern."""
+    if pattern.copy is not None:
+        copied = async_wavefronts(
+            addresses,
+            np.broadcast_to(pattern.copy.addresses, addresses.shape),
+            form=pattern.copy.form,
+            width=pattern.width,
+            active=active,
+        )
+        return copied.wavefronts, np.broadcast_to(pattern.copy.accepted, copied.wavefronts.shape)
+    cost = wavefronts(
+        addresses,
+        kind=pattern.kind,
+        width=pattern.width,
+        active=active,
+        matrices=pattern.matrices,
+    )
+    return cost.wavefronts, np.maximum(cost.ideal, cost.profiler_ideal)
 
 
 def _spread(

@@ -258,3 +258,34 @@ def test_evaluating_has_a_budget():
     run = Run(sources, settings, lambda path: settings)
     (over,) = with_fixes([found], facts, run, steps_of_a_file=facts.kernels[0].steps - 1)
     assert over.help == "evaluating a padding takes long: --diff --unsafe-fixes does it"
+
+
+COPIED = """#include <cuda_pipeline.h>
+__global__ void k(const float *in, float *out) {{
+  __shared__ __align__(128) float tile[32]{extent};
+  int t = threadIdx.x;
+  {copy}
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[t] = tile[{read}];
+}}
+void run(float *a) {{ k<<<1, 256>>>(a, a); }}
+"""
+WIDE = "__pipeline_memcpy_async(&tile[t / 8][t % 8 * 4], &in[t * 4], 16);"
+NARROW = """for (int i = 0; i < 4; ++i)
+    __pipeline_memcpy_async(&tile[t / 32 + i * 8][t % 32], &in[t + i * 256], 4);"""
+
+
+def test_a_layout_that_tears_an_asynchronous_copy_is_not_offered():
+    (found,) = conflicts(COPIED.format(extent="[32]", copy=WIDE, read="t % 32][t / 32"))
+    assert (found.fix, found.help) == (None, "")
+    flat = "__pipeline_memcpy_async(&tile[t * 4], &in[t * 4], 16);"
+    text = COPIED.format(extent="", copy=flat, read="t % 32 * 32 + t / 32")
+    (found,) = conflicts(text.replace("tile[32]", "tile[32 * 32]"))
+    assert (found.fix, found.help) == (None, "")
+
+
+def test_a_layout_that_suits_an_asynchronous_copy_is_offered():
+    (found,) = conflicts(COPIED.format(extent="[32]", copy=NARROW, read="t % 32][t / 32"))
+    assert declared(found) == "tile[32][33]"

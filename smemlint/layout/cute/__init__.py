@@ -43,6 +43,7 @@ from smemlint.layout.cute.copy_traits import (
     universal_copy,
 )
 from smemlint.layout.cute.copying import (
+    CopiedFrom,
     Instruction,
     copy,
     copy_aligned,
@@ -144,6 +145,7 @@ __all__ = [
     "AnyLayout",
     "ComposedLayout",
     "Coordinate",
+    "CopiedFrom",
     "CopyAtom",
     "CopyOp",
     "CuteError",

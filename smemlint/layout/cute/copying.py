@@ -34,6 +34,23 @@ MAX_INSTRUCTIONS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CopiedFrom:
+    """What an asynchronous copy reads.
+
+    Attributes:
+        tensor: in global memory.
+        address: byte address in each thread.
+        form: `cg` or `ca`.
+        is_zero_filling: whether the copy has a source size.
+    """
+
+    tensor: Tensor
+    address: Lanes
+    form: str
+    is_zero_filling: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Instruction:
     """One instruction that a warp executes on shared memory.
 
@@ -46,6 +63,7 @@ class Instruction:
         matrices: of ldmatrix and stmatrix.
         is_transposed: of ldmatrix and stmatrix.
         is_predicated: whether lanes may be left out at run time.
+        copied: of `cp.async`, what it reads; None where its lanes are not known.
     """
 
     op: str
@@ -55,6 +73,7 @@ class Instruction:
     matrices: int = 0
     is_transposed: bool = False
     is_predicated: bool = False
+    copied: CopiedFrom | None = None
 
     def addresses(self, threads: int) -> NDArray[np.int64]:
         """Returns the byte addresses as int64 of shape (threads,)."""
@@ -251,9 +270,17 @@ def _execute(
                     op.matrices,
                     op.is_transposed,
                     is_predicated,
+                    _copied_from(op, s),
                 )
             )
     return found
+
+
+def _copied_from(op: CopyOp, source: Tensor) -> CopiedFrom | None:
+    if op.mechanism is not Mechanism.CP_ASYNC:
+        return None
+    form = "cg" if "CACHEGLOBAL" in op.name else "ca"
+    return CopiedFrom(source, lanes_of(source.address_of(0)), form, op.is_zero_filling)
 
 
 # ---- auto-vectorizing

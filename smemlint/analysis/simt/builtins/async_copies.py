@@ -1,4 +1,4 @@
-"""Asynchronous copies to shared memory: counted, without a verdict."""
+"""Asynchronous copies to shared memory: what both of their sides touch goes to the trace."""
 
 from __future__ import annotations
 
@@ -6,44 +6,96 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import argument_values
-from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.copy_sources import source_of_event
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import emit_event
-from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
+    from pycparser import c_ast
+
     from smemlint.analysis.simt.builtins.table import BuiltinCall
+    from smemlint.analysis.simt.domain.values import Object
     from smemlint.analysis.simt.evaluator import Evaluator
+
+
+def record_copy(
+    ev: Evaluator,
+    node: c_ast.Node,
+    target: Pointer | Unknown,
+    source: Value,
+    width: int,
+    *,
+    form: str,
+    size: Value | None = None,
+) -> None:
+    """Records one `cp.async` of the active threads, if it writes shared memory.
+
+    Args:
+        ev: the evaluator.
+        node: the place in the source.
+        target: what is written.
+        source: the pointer that is read through.
+        width: bytes a thread.
+        form: `cg` or `ca`.
+        size: how many of them are read, where the copy says; the rest is filled with zeros.
+    """
+    obj: Object | None = None
+    offset: AffineInt | Unknown = Unknown("its address is not followed")
+    if isinstance(source, Pointer):
+        obj, offset = source.object, source.offset
+    elif isinstance(source, Unknown):
+        offset = source
+    is_partial = size is not None and not (isinstance(size, AffineInt) and size.constant == width)
+    read = source_of_event(obj, offset, form=form, is_partial=is_partial)
+    if isinstance(target, Unknown):
+        emit_event(ev, AccessKind.ASYNC_COPY, None, target, width, node, **read)
+    elif target.object.space is Space.SHARED:
+        emit_event(
+            ev, AccessKind.ASYNC_COPY, target.object, target.offset, width, node,
+            volatile=True, **read,
+        )  # fmt: skip
 
 
 @builtin("__pipeline_memcpy_async", least=3)
 def _copy_async(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`__pipeline_memcpy_async(dst, src, size)`: counted, without a verdict."""
-    values = argument_values(ev, call.node)
-    place = dereference(ev, values[0], call.node)
-    size = values[2].constant if isinstance(values[2], AffineInt) else None
-    if isinstance(place, LValue) and place.object.space is Space.SHARED and size:
-        emit_event(ev, AccessKind.ASYNC_COPY, place.object, place.offset, size, call.node)
+    """`__pipeline_memcpy_async(dst, src, size[, zfill])`."""
+    target, source, bytes_, *rest = argument_values(ev, call.node)
+    width = bytes_.constant if isinstance(bytes_, AffineInt) else None
+    if width:
+        is_full = not rest or (isinstance(rest[0], AffineInt) and rest[0].constant == 0)
+        size = None if is_full else Unknown("part of it is filled with zeros")
+        form = _cache_operator(width)
+        record_copy(ev, call.node, _target(target), source, width, form=form, size=size)
     return number(0)
 
 
 @builtin("memcpy_async", least=3)
 def _memcpy_async(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`memcpy_async([group,] dst, src, size[, pipeline])`: counted, without a verdict."""
+    """`memcpy_async([group,] dst, src, size[, pipeline])`."""
     values = argument_values(ev, call.node)
-    if isinstance(values[0], Pointer):
-        target, rest = values[:1], values[2:]
-    else:
-        target, rest = values[1:2], values[3:]
-    if not target or not isinstance(target[0], Pointer):
+    is_shared_out = not isinstance(values[0], Pointer)
+    target, source, *rest = values[1:] if is_shared_out else values
+    if not isinstance(target, Pointer):
         return number(0)
-    pointer = target[0]
-    if pointer.object.space is Space.SHARED:
-        bytes_ = rest[0].constant if rest and isinstance(rest[0], AffineInt) else None
-        width = next((w for w in (16, 8, 4) if bytes_ and bytes_ % w == 0), 4)
-        is_shared_out = target != values[:1]
+    bytes_ = rest[0].constant if rest and isinstance(rest[0], AffineInt) else None
+    width = next((w for w in (16, 8, 4) if bytes_ and bytes_ % w == 0), 4)
+    if is_shared_out and target.object.space is Space.SHARED:
         why = Unknown("a group shares out the bytes of the copy")
-        offset = why if is_shared_out else pointer.offset
-        emit_event(ev, AccessKind.ASYNC_COPY, pointer.object, offset, width, call.node)
+        emit_event(ev, AccessKind.ASYNC_COPY, target.object, why, width, call.node)
+    elif not is_shared_out:
+        if bytes_ != width:
+            source = Unknown("how many bytes are copied at a time is not known")
+        record_copy(ev, call.node, target, source, width, form=_cache_operator(width))
     return number(0)
+
+
+def _target(value: Value) -> Pointer | Unknown:
+    if isinstance(value, Pointer | Unknown):
+        return value
+    return Unknown("what the copy writes is no pointer")
+
+
+def _cache_operator(width: int) -> str:
+    """Returns what CUDA's headers choose: copies of 16 bytes go past L1."""
+    return "cg" if width == 16 else "ca"

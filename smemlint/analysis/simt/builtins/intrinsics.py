@@ -144,7 +144,14 @@ def _reversed_bits(value: int) -> int:
     return int(f"{value:032b}"[::-1], 2)
 
 
-@builtin("move", "forward", "__builtin_expect", "__builtin_assume_aligned", least=1)
+@builtin(
+    "move",
+    "forward",
+    "__builtin_expect",
+    "__builtin_assume_aligned",
+    "__cvta_generic_to_global",
+    least=1,
+)
 def _through(ev: Evaluator, call: BuiltinCall) -> Value:
     """`__ldg(p)`, `std::move(x)` and other functions that give what they are given."""
     return argument_values(ev, call.node)[0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.analysis.simt.builtins import atomics
+from smemlint.analysis.simt.builtins.async_copies import record_copy
 from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.ctypes import I64, FloatType
@@ -140,15 +141,14 @@ def _access(
     if not brackets or (op in ("ld", "st", "atom", "red") and ".shared" not in opcode):
         return
     pointer = _address(ev, brackets[0], values, count)
+    if op == "cp.async":
+        _copy(ev, node, opcode, rest, pointer, values)
+        return
     matrices = 0
     if op in ("ldmatrix", "stmatrix"):
         found = re.search(r"\.x([124])\b", opcode)
         matrices = int(found[1]) if found else 1
         width, kind = 16, AccessKind.LDMATRIX if op == "ldmatrix" else AccessKind.STMATRIX
-    elif op == "cp.async":
-        sizes = [s.strip() for s in rest.split("]")[-1].split(",") if s.strip()]
-        width = _size_of(sizes[0] if sizes else "", values)
-        kind = AccessKind.ASYNC_COPY
     else:
         bits = _BITS.findall(opcode)
         vector = re.search(r"\.v([248])\b", opcode)
@@ -169,6 +169,29 @@ def _access(
         state.mask = mask
     elif width:
         emit_event(ev, kind, None, pointer, width, node, matrices=matrices, operation=operation)
+
+
+def _copy(
+    ev: Evaluator,
+    node: c_ast.FuncCall,
+    opcode: str,
+    rest: str,
+    target: Pointer | Unknown,
+    values: dict[int, Value],
+) -> None:
+    """Records `cp.async.cg.shared.global [to], [from], bytes[, source bytes];`."""
+    sizes = [s.strip() for s in rest.split("]")[-1].split(",") if s.strip()]
+    width = _size_of(sizes[0] if sizes else "", values)
+    brackets = _ADDRESS.findall(rest)
+    source: Pointer | Unknown = Unknown("its address was not found")
+    if len(brackets) > 1:
+        source = _address(ev, brackets[1], values, len(values))
+    size: Value | None = None
+    if len(sizes) > 1:
+        found = _OPERAND.fullmatch(sizes[1])
+        size = values.get(int(found[1])) if found else number(_size_of(sizes[1], values))
+    form = "cg" if opcode.startswith("cp.async.cg") else "ca"
+    record_copy(ev, node, target, source, width, form=form, size=size)
 
 
 def _operand(rest: str, values: dict[int, Value]) -> Value:

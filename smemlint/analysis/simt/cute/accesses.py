@@ -10,6 +10,7 @@ import numpy as np
 
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.cute.values import Origin
+from smemlint.analysis.simt.domain.copy_sources import source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pycparser import c_ast
 
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.layout.cute import Instruction, Tensor
+    from smemlint.layout.cute import CopiedFrom, Instruction, Tensor
 
 _KINDS = {
     "load": AccessKind.LOAD,
@@ -57,6 +58,7 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: c_ast.Node) -> N
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
         is_open = merges_partly and instruction.op in ("load", "store")
+        extra = _source_of(instruction.copied) if instruction.copied is not None else {}
         emit_event(
             ev,
             _KINDS[instruction.op],
@@ -66,6 +68,7 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: c_ast.Node) -> N
             node,
             matrices=instruction.matrices,
             volatile=instruction.op in _INLINE_ASSEMBLY,
+            **extra,
         )
 
 
@@ -87,6 +90,19 @@ def _is_partly_merged(located: list[tuple[Instruction, AffineInt | Unknown]]) ->
         if np.all(following.base - first == one.width) and not np.any(first % (2 * one.width)):
             return True
     return False
+
+
+def _source_of(copied: CopiedFrom) -> dict[str, object]:
+    """What an asynchronous copy reads, for the event."""
+    origin = copied.tensor.origin
+    if not isinstance(origin, Origin):
+        return {"source": Unknown("its tensor points to nothing known")}
+    return source_of_event(
+        origin.pointer.object,
+        offset_of_address(copied.address, copied.tensor),
+        form=copied.form,
+        is_partial=copied.is_zero_filling,
+    )
 
 
 def name_of(tensor: Tensor) -> str:

@@ -114,7 +114,7 @@ class AffineDomain:
         if is_plain(a) and is_plain(b):
             return _narrowed(a.base * b.base, type)  # type: ignore[arg-type]
         if a.terms and b.terms:
-            return self._fresh("*", a, b, type)
+            return self._product(a, b, type)
         if b.terms or (scev_of(b).terms and not a.terms):
             a, b = b, a
         factor = b.base
@@ -122,6 +122,19 @@ class AffineDomain:
         form = scaled(scev_of(a), int(factor)) if is_linear else combined("*", a, b)
         product = _normal(_mul(a.base, factor), type, [(s, _mul(c, factor)) for s, c in a.terms])
         return _with_form(_wrapped(product), form)
+
+    def _product(self, a: AffineInt, b: AffineInt, type: IntType) -> AffineInt | Unknown:
+        """`a * b` of two unknowns: of `(lanes + x) * y` only `x * y` is a fresh one."""
+        if a.is_uniform and not b.is_uniform:
+            a, b = b, a
+        is_parted = not isinstance(a.base, int) and all(isinstance(c, int) for _, c in a.terms)
+        if not b.is_uniform or not is_parted:
+            return self._fresh("*", a, b, type, multiple=_content(a, type) * _content(b, type))
+        uniform = self._product(AffineInt(0, a.type, a.terms), b, type)
+        by_lane = self.multiply(AffineInt(a.base, a.type), b)
+        if isinstance(uniform, Unknown) or isinstance(by_lane, Unknown):
+            return uniform if isinstance(uniform, Unknown) else by_lane
+        return self.add(by_lane, uniform)
 
     # ---- division and bits
 
@@ -278,11 +291,13 @@ class AffineDomain:
         *,
         modulus: int | None = None,
         nonnegative: bool = False,
+        multiple: int = 1,
     ) -> AffineInt | Unknown:
         """A fresh symbol for a uniform result, else `Unknown` with the split that would help."""
         if a.is_uniform and b.is_uniform:
             key = f"({op} {a.identity()} {b.identity()})"
-            return self.symbol(key, f"({a!r}) {op} ({b!r})", type, nonnegative=nonnegative)
+            name = f"({a!r}) {op} ({b!r})"
+            return self.symbol(key, name, type, multiple=multiple, nonnegative=nonnegative)
         if modulus is not None and len(a.terms) > 1 and not b.terms:
             one = self._as_one(a)
             if one is not None:
@@ -426,6 +441,14 @@ def _wrapped(value: AffineInt, narrowing: bool = False) -> AffineInt:
     if fits and not narrowing:
         return value
     return AffineInt(settled(((value.base + half) & (2 * half - 1)) - half), type)
+
+
+def _content(a: AffineInt, type: IntType) -> int:
+    """Returns what divides a uniform value in that type; unsigned ones wrap around."""
+    if not a.is_uniform:
+        return 1
+    content = gcd(int(a.base), *(int(c) * s.multiple for s, c in a.terms))
+    return content if type.signed else gcd(content, 1 << type.bits)
 
 
 def _divides(m: int, a: AffineInt) -> bool:

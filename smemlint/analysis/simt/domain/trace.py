@@ -30,7 +30,10 @@ class Event:
         offset: bytes from the start of `object`, or why it is not known.
         mask: the active threads of the block.
         matrices: of ldmatrix and stmatrix.
-        operation: of an atomic, e.g. `add.u32`.
+        operation: of an atomic, e.g. `add.u32`; of an asynchronous copy `cp.async.cg` or `.ca`.
+        source: of an asynchronous copy: bytes from the start of the object in global memory, or
+            why they are not known.
+        source_assumptions: what that takes for granted.
         line_node: the expression whose last line the compiler's line table names, where that is
             not `node`: a vector store is attributed to the value it stores.
         sequence: its place in program order.
@@ -52,6 +55,8 @@ class Event:
     volatile: bool = False
     matrices: int = 0
     operation: str = ""
+    source: AffineInt | Unknown | None = None
+    source_assumptions: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     values: tuple[tuple[str, int], ...] = ()
     line_node: c_ast.Node | None = None

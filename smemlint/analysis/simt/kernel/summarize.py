@@ -11,6 +11,7 @@ import numpy as np
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.facts import (
     Access,
     AccessKind,
@@ -47,10 +48,11 @@ class _Site:
     matrices: int
     operation: str
     line: int
-    groups: dict[tuple[int, bytes, bytes], Group] = field(default_factory=dict)
+    groups: dict[tuple[int, bytes, bytes, bytes], Group] = field(default_factory=dict)
     undecided: Unknown | None = None
     layout: LayoutUse | None = None
     assumptions: dict[str, None] = field(default_factory=dict)
+    taken: dict[str, None] = field(default_factory=dict)
     issued: int = 0
     depends_on_data: bool = False
     calls: dict[Span, _Site] = field(default_factory=dict)
@@ -128,6 +130,9 @@ class Sites:
         if event.width not in (1, 2, 4, 8, 16):
             site.undecided = site.undecided or Unknown(f"an access of {event.width} bytes")
             return
+        if event.kind is AccessKind.ASYNC_COPY:
+            self._add_copy(site, event)
+            return
         alternatives = _alternatives(offset, event)
         if isinstance(alternatives, Unknown):
             site.undecided = site.undecided or alternatives
@@ -135,14 +140,31 @@ class Sites:
         for base in alternatives:
             self._add_lanes(site, event, base)
 
-    def _add_lanes(self, site: _Site, event: Event, base: NDArray[np.int64]) -> None:
+    def _add_copy(self, site: _Site, event: Event) -> None:
+        copy = copy_of(event)
+        if isinstance(copy, Unknown):
+            site.undecided = site.undecided or copy
+            return
+        for text in copy.assumptions:
+            site.taken.setdefault(text)
+        self._add_lanes(site, event, copy.to, copy.source)
+
+    def _add_lanes(
+        self,
+        site: _Site,
+        event: Event,
+        base: NDArray[np.int64],
+        source: NDArray[np.int64] | None = None,
+    ) -> None:
         spend()
         addresses = np.where(event.mask, base, 0)
-        key = (event.width, addresses.tobytes(), event.mask.tobytes())
+        read = source.tobytes() if source is not None else b""
+        key = (event.width, addresses.tobytes(), event.mask.tobytes(), read)
         group = site.groups.get(key)
         if group is None:
             exact = isinstance(event.offset, AffineInt) and not event.offset.terms
             group = Group(addresses, event.mask, event.width, event.values, exact, event.spare)
+            group.source = source
             site.groups[key] = group
         group.spare = min(group.spare, event.spare)
         group.count += event.issued
@@ -163,8 +185,9 @@ class Sites:
             undecided = Unknown("which threads take part depends on data", is_data=True)
         priced = [p for p in patterns if p.ideal]
         broken = len(priced) < len(patterns)
-        has_figure = bool(priced) and not broken and site.kind is not AccessKind.ASYNC_COPY
-        certainty = Certainty.ASSUMED if self._assumptions or site.assumptions else Certainty.PROVED
+        has_figure = bool(priced) and not broken
+        taken = (*self._assumptions, *site.assumptions, *site.taken)
+        certainty = Certainty.ASSUMED if taken else Certainty.PROVED
         if undecided is not None:
             certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
             patterns, has_figure = [], False
@@ -180,7 +203,7 @@ class Sites:
             wavefronts=stat_of([(p.wavefronts, p.count) for p in priced]) if has_figure else None,
             ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
-            assumptions=(*self._assumptions, *site.assumptions),
+            assumptions=taken,
             reason=undecided.reason if undecided is not None else "",
             patterns=costliest(patterns),
             matrices=site.matrices,

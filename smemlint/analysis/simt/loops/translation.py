@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.domain.affine import AffineDomain
 
+_LINE = 128
+"""Bytes of a line of global memory, and of a row of shared memory."""
+
 
 def step_between(begin: Value, end: Value, algebra: AffineDomain) -> int | None:
     """Returns what a number or pointer advances by; None where that is no constant."""
@@ -86,7 +89,10 @@ def at_block(
             offset = item.offset
             if isinstance(offset, AffineInt):
                 offset = put_in(offset, symbol, number)  # type: ignore[assignment]
-            made.append(replace(item, offset=offset, issued=item.issued * times))
+            source = item.source
+            if isinstance(source, AffineInt):
+                source = put_in(source, symbol, number)  # type: ignore[assignment]
+            made.append(replace(item, offset=offset, source=source, issued=item.issued * times))
         else:
             made.append(item)
     return made
@@ -107,15 +113,26 @@ def _repeats(first: Event, general: Event, symbol: Symbol) -> bool:
         return isinstance(first.offset, Unknown) and isinstance(general.offset, Unknown)
     if first.object is not general.object or not _moves_whole_words(general, symbol):
         return False
-    back = put_in(general.offset, symbol, -1)
+    return _is_one_step_back(first.offset, general.offset, symbol) and (
+        not isinstance(general.source, AffineInt)
+        or not isinstance(first.source, AffineInt)
+        or _is_one_step_back(first.source, general.source, symbol)
+    )
+
+
+def _is_one_step_back(first: AffineInt, general: AffineInt, symbol: Symbol) -> bool:
+    back = put_in(general, symbol, -1)
     assert isinstance(back, AffineInt)
-    return is_zero(back.base - first.offset.base) and _unknowns(back) == _unknowns(first.offset)
+    return is_zero(back.base - first.base) and _unknowns(back) == _unknowns(first)
 
 
 def _moves_whole_words(event: Event, symbol: Symbol) -> bool:
     assert isinstance(event.offset, AffineInt)
-    steps = [c for s, c in event.offset.terms if s == symbol]
-    return all(isinstance(c, int) and c % max(event.width, 4) == 0 for c in steps)
+    terms = list(event.offset.terms)
+    unit = max(event.width, 4)
+    if isinstance(event.source, AffineInt):  # both sides of a copy may move by whole lines only
+        terms, unit = [*terms, *event.source.terms], _LINE
+    return all(isinstance(c, int) and c % unit == 0 for s, c in terms if s == symbol)
 
 
 def _unknowns(value: AffineInt) -> Mapping[tuple[str, int], object]:

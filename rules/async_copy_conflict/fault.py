@@ -1,0 +1,108 @@
+"""Which side of an asynchronous copy is at fault: each is priced beside one that is contiguous."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smemlint.facts import Access, WarpPattern
+
+_LINE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What makes a copy dear.
+
+    Attributes:
+        reason: for the message.
+        notes: what the sides would take alone.
+        help: what to do about it.
+    """
+
+    reason: str
+    notes: tuple[str, ...]
+    help: str
+
+
+def fault_of(access: Access, pattern: WarpPattern) -> Fault:
+    """Returns what makes a copy dear, by pricing each side beside a contiguous one."""
+    import numpy as np
+
+    assert pattern.source is not None
+    row = np.arange(len(pattern.active), dtype=np.int64) * pattern.width
+    shared = _wavefronts(access, pattern, pattern.addresses, row)
+    global_ = _wavefronts(access, pattern, row, pattern.source)
+    notes = (
+        f"with contiguous lines in global memory it would take {shared} wavefronts, "
+        f"with contiguous rows in shared memory {global_}",
+    )
+    if shared > pattern.ideal and shared >= global_:
+        return _shared_fault(access, pattern, notes)
+    if global_ > pattern.ideal:
+        return _global_fault(pattern, pattern.source, notes)
+    return Fault(
+        "the lanes go through shared and global memory in different orders",
+        notes,
+        "let neighbouring lanes write neighbours of what neighbouring lanes read",
+    )
+
+
+def _shared_fault(access: Access, pattern: WarpPattern, notes: tuple[str, ...]) -> Fault:
+    name = access.array.name if access.array is not None else ""
+    width = _run(pattern.addresses, pattern)
+    if len(set(pattern.addresses[pattern.active].tolist())) < int(pattern.active.sum()):
+        return Fault(f"several lanes write one place of `{name}`", notes, "copy every byte once")
+    if width <= pattern.width:
+        return Fault(
+            f"the lanes write a column of `{name}`",
+            notes,
+            "let the lanes of a warp write along rows, and transpose where the tile is read",
+        )
+    return Fault(
+        f"rows of {width} bytes of `{name}` do not fit the sectors of the lines that are read",
+        notes,
+        "an exclusive-or of the 16-byte chunks of 128-byte rows (Swizzle<3,4,3> of bytes) instead "
+        "of padding frees the reads, too, and costs the copy nothing",
+    )
+
+
+def _global_fault(pattern: WarpPattern, source: NDArray[np.int64], notes: tuple[str, ...]) -> Fault:
+    width = _run(source, pattern)
+    if width >= _LINE:
+        return Fault(
+            f"what it reads begins {int(source[pattern.active].min()) % _LINE} bytes into a line",
+            notes,
+            f"begin on multiples of {_LINE} bytes in global memory",
+        )
+    return Fault(
+        f"it reads {width} bytes of a row in global memory at a time",
+        notes,
+        f"let a warp read whole {_LINE}-byte lines: a tile that is {_LINE} bytes wide, "
+        f"{_LINE // width} times as wide as this",
+    )
+
+
+def _run(addresses: NDArray[np.int64], pattern: WarpPattern) -> int:
+    """Bytes of the longest run of neighbours among the active lanes."""
+    lanes = sorted(set(addresses[pattern.active].tolist()))
+    longest = run = 1
+    for a, b in pairwise(lanes):
+        run = run + 1 if b - a == pattern.width else 1
+        longest = max(longest, run)
+    return longest * pattern.width
+
+
+def _wavefronts(
+    access: Access, pattern: WarpPattern, to: NDArray[np.int64], source: NDArray[np.int64]
+) -> int:
+    from smemlint.hardware import async_wavefronts
+
+    form = access.note.rpartition(".")[2]
+    cost = async_wavefronts(to, source, form=form, width=pattern.width, active=pattern.active)
+    return int(cost.wavefronts)

@@ -1,0 +1,55 @@
+"""SML103: an asynchronous copy takes more wavefronts than its bytes need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.facts import AccessKind
+from smemlint.lint.rule import Rule
+
+from .fault import fault_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.config.settings import Settings
+    from smemlint.facts import Access, KernelFacts
+    from smemlint.finding import Finding
+
+
+class AsyncCopyConflict(Rule):
+    """Judges the wavefronts of `cp.async` against what its bytes would take."""
+
+    code = "SML103"
+    name = "async-copy-conflict"
+    summary = "an asynchronous copy takes more wavefronts than its bytes need"
+
+    def check_access(
+        self, access: Access, kernel: KernelFacts, settings: Settings
+    ) -> Iterator[Finding]:
+        """One finding for a copy that takes more wavefronts than its ideal."""
+        if access.kind is not AccessKind.ASYNC_COPY or access.array is None:
+            return
+        pattern = access.worst
+        if pattern is None or pattern.source is None:
+            return
+        ways = pattern.ways
+        if ways <= settings.most_ways(self.code, self.name):
+            return
+        fault = fault_of(access, pattern)
+        where = "".join(f", {name} = {value}" for name, value in pattern.values)
+        yield self.finding(
+            f"copy to `{access.array.name}` takes {ways:g} times its ideal: {fault.reason}",
+            access.span,
+            access=access,
+            notes=(
+                f"warp {pattern.warp}{where}: {pattern.wavefronts} wavefronts "
+                f"instead of {pattern.ideal}",
+                *fault.notes,
+            ),
+            help=fault.help,
+            weight=ways,
+        )
+
+
+RULE = AsyncCopyConflict()

@@ -1,0 +1,176 @@
+"""Both sides of an asynchronous copy as lane addresses, for every residue that its cost can see.
+
+The cost of `cp.async` hangs on the 128-byte rows and lines that the lanes write and read. What is
+unknown but the same for all threads (a stage, a row pitch) moves them: the classes modulo 128 bytes
+are priced, and where they differ the cheapest, in which whole lines are moved, is taken and named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, product
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
+from smemlint.hardware import async_wavefronts
+from smemlint.hardware.arch import BANKS, LANES, WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.simt.domain.trace import Event
+    from smemlint.analysis.simt.domain.values import Lanes
+
+LINE = BANKS * WORD
+"""Bytes of a line of global memory, and of a row of shared memory."""
+_MOST_CLASSES = 128
+_FAR = 1 << 20
+"""Lines by which rows are parted whose pitch is not known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """One copy of all warps of the block.
+
+    Attributes:
+        to: bytes of shared memory that the threads write, int64 of shape (threads,).
+        source: bytes that they read, from a multiple of 128 bytes.
+        assumptions: what was taken for granted, in words.
+    """
+
+    to: NDArray[np.int64]
+    source: NDArray[np.int64]
+    assumptions: tuple[str, ...]
+
+
+def copy_of(event: Event) -> Copy | Unknown:
+    """Returns the addresses of an asynchronous copy, or why they are not known."""
+    if isinstance(event.offset, Unknown):
+        return event.offset
+    if event.source is None:
+        return Unknown("what the copy reads is not followed")
+    if isinstance(event.source, Unknown):
+        return Unknown(f"what the copy reads is not known: {event.source.reason}")
+    sides = list(islice(_classes(event, event.offset, event.source), _MOST_CLASSES + 1))
+    if len(sides) > _MOST_CLASSES:
+        return Unknown("too many residues of the unknown numbers of the copy")
+    taken = event.source_assumptions
+    aligned = [s for s in sides if not ((s[0] | s[1]) % event.width).any()]
+    if len(sides) == 1 or not aligned:  # what is aligned for no residue faults
+        return Copy(*sides[0], taken)
+    costs = [_costs(to, source, event) for to, source in aligned]
+    first = costs[0]
+    if all(cost == first for cost in costs):
+        return Copy(*aligned[0], taken)
+    is_cheapest = all(a <= b for cost in costs for a, b in zip(first, cost, strict=True))
+    if not is_cheapest or aligned[0] is not sides[0]:
+        return Unknown("the cost of the copy hangs on unknown numbers")
+    together = len(_shifts(event.offset, event.width)) * len(_shifts(event.source, event.width))
+    is_by_pitch = all(cost == first for cost in costs[:together])
+    named = [*_pitches_named(event.offset), *_pitches_named(event.source)]
+    if not is_by_pitch:
+        named += [*_shifts_named(event.offset), *_shifts_named(event.source)]
+    return Copy(*aligned[0], (*taken, *named))
+
+
+def _classes(
+    event: Event, to: AffineInt, source: AffineInt
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Both sides for every residue that the cost can see; first for moves by whole lines."""
+    mask = event.mask
+    for values in _pitches([*_moving(to), *_moving(source)], event.width):
+        for shift, start in product(_shifts(to, event.width), _shifts(source, event.width)):
+            yield (
+                np.where(mask, _lanes(to, values, mask) + shift, 0),
+                np.where(mask, _lanes(source, values, mask) + start, 0),
+            )
+
+
+def _shifts(offset: AffineInt, width: int) -> range:
+    """How far all lanes may lie in a line, by what moves them together."""
+    terms = ((s, c) for s, c in offset.terms if not isinstance(s, Conditional))
+    steps = (c * s.multiple for s, c in terms if isinstance(c, int))
+    return range(0, LINE, max(gcd(LINE, *steps), width))
+
+
+def _pitches_named(offset: AffineInt) -> Iterator[str]:
+    """What holds where lanes are moved apart by whole lines, in words."""
+    for symbol, step in _moving(offset):
+        yield f"`{symbol.name}` is a multiple of {_period(symbol, step)}"
+
+
+def _shifts_named(offset: AffineInt) -> Iterator[str]:
+    """What holds where all lanes are moved by whole lines, in words."""
+    terms = [(s, c) for s, c in offset.terms if not isinstance(s, Conditional)]
+    moved = [s for s, c in terms if isinstance(c, int) and (c * s.multiple) % LINE]
+    if moved:
+        names = ", ".join(f"`{s.name}`" for s in moved)
+        yield f"{names} move{'s' * (len(moved) == 1)} the copy by whole {LINE}-byte lines"
+
+
+def _moving(offset: AffineInt) -> Iterator[tuple[Symbol, int]]:
+    """The symbols that move lanes apart, each with its least move in bytes."""
+    for symbol, factor in offset.terms:
+        if not isinstance(factor, int) and not isinstance(symbol, Conditional):
+            yield symbol, int(np.gcd.reduce(np.abs(factor)))
+
+
+def _period(symbol: Symbol, step: int) -> int:
+    """Values of the symbol that move by whole lines are the multiples of this."""
+    return int(np.lcm(symbol.multiple, LINE // gcd(LINE, step)))
+
+
+def _pitches(symbols: Sequence[tuple[Symbol, int]], width: int) -> Iterator[dict[str, int]]:
+    """Values of the symbols that move lanes apart, one a class.
+
+    Those that move a thread's address off a multiple of the width would fault.
+    """
+    periods: dict[Symbol, int] = {}
+    strides: dict[Symbol, int] = {}
+    for symbol, step in symbols:
+        stride = int(np.lcm(symbol.multiple, width // gcd(width, step)))
+        periods[symbol] = int(np.lcm(periods.get(symbol, 1), _period(symbol, step)))
+        strides[symbol] = int(np.lcm(strides.get(symbol, 1), stride))
+    values = [
+        [residue + period * (_FAR << 4 * i) for residue in range(0, period, strides[symbol])]
+        for i, (symbol, period) in enumerate(periods.items())
+    ]
+    keys = [symbol.key for symbol in periods]
+    return (dict(zip(keys, row, strict=True)) for row in product(*values))
+
+
+def _lanes(offset: AffineInt, values: dict[str, int], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The offsets with these values of the symbols that move lanes apart."""
+    total: Lanes = offset.base
+    for symbol, factor in offset.terms:
+        if not isinstance(factor, int):
+            total = total + factor * values.get(symbol.key, 0)
+    return np.broadcast_to(np.asarray(total, np.int64), mask.shape)
+
+
+def _costs(to: NDArray[np.int64], source: NDArray[np.int64], event: Event) -> list[int]:
+    """Wavefronts of each warp."""
+    form = event.operation.rpartition(".")[2]
+    rows = (a.reshape(-1, LANES) for a in (to, source, event.mask))
+    return [_price(form, event.width, *_from_line(*row)) for row in zip(*rows, strict=True)]
+
+
+def _from_line(
+    to: NDArray[np.int64], source: NDArray[np.int64], mask: NDArray[np.bool_]
+) -> tuple[bytes, bytes, bytes]:
+    """The lanes of a warp from the first line on, as a key: what lies further on costs the same."""
+    moved = [np.where(mask, a - (a[mask].min(initial=1 << 62) & -LINE), 0) for a in (to, source)]
+    return moved[0].tobytes(), moved[1].tobytes(), mask.tobytes()
+
+
+@lru_cache(maxsize=1 << 13)
+def _price(form: str, width: int, to: bytes, source: bytes, mask: bytes) -> int:
+    sides = (np.frombuffer(side, np.int64) for side in (to, source))
+    active = np.frombuffer(mask, np.bool_)
+    return int(async_wavefronts(*sides, form=form, width=width, active=active).wavefronts)
