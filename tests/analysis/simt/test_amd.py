@@ -42,6 +42,11 @@ def test_silent(name, code):
         ),
         ("k.cu", text(host="cudaMalloc(&g, 4); hipMalloc(&g, 4);")),
         ("k.cu", text(host="int hipbone = 1; (void)hipbone;")),
+        (
+            "k.cu",  # a header for all vendors, as ggml has one
+            "#if defined(LIB_USE_HIP)\n#define cudaMalloc hipMalloc\n#endif\n"
+            + text(host="cudaMalloc(&g, 4);"),
+        ),
     ],
 )
 def test_priced(name, code):
