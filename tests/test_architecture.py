@@ -128,3 +128,16 @@ def test_the_document_shows_the_tree_as_it_is() -> None:
         shown.add("/".join(parents))
     packages = {p.parent.relative_to(ROOT).as_posix() for p in PACKAGE.rglob("__init__.py")}
     assert shown == packages
+
+
+def test_every_module_that_the_documents_name_exists() -> None:
+    for page in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for name in re.findall(r"`([\w./]+/[\w.]*)`", text):
+            places = (
+                ROOT / name,
+                PACKAGE / name,
+                PACKAGE / "analysis/simt" / name,
+                ROOT / "tests" / name,
+            )
+            assert any(place.exists() for place in places), f"{page}: {name}"
