@@ -171,6 +171,8 @@ def record_access(
     pieces = [(0, width)]
     if not is_sized(place.type):
         offset = unsized(place.type)
+    elif not width:
+        return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):
         piece = min(16, place.type.align, width & -width)
         pieces = [(at, piece) for at in range(0, width, piece)]
