@@ -162,7 +162,7 @@ def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Itera
     respects = excluded.respects_gitignore(root)
     listed = _listed_by_git(root, warn) if respects else None
     candidates = listed if listed is not None else _walked(root, excluded, respects, warn)
-    for file in candidates:
+    for file in sorted(candidates):  # in a repository or not, one order
         is_source = os.path.splitext(file)[1] in SUFFIXES or file.endswith("/")
         if is_source and not excluded.covers(file.rstrip("/"), str(root)):
             yield file.rstrip("/") or "."
