@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from smemlint.errors import SourceError
 from smemlint.files.replace import replace_file
 from smemlint.fix.edits import CannotEdit, applied, compatible
+from smemlint.hardware.arch import STATIC_SHARED_LIMIT
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from smemlint.lint.result import Result
 
 _MOST_ROUNDS = 20
-_STATIC_BYTES = 48 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,7 +171,10 @@ def _is_worse(before: Result, after: Result) -> bool:
         sum(a.bytes or 0 for a in kernel.arrays if not a.is_dynamic)
         for kernel in after.facts.kernels
     )
-    return bool(_objections(after) - _objections(before)) or max(static, default=0) > _STATIC_BYTES
+    return (
+        bool(_objections(after) - _objections(before))
+        or max(static, default=0) > STATIC_SHARED_LIMIT
+    )
 
 
 def _objections(result: Result) -> Counter[Hashable]:

@@ -15,6 +15,7 @@ from smemlint.analysis.program.memo import AnalysisScope
 from smemlint.facts import Facts
 from smemlint.finding import BANK_CONFLICT
 from smemlint.fix.padding import Usage
+from smemlint.hardware.arch import STATIC_SHARED_LIMIT
 from smemlint.lint.check import run_rules
 from smemlint.sources.source import Source
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from smemlint.finding import Edit, Finding
     from smemlint.fix.padding import Padding
 
-STATIC_BYTES = 48 << 10
-"""Shared memory that a kernel may declare statically, on every architecture."""
 _WIDEST = 16
 
 
@@ -143,7 +142,7 @@ def compare(
     pairs: list[tuple[Access, Access]] = []
     for kernel in kernels:
         other = after[_key(kernel)]
-        if not _is_as_well_known(kernel, other) or _static_bytes(other) > STATIC_BYTES:
+        if not _is_as_well_known(kernel, other) or _static_bytes(other) > STATIC_SHARED_LIMIT:
             return None
         if kernel.not_analysed and not is_typed:
             return None  # a pointer may have gone there

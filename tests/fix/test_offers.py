@@ -10,7 +10,8 @@ from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.fix.edits import applied
 from smemlint.fix.propose import with_fixes
-from smemlint.fix.verify_by_analysis import STATIC_BYTES, Run
+from smemlint.fix.verify_by_analysis import Run
+from smemlint.hardware.arch import STATIC_SHARED_LIMIT
 from smemlint.sources.source import Source
 
 BARRIER = "__syncthreads();"
@@ -148,7 +149,7 @@ def test_structs_get_no_fix():
 
 
 def test_no_more_than_the_static_limit():
-    rows = STATIC_BYTES // 128
+    rows = STATIC_SHARED_LIMIT // 128
     body = "for (int i = 0; i < %d; i += 32) s[i + threadIdx.x][0] = 1;"
     for count, is_offered in ((rows - 32, True), (rows, False)):
         (found,) = conflicts(kernel(f"__shared__ float s[{count}][32];", body % count))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,16 +46,6 @@ DIALECTS = (
         "cupy.analysis", ("RawKernel(", "RawModule(", "ElementwiseKernel(", "ReductionKernel(")
     ),
 )
-
-
-def is_python(source: Source) -> bool:
-    """Returns whether the file is read as Python."""
-    return is_python_path(source.path)
-
-
-def may_hold_kernels(source: Source) -> bool:
-    """Returns whether some dialect is analysed in the file."""
-    return holds_marks(source.text)
 
 
 def holds_marks(text: str) -> bool:
