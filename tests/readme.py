@@ -1,4 +1,4 @@
-"""What the README shows of the program: `python tests/readme.py` brings it up to date.
+"""What the README and `docs` show of the program: `python tests/readme.py` brings it up to date.
 
 `<!-- output: ARGUMENTS -->` stands before a code block that has what `smemlint ARGUMENTS` prints, and
 `<!-- table: ARGUMENTS -->` before a table. The arguments of `main job` are those of the README's
@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 PICTURE = ROOT / "docs" / "banks.svg"
 _SHOWN = re.compile(
     r"(?P<mark><!-- output: (?P<output>.*?) -->\n```\w*\n)(?P<text>.*?)(?=^```$)"
@@ -89,4 +90,5 @@ def printed(arguments: list[str]) -> str:
 if __name__ == "__main__":
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(picture(), encoding="utf-8")
-    README.write_text(updated(current()), encoding="utf-8")
+    for page in (README, *PAGES):
+        page.write_text(updated(page.read_text(encoding="utf-8")), encoding="utf-8")

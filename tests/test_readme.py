@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 
+import pytest
 import readme
-from readme import PICTURE, ROOT, command, current, picture, printed, updated
+from readme import PAGES, PICTURE, ROOT, command, current, picture, printed, updated
 
 README = current()
 
 
 def test_what_it_shows_is_what_the_program_prints():
     assert updated(README) == README, "python tests/readme.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_show_what_the_program_prints(page):
+    text = page.read_text(encoding="utf-8")
+    assert updated(text) == text, "python tests/readme.py"
+    assert "```text\n```" not in text
 
 
 def test_its_picture_is_that_of_the_report():

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML103, async-copy-conflict: `README.md` is its page."""

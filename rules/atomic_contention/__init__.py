@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML102, atomic-contention: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML101, bank-conflict: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML501, dot-operand-major: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML212, gluon-element-bitwidth: `README.md` is its page."""

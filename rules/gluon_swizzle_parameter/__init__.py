@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML210, gluon-swizzle-parameter: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML211, gluon-swizzle-wraps: `README.md` is its page."""

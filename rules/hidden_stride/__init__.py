@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML503, hidden-stride: `README.md` is its page."""

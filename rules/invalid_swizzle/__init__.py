@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML201, invalid-swizzle: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML903, malformed-pragma: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML301, misaligned-vector: `README.md` is its page."""

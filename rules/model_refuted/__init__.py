@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML904, model-refuted: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML901, not-analysed: `README.md` is its page."""

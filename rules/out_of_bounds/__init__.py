@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML401, out-of-bounds: `README.md` is its page."""

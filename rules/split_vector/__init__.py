@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML304, split-vector: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML502, stage-ring-budget: `README.md` is its page."""

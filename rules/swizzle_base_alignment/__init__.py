@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML206, swizzle-base-alignment: `README.md` is its page."""

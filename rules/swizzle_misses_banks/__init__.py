@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML203, swizzle-misses-banks: `README.md` is its page."""

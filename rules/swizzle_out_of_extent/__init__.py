@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML205, swizzle-out-of-extent: `README.md` is its page."""

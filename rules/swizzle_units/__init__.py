@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML204, swizzle-units: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML202, swizzle-without-effect: `README.md` is its page."""

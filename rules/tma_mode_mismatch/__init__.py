@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML207, tma-mode-mismatch: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML303, under-aligned-array: `README.md` is its page."""

@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML902, unused-ignore: `README.md` is its page."""

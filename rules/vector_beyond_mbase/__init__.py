@@ -1,1 +1,1 @@
-"""Rule: see README.md."""
+"""SML302, vector-beyond-mbase: `README.md` is its page."""
