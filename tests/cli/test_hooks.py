@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.sources.discovery import SUFFIXES
+
 yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,9 @@ def test_the_manifest_names_hooks_that_the_command_line_understands(smemlint, tm
     (tmp_path / "bad.cu").write_text(BAD)
     for hook in hooks:
         assert {"id", "name", "description", "entry", "language"} <= set(hook)
-        assert hook["language"] == "python" and "cuda" in hook["types_or"]
+        assert hook["language"] == "python"
+        assert all(re.search(hook["files"], f"a{suffix}") for suffix in SUFFIXES)
+        assert not any(re.search(hook["files"], name) for name in ("a.cu.o", "acu", "a.js"))
         program, *arguments = hook["entry"].split()
         assert program == "smemlint"
         code, _, err = smemlint(*arguments, "bad.cu")
@@ -51,7 +55,8 @@ def run_check_step(
         chmod +x "$bin"/*""")  # fmt: skip
     variables = {
         "ACTION": str(ROOT), "PATHS": paths, "ARGUMENTS": arguments,
-        "SARIF": "out.sarif", "RUNNER_TEMP": str(folder.parent / "temp"),
+        "SARIF": "out.sarif", "ANNOTATIONS": "true", "SUMMARY": "true",
+        "GITHUB_STEP_SUMMARY": str(folder.parent / "summary"), "RUNNER_TEMP": str(folder.parent / "temp"),
         "GITHUB_OUTPUT": str(folder.parent / "output"),
     }  # fmt: skip
     assert set(step["env"]) <= set(variables)
@@ -80,6 +85,11 @@ def test_the_action_writes_sarif_and_its_exit_code(checkout, text, code):
     if code != "2":
         (run,) = json.loads((checkout / "out.sarif").read_text())["runs"]
         assert len(run["results"]) == int(code) == run["invocations"][0]["exitCode"]
+        annotated = [line for line in done.stdout.splitlines() if line.startswith("::warning ")]
+        assert len(annotated) == int(code)
+        head, *body = (checkout.parent / "summary").read_text().splitlines()
+        assert head.startswith("#") and all(not line or line.startswith("    ") for line in body)
+        assert sum("k.cu:" in line for line in body) == int(code)
 
 
 def test_the_action_expands_no_name_of_the_checkout(checkout):
@@ -103,7 +113,7 @@ def test_the_action_takes_several_paths_none_as_an_option(checkout):
 def test_foreign_actions_are_pinned_by_commit():
     texts = [(ROOT / name).read_text() for name in ("action.yml", "README.md")]
     used = re.findall(r"uses: (?!smemlint/)(\S+)@(\S+)(.*)", "\n".join(texts))
-    assert len(used) == 3
+    assert len(used) == 4
     for name, version, comment in used:
         assert re.fullmatch(r"[0-9a-f]{40}", version), name
         assert re.fullmatch(r"  # v\d+\.\d+\.\d+", comment), name
