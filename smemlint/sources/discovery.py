@@ -6,14 +6,14 @@ Paths are strings here: a tree of thousands of files is walked in a third of the
 from __future__ import annotations
 
 import os
-import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.config.files import is_repository
 from smemlint.errors import SourceError
-from smemlint.files.sandbox import AccessDenied, Sandbox, resolve_given
+from smemlint.files.sandbox import AccessDenied, repository_of, resolve_given
+from smemlint.sources.gitignore import IgnoredPaths
 from smemlint.sources.languages import PTX_SUFFIX, PYTHON_SUFFIXES
 from smemlint.sources.source import Source
 
@@ -26,11 +26,6 @@ _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc"
 SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES, PTX_SUFFIX))
 """What is read in a directory: kernels, and the host code that launches them."""
 _VERSION_CONTROL = (".git", ".hg", ".svn")
-_MOST_GITIGNORE = 1 << 18
-"""Bytes of one .gitignore file; larger ones are not read, which is said."""
-_MOST_PATTERNS = 4_000
-_LONGEST_PATTERN = 1_000
-_MOST_STARS = 4
 
 
 def find_sources(
@@ -172,66 +167,41 @@ def _walked(
     root: Path, excluded: _Excluded, respects_gitignore: bool, warn: Callable[[str], None]
 ) -> Iterator[str]:
     """Files below a folder, and with a slash at the end the folders that cannot be looked into."""
-    ignored = _Gitignores(str(root), warn) if respects_gitignore else None
+    top = repository_of(os.path.abspath(root)) or os.path.abspath(root)
+    above = _below(os.path.abspath(root), top)
+    ignored = IgnoredPaths(top, warn)
+    if respects_gitignore:
+        _read_above(ignored, above)
     closed: list[str] = []
     for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(e.filename)):
         shown = "" if folder == "." else _slashes(folder).removeprefix("./") + "/"
-        if ignored is not None and ".gitignore" in files:
-            ignored.read(shown)
+        inner = above + _below(os.path.abspath(folder), os.path.abspath(root))
+        if respects_gitignore and ".gitignore" in files:
+            ignored.read(inner)
         folders[:] = sorted(
             f
             for f in folders
             if f not in _VERSION_CONTROL
             and not excluded.covers(shown + f, str(root))
-            and not (ignored is not None and ignored.covers(f"{shown}{f}/"))
+            and not ignored.covers(f"{inner}{f}/")
         )
         for file in sorted(files):
-            path = shown + file
-            is_ignored = ignored is not None and ignored.covers(path)
-            if not is_ignored and _is_file(path):
-                yield path
+            if not ignored.covers(inner + file) and _is_file(shown + file):
+                yield shown + file
     for folder in closed:
         yield _slashes(folder).removeprefix("./") + "/"
 
 
-class _Gitignores:
-    """The .gitignore files of a tree that is no repository; the deepest one that says decides."""
-
-    def __init__(self, root: str, warn: Callable[[str], None]) -> None:
-        self._sandbox = Sandbox.around(os.path.join(root, ".gitignore"), root)
-        self._warn = warn
-        self._specs: list[tuple[str, Callable[[str], bool | None]]] = []
-
-    def read(self, folder: str) -> None:
-        """Reads the patterns of a folder; without them, more files are looked at."""
-        from pathspec import GitIgnoreSpec
-
-        path = f"{folder}.gitignore"
-        try:
-            data = self._sandbox.read(path, _MOST_GITIGNORE)
-            lines = data.decode("utf-8", "replace").splitlines()
-            if len(lines) > _MOST_PATTERNS or any(_is_costly(line) for line in lines):
-                raise AccessDenied("its patterns take too long to match", path)
-            spec = GitIgnoreSpec.from_lines(lines)
-        except AccessDenied as error:
-            self._warn(f"{path}: is not read: {error.strerror}")
-            return
-        except (OSError, ValueError):
-            return
-        self._specs.append((folder, lambda path: spec.check_file(path).include))
-
-    def covers(self, path: str) -> bool:
-        for folder, says in reversed(self._specs):
-            if path.startswith(folder):
-                verdict = says(path[len(folder) :])
-                if verdict is not None:
-                    return verdict
-        return False
+def _below(folder: str, top: str) -> str:
+    """A folder relative to one that holds it, with a slash at its end; empty for that one."""
+    return "" if folder == top else _slashes(os.path.relpath(folder, top)) + "/"
 
 
-def _is_costly(pattern: str) -> bool:
-    """Whether a glob becomes a regular expression that backtracks over many stars."""
-    return len(pattern) > _LONGEST_PATTERN or len(re.findall(r"\*+", pattern)) > _MOST_STARS
+def _read_above(ignored: IgnoredPaths, folder: str) -> None:
+    """Reads the patterns of all folders above one."""
+    for end, character in enumerate(f"/{folder}"):
+        if character == "/" and end < len(folder):
+            ignored.read(folder[:end])
 
 
 def _listed_by_git(root: Path, warn: Callable[[str], None]) -> list[str] | None:

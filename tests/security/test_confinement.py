@@ -405,7 +405,7 @@ def test_paths_of_the_command_line_may_lie_anywhere(tmp_path):
 
 
 def test_python_m_imports_nothing_of_the_working_directory(repository, smemlint):
-    for name in ("numpy", "pathlib", "pathspec", "argparse", "pycparser"):
+    for name in ("numpy", "pathlib", "libcst", "argparse", "pycparser"):
         (repository / f"{name}.py").write_text("open('RAN', 'w')\n")
     assert smemlint("check", "a.cu", "--no-cache", cwd=repository)[0] == 1
     assert not (repository / "RAN").exists()
