@@ -9,8 +9,10 @@ it: it looks for no repository, and reads neither configuration nor hooks nor ob
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,12 +20,9 @@ from smemlint.files.sandbox import is_below, read_regular, repository_of
 
 _SECONDS = 60
 _POINTER = b"gitdir:"
-_FORMATS = (
-    "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
-    "[core]\n\trepositoryformatversion = 1\n\tbare = false\n"
-    "[extensions]\n\tobjectFormat = sha256\n",
-)
-"""Of the hashes that an index may hold."""
+_LONG_HASHES = re.compile(rb'^\s*objectformat\s*=\s*"?sha256', re.I | re.M)
+_CONFIG = "[core]\n\trepositoryformatversion = {}\n\tbare = false\n"
+_EXTENSION = "[extensions]\n\tobjectFormat = sha256\n"
 
 
 class CannotList(Exception):
@@ -44,17 +43,15 @@ def listed_files(folder: str) -> list[str]:
     if git is None:
         raise CannotList("git is not installed")
     try:
-        index, exclude = _index_and_exclude(root)
+        repository = _read_repository(root)
     except OSError as error:
         raise CannotList(f"`.git` cannot be read: {error.strerror}") from error
-    for config in _FORMATS:
-        with TemporaryDirectory(prefix="smemlint-git-") as own:
-            _make_git_folder(Path(own), config, exclude)
-            answer = _run(git, folder, root, own, index)
-        if answer is not None:
-            names = answer.decode("utf-8", "surrogateescape").split("\0")
-            return sorted(set(names) - {""})
-    raise CannotList("git cannot read the index of the repository")
+    with TemporaryDirectory(prefix="smemlint-git-") as own:
+        _make_git_folder(Path(own), repository)
+        answer = _run(git, folder, root, own, repository.index)
+    if answer is None:
+        raise CannotList("git cannot read the index of the repository")
+    return sorted(set(answer.decode("utf-8", "surrogateescape").split("\0")) - {""})
 
 
 def find_git(*never: str) -> str | None:
@@ -76,8 +73,22 @@ def find_git(*never: str) -> str | None:
     return None
 
 
-def _index_and_exclude(root: str) -> tuple[str, bytes]:
-    """The path of the index, and the ignore patterns of `.git/info/exclude`."""
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """What decides which files git lists.
+
+    Attributes:
+        index: its path; git reads it, and an index that it shares beside it.
+        exclude: the ignore patterns of `info/exclude`.
+        has_long_hashes: the index holds SHA-256: read as SHA-1, it has other files.
+    """
+
+    index: str
+    exclude: bytes
+    has_long_hashes: bool
+
+
+def _read_repository(root: str) -> _Repository:
     place = os.path.join(root, ".git")
     if os.path.isfile(place):  # of a submodule or a further work tree
         pointer = read_regular(os.path.realpath(place), 1 << 12)
@@ -85,26 +96,34 @@ def _index_and_exclude(root: str) -> tuple[str, bytes]:
             raise OSError(0, "it is no git folder")
         name = os.fsdecode(pointer.removeprefix(_POINTER).strip())
         place = os.path.join(root, name)
+    if not os.path.isdir(place):
+        raise OSError(0, "there is no git folder where it points")
     index = os.path.realpath(os.path.join(place, "index"))
     if os.path.lexists(index) and not os.path.isfile(index):
         raise OSError(0, "its index is no regular file")
-    try:
-        common = os.fsdecode(read_regular(os.path.join(place, "commondir"), 1 << 12).strip())
-    except OSError:
-        common = "."
-    try:
-        exclude = read_regular(os.path.join(place, common, "info", "exclude"), 1 << 20)
-    except OSError:
-        exclude = b""
-    return index, exclude
+    common = os.path.join(
+        place, os.fsdecode(_read(os.path.join(place, "commondir"), 1 << 12)).strip()
+    )
+    exclude = _read(os.path.join(common, "info", "exclude"), 1 << 20)
+    config = _read(os.path.join(common, "config"), 1 << 20)
+    return _Repository(index, exclude, bool(_LONG_HASHES.search(config)))
 
 
-def _make_git_folder(place: Path, config: str, exclude: bytes) -> None:
+def _read(path: str, most: int) -> bytes:
+    try:
+        return read_regular(path, most)
+    except OSError:
+        return b""
+
+
+def _make_git_folder(place: Path, repository: _Repository) -> None:
     for name in ("objects", "refs", "info"):
         (place / name).mkdir()
+    config = _CONFIG.format(int(repository.has_long_hashes))
+    config += _EXTENSION if repository.has_long_hashes else ""
     (place / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
     (place / "config").write_text(config, encoding="ascii")
-    (place / "info" / "exclude").write_bytes(exclude)
+    (place / "info" / "exclude").write_bytes(repository.exclude)
 
 
 def _run(git: str, folder: str, root: str, own: str, index: str) -> bytes | None:
