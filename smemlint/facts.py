@@ -74,7 +74,7 @@ class SharedArray:
     """One declared shared array.
 
     Attributes:
-        name: as declared.
+        name: as declared; empty for all memory of a block whose arrays machine code does not name.
         span: of the declaration.
         element: spelling of the element type.
         element_bytes: its size; 0 when unknown.
@@ -94,6 +94,11 @@ class SharedArray:
     bytes: int | None
     alignment: int
     is_dynamic: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return f"`{self.name}`" if self.name else "shared memory"
 
     def is_declared_as(self, other: SharedArray | None) -> bool:
         """Whether both are one declaration, of which template values may make many arrays."""

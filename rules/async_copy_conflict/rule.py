@@ -39,7 +39,7 @@ class AsyncCopyConflict(Rule):
         fault = fault_of(access, pattern)
         where = "".join(f", {name} = {value}" for name, value in pattern.values)
         yield self.finding(
-            f"copy to `{access.array.name}` takes {ways:g} times its ideal: {fault.reason}",
+            f"copy to {access.array.shown} takes {ways:g} times its ideal: {fault.reason}",
             access.span,
             access=access,
             notes=(

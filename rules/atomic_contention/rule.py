@@ -32,7 +32,7 @@ class AtomicContention(Rule):
             return
         most = max((_lanes_on_one_word(p) for p in access.patterns), default=1)
         if most > 1:
-            message = f"{most} lanes update one word of `{access.array.name}`: they take turns"
+            message = f"{most} lanes update one word of {access.array.shown}: they take turns"
             yield self.finding(message, access.span, access=access, weight=most)
 
 

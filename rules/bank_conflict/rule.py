@@ -44,7 +44,7 @@ class BankConflict(Rule):
         ways, pattern, spent, ideal = found
         verb = _VERBS[access.kind]
         notes = (_proof(pattern, spent, ideal, access), explanation(access, pattern, ways))
-        message = f"{ways:g}-way bank conflict {verb} `{access.array.name}`"
+        message = f"{ways:g}-way bank conflict {verb} {access.array.shown}"
         yield self.finding(
             message,
             access.span,

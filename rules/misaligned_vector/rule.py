@@ -47,7 +47,7 @@ class MisalignedVector(Rule):
                 continue
             lane = int(broken[0])
             offset = int(pattern.addresses[lane]) - access.array.base
-            message = f"misaligned {pattern.width}-byte access of `{access.array.name}`"
+            message = f"misaligned {pattern.width}-byte access of {access.array.shown}"
             cause = _cause(access.array, pattern.width)
             note = (
                 f"warp {pattern.warp}: lane {lane} is at byte {offset}, which is not a multiple "

@@ -71,7 +71,7 @@ class Rule:
         related: tuple[tuple[Span, str], ...] = ()
         if access is not None:
             notes = (*notes, *access.assumptions, *filter(None, [access.remark]))
-            if access.array is not None:
+            if access.array is not None and access.array.name:
                 related = ((access.array.span, f"`{access.array.name}` is declared here"),)
         return Finding(
             self.code,

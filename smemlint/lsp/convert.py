@@ -63,7 +63,7 @@ def _related(finding: Finding, places: Places) -> list[types.DiagnosticRelatedIn
     """Where the array is declared, and the places that the rule names."""
     related = dict(finding.related)
     array = finding.access.array if finding.access is not None else None
-    if array is not None and array.span not in related:
+    if array is not None and array.name and array.span not in related:
         related = {array.span: f"`{array.name}` is declared here", **related}
     return [
         types.DiagnosticRelatedInformation(places.location(span), said)

@@ -58,7 +58,7 @@ def hints(analysis: Analysis, places: Places, wanted: types.Range) -> list[types
 
 def _said(access: Access, instances: int) -> Iterator[str]:
     kind = str(access.kind).replace("_", " ")
-    name = f" of `{access.array.name}`" if access.array is not None else ""
+    name = f" of {access.array.shown}" if access.array is not None else ""
     worst = access.worst
     if worst is None or access.wavefronts is None:
         yield f"{kind}{name}: {access.certainty}"

@@ -34,7 +34,7 @@ def _kernel(facts: KernelFacts) -> str:
 
 
 def _row(access: Access) -> tuple[str, ...]:
-    name = access.array.name if access.array is not None else "?"
+    name = access.array.name if access.array is not None and access.array.name else "?"
     certainty = str(access.certainty) + (f": {access.reason}" if access.reason else "")
     spent, ideal = access.wavefronts, access.ideal
     return (

@@ -14,7 +14,7 @@ from smemlint.config.files import is_repository
 from smemlint.errors import SourceError
 from smemlint.files.sandbox import AccessDenied, repository_of, resolve_given
 from smemlint.sources.gitignore import IgnoredPaths
-from smemlint.sources.languages import PTX_SUFFIX, PYTHON_SUFFIXES
+from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, PYTHON_SUFFIXES
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")
 SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES, PTX_SUFFIX))
 """What is read in a directory: kernels, and the host code that launches them."""
+_LISTED = frozenset((*SUFFIXES, CUBIN_SUFFIX))
 _VERSION_CONTROL = (".git", ".hg", ".svn")
 
 
@@ -157,10 +158,18 @@ def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Itera
     respects = excluded.respects_gitignore(root)
     listed = _listed_by_git(root, warn) if respects else None
     candidates = listed if listed is not None else _walked(root, excluded, respects, warn)
+    cubins: set[str] = set()
     for file in sorted(candidates):  # in a repository or not, one order
-        is_source = os.path.splitext(file)[1] in SUFFIXES or file.endswith("/")
+        stem, suffix = os.path.splitext(file)
+        if suffix == CUBIN_SUFFIX:
+            cubins.add(stem)
+        elif suffix == PTX_SUFFIX:  # the same code, as Triton's cache has it
+            cubins.discard(stem)
+        is_source = suffix in SUFFIXES or file.endswith("/")
         if is_source and not excluded.covers(file.rstrip("/"), str(root)):
             yield file.rstrip("/") or "."
+    if cubins:
+        warn(f"{root}: holds {len(cubins)} cubins, which are read only where they are named")
 
 
 def _walked(
@@ -216,7 +225,7 @@ def _listed_by_git(root: Path, warn: Callable[[str], None]) -> list[str] | None:
         warn(f"{root}: {reason}: what .gitignore names is passed over even where it is tracked")
         return None
     prefix = "" if str(root) == "." else _slashes(str(root)).rstrip("/") + "/"
-    found = (prefix + n for n in names if os.path.splitext(n)[1] in SUFFIXES)
+    found = (prefix + n for n in names if os.path.splitext(n)[1] in _LISTED)
     return [f for f in found if _is_file(f)]
 
 

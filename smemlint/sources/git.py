@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from smemlint.files.sandbox import is_below, read_regular, repository_of
+from smemlint.files.programs import find_program
+from smemlint.files.sandbox import read_regular, repository_of
 
 _SECONDS = 60
 _POINTER = b"gitdir:"
@@ -39,7 +40,7 @@ def listed_files(folder: str) -> list[str]:
         CannotList: there is no git, or it fails.
     """
     root = repository_of(folder)
-    git = find_git(root)
+    git = find_program("git", root)
     if git is None:
         raise CannotList("git is not installed")
     try:
@@ -52,25 +53,6 @@ def listed_files(folder: str) -> list[str]:
     if answer is None:
         raise CannotList("git cannot read the index of the repository")
     return sorted(set(answer.decode("utf-8", "surrogateescape").split("\0")) - {""})
-
-
-def find_git(*never: str) -> str | None:
-    """Returns git's absolute path, from no folder of PATH that is relative or in the repository.
-
-    Args:
-        never: folders besides the working directory whose programs are not run.
-    """
-    names = ("git.exe",) if sys.platform == "win32" else ("git",)
-    closed = [os.path.realpath(f) for f in (*never, os.getcwd()) if f]
-    closed = [f for f in closed if f != os.path.dirname(f)]
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if not os.path.isabs(folder) or any(is_below(os.path.realpath(folder), c) for c in closed):
-            continue
-        for name in names:
-            path = os.path.join(folder, name)
-            if os.path.isfile(path) and os.access(path, os.X_OK):
-                return path
-    return None
 
 
 @dataclass(frozen=True, slots=True)

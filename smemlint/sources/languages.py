@@ -7,6 +7,7 @@ from enum import Enum
 PYTHON_SUFFIXES = (".py", ".ipynb")
 """Names of files that are read as Python; of a notebook, the cells."""
 PTX_SUFFIX = ".ptx"
+CUBIN_SUFFIX = ".cubin"
 
 _C = (
     r"//(?P<line>(?:\\\r?\n|[^\n])*)|/\*(?P<block>.*?)(?:\*/|\Z)"

@@ -8,17 +8,19 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import MAX_BYTES, AccessDenied, Sandbox
-from smemlint.sources.languages import PTX_SUFFIX, CommentStyle, is_python_path
+from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, CommentStyle, is_python_path
 
 if TYPE_CHECKING:
     from smemlint.sources.notebook import Notebook
 
-MAX_PTX_BYTES = 64 << 20
-"""Compilers write PTX, and much of it."""
+MAX_COMPILED_BYTES = 64 << 20
+"""Compilers write PTX and cubins, and much of them."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _COMPILED = (b"\x7fELF", b"\x50\xed\x55\xba")
 """Objects, libraries and cubins; fat binaries."""
+_CUDA_MACHINE = (190).to_bytes(2, "little")
+"""The machine that the ELF header of a cubin names."""
 _REPLACEMENTS = dict.fromkeys(range(0xDC80, 0xDD00), 0xFFFD)
 
 
@@ -78,17 +80,25 @@ class Source:
             self.problem = str(broken)
             return None
 
-    def _decoded(self) -> str:
-        """The text of the file itself."""
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes of the file; none when it cannot be read, with `problem` set."""
         try:
             data = self._data()
         except AccessDenied as error:
             self.problem = error.strerror
-            return ""
+            return b""
         except OSError as error:
             self.problem = f"cannot be read: {error.strerror or error}"
-            return ""
-        if not self._is_of_size(data):
+            return b""
+        return data if self._is_of_size(data) else b""
+
+    def _decoded(self) -> str:
+        """The text of the file itself."""
+        data = self.data
+        if self.path.endswith(CUBIN_SUFFIX):
+            if not data:
+                self.problem = self.problem or "empty"
             return ""
         if data.startswith(_UTF_16):
             self.problem = "encoded in UTF-16: save it as UTF-8"
@@ -97,7 +107,7 @@ class Source:
             is_python = is_python_path(self.path)
             self.problem = "holds null bytes, which Python does not read" if is_python else "binary"
             if data.startswith(_COMPILED):
-                self.problem = "compiled code: check the PTX that `cuobjdump -ptx` prints"
+                self.problem = _in_compiled(data, self.path)
             return ""
         if self.path.endswith(".py"):
             from smemlint.sources.encoding import CannotDecode, declared
@@ -132,12 +142,24 @@ class Source:
 
     @property
     def _most(self) -> int:
-        return MAX_PTX_BYTES if self.path.endswith(PTX_SUFFIX) else MAX_BYTES
+        is_compiled = self.path.endswith((PTX_SUFFIX, CUBIN_SUFFIX))
+        return MAX_COMPILED_BYTES if is_compiled else MAX_BYTES
 
     def _data(self) -> bytes:
         if isinstance(self.given, bytes):
             return self.given
         return self.sandbox.read(self.path, self._most)
+
+
+def _in_compiled(data: bytes, path: str) -> str:
+    """What to do with compiled code that is not read as it is."""
+    file = path.replace("\\", "/").rpartition("/")[2]
+    if data.startswith(_COMPILED[0]) and data[18:20] == _CUDA_MACHINE:
+        return f"a cubin: give its name the ending {CUBIN_SUFFIX}"
+    return (
+        f"compiled code: `cuobjdump -xelf all {file}` and `cuobjdump -xptx all {file}` write the"
+        f" cubins and the PTX that it holds, which can be checked"
+    )
 
 
 def _is_in_code(character: str, text: str) -> bool:

@@ -132,7 +132,7 @@ def with_notices(
 
 def _notice(access: Access, measurement: Measurement) -> Finding:
     code, name = REFUTED
-    array = f" of `{access.array.name}`" if access.array is not None else ""
+    array = f" of {access.array.shown}" if access.array is not None else ""
     said = f"the GPU refutes the figure of this {access.kind}{array}"
     return Finding(
         code, name, Severity.NOTE, said, access.span, access.certainty, access.assumptions,

@@ -14,10 +14,11 @@ import pytest
 from smemlint.config.settings import Configuration
 from smemlint.driver.cache_folder import CacheFolder, machine_key
 from smemlint.errors import ConfigError, SourceError
+from smemlint.files.programs import find_program
 from smemlint.files.replace import replace_file
 from smemlint.files.sandbox import AccessDenied, Sandbox, read_regular, resolve_given
 from smemlint.sources.discovery import find_sources
-from smemlint.sources.git import find_git, listed_files
+from smemlint.sources.git import listed_files
 
 KERNEL = """\
 __global__ void k(float *o) { __shared__ float t[32][32]; o[0] = t[threadIdx.x][0]; }
@@ -25,7 +26,7 @@ void h() { k<<<1, 32>>>(0); }
 """
 SECRET = "token_ghp_abcdef {{{"
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="needs links and FIFOs")
-needs_git = pytest.mark.skipif(find_git() is None, reason="needs git")
+needs_git = pytest.mark.skipif(find_program("git") is None, reason="needs git")
 
 
 @pytest.fixture
@@ -96,12 +97,12 @@ def test_git_is_no_program_of_the_repository(tmp_path, monkeypatch):
         program.chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join(("", ".", "bin", str(tmp_path / "bin"))))
     monkeypatch.chdir(tmp_path)
-    assert find_git() is None
+    assert find_program("git") is None
     monkeypatch.chdir(tmp_path / "bin")
-    assert find_git(str(tmp_path)) is None
-    assert find_git() is None
+    assert find_program("git", str(tmp_path)) is None
+    assert find_program("git") is None
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert find_git() == str(tmp_path / "bin" / program.name)
+    assert find_program("git") == str(tmp_path / "bin" / program.name)
 
 
 def test_a_missing_git_is_said(repository, monkeypatch):

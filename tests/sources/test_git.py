@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.files.programs import find_program
 from smemlint.sources.discovery import find_sources
-from smemlint.sources.git import CannotList, find_git, listed_files
+from smemlint.sources.git import CannotList, listed_files
 
-pytestmark = pytest.mark.skipif(find_git() is None, reason="needs git")
+pytestmark = pytest.mark.skipif(find_program("git") is None, reason="needs git")
 NAMES = ("a.cu", "x/b.cu", "y/c.cu")
 
 

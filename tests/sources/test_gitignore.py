@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.files.programs import find_program
 from smemlint.sources import discovery, gitignore
 from smemlint.sources.discovery import find_sources
-from smemlint.sources.git import find_git
 from smemlint.sources.gitignore import IgnoredPaths, parse_pattern, parse_rules
 
-needs_git = pytest.mark.skipif(find_git() is None, reason="needs git")
+needs_git = pytest.mark.skipif(find_program("git") is None, reason="needs git")
 NAMES = ("a", "b", "ab", "ba", "aab", "a.b", "a-b", "[a]", "b a")
 PIECES = (
     "a", "b", "ab", ".", "-", "*", "*", "**", "**/", "/**", "/**/", "/", "?", "[ab]", "[!a]", "[^b-z]", "[a-]",
@@ -76,7 +76,7 @@ def test_files_are_those_of_git(tmp_path):
 def test_patterns_that_take_back_a_star_hide_nothing(tmp_path, has_repository):
     """As of PacktPublishing/Learn-CUDA-Programming, whose files were all passed over."""
     (tmp_path / "src").mkdir()
-    if has_repository and find_git() is not None:
+    if has_repository and find_program("git") is not None:
         subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     (tmp_path / ".gitignore").write_text("*\n!*.*\n!*/\n")
     for name in ("a.cu", "src/b.cu"):

@@ -60,17 +60,28 @@ def _joined(
     found = []
     for access in kernel.accesses:
         line = _line_of(access)
-        others = (sources if access.origin else compiled).get(line, [])
-        alike = [o for o in others if o.instance.block == access.instance.block]
-        shown = _compared(access, alike)
+        own, others = (compiled, sources) if access.origin else (sources, compiled)
+        shown = _compared(access, _alike(access, own[line]), _alike(access, others.get(line, [])))
         if shown is not None:
             found.append(shown)
     return replace(kernel, accesses=tuple(found))
 
 
-def _compared(access: Access, others: list[Access]) -> Access | None:
-    """The access with what the others say; None where they say all that it does."""
-    own, theirs = _excess([access]), _excess(others)
+def _alike(access: Access, candidates: list[Access]) -> list[Access]:
+    """Those at the access's block shape, with its template values if any have them."""
+    instance = access.instance
+    found = [c for c in candidates if c.instance.block == instance.block]
+    values = _values(access)
+    return [c for c in found if _values(c) == values] or found
+
+
+def _values(access: Access) -> tuple[str, ...]:
+    return tuple(value for _, value in access.instance.template)
+
+
+def _compared(access: Access, line: list[Access], others: list[Access]) -> Access | None:
+    """The access with what the others say of its line; None where they say all that it does."""
+    own, theirs = _excess(line), _excess(others)
     is_source = not access.origin
     if not others:
         return access

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.sources.languages import PTX_SUFFIX
+from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,11 +18,13 @@ _MARKS = (".shared", "ldmatrix", "stmatrix")
 
 def is_compiled(source: Source) -> bool:
     """Whether the file is read as compiled code."""
-    return source.path.endswith(PTX_SUFFIX)
+    return source.path.endswith((PTX_SUFFIX, CUBIN_SUFFIX))
 
 
 def may_share_memory(source: Source) -> bool:
     """Whether a file of compiled code is worth a look; one without PTX is, to be told so."""
+    if source.path.endswith(CUBIN_SUFFIX):
+        return True
     text = source.text
     return any(mark in text for mark in _MARKS) or ".entry" not in text
 
@@ -41,12 +43,14 @@ def compiled_facts(
         paths: of the files of the run, whose lines accesses may stand on.
         crashed: told of an internal error.
     """
-    from smemlint.analysis.compiled.ptx.analyze import ptx_facts
-
-    if not source.text:
-        return Facts()
     try:
-        return ptx_facts(source, settings, paths)
+        if source.path.endswith(CUBIN_SUFFIX):
+            from smemlint.analysis.compiled.sass.analyze import cubin_facts
+
+            return cubin_facts(source, settings, paths) if source.data else Facts()
+        from smemlint.analysis.compiled.ptx.analyze import ptx_facts
+
+        return ptx_facts(source, settings, paths) if source.text else Facts()
     except (RecursionError, MemoryError) as spent:
         is_deep = isinstance(spent, RecursionError)
         reason = "nested too deeply" if is_deep else "evaluation stopped: out of memory"

@@ -75,6 +75,7 @@ class Function:
 
 _SECTION = re.compile(r"^\.text\.(\S+?):\s*$", re.MULTILINE)
 _KERNEL = re.compile(r'^\s*\.other\s+(\S+?),@"STO_CUDA_ENTRY', re.MULTILINE)
+_TARGET = re.compile(r"\.target\s+(sm_\w+)|\bEF_CUDA_SM(\d+\w?)\b")
 _NOTE = re.compile(r'\(\*"(?:BRANCH_TARGETS ([^"]*)|[^"]*)"\*\)')
 _FILE = re.compile(r'\s*//## File "([^"]*)", line (\d+)')
 _LABEL = re.compile(r"(\.L_\w+|\$\S+):")
@@ -85,6 +86,10 @@ _INSTRUCTION = re.compile(
 
 class Disassembly:
     """The functions of one cubin; each is parsed when it is asked for.
+
+    Attributes:
+        target: the architecture, e.g. `sm_90a`; empty where the text names none.
+        kernels: the mangled names of those that the host can launch.
 
     Args:
         text: what nvdisasm printed.
@@ -99,6 +104,8 @@ class Disassembly:
             name: body.partition("\n//----")[0]
             for name, body in zip(parts[1::2], parts[2::2], strict=True)
         }
+        target = _TARGET.search(parts[0])
+        self.target = (target[1] or f"sm_{target[2]}") if target else ""
         self.kernels = tuple(name for name in self._bodies if name in kernels)
 
     def function(self, name: str) -> Function:

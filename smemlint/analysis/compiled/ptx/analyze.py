@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.compiled.ptx.demangle import kernel_name
+from smemlint.analysis.compiled.demangle import kernel_name
+from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
 from smemlint.analysis.compiled.ptx.kernel import Task, evaluate_kernel
-from smemlint.analysis.compiled.ptx.source_places import Places
-from smemlint.analysis.compiled.ptx.triton_cache import triton_launch
-from smemlint.config.assumptions import read_assumption
+from smemlint.analysis.compiled.source_places import Places
+from smemlint.analysis.compiled.triton_cache import triton_launch
 from smemlint.config.options import read_block
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
@@ -24,14 +24,14 @@ from smemlint.sources.pragmas import pragmas_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from smemlint.config.settings import KernelSettings, Settings
+    from smemlint.config.options import Block
+    from smemlint.config.settings import Settings
     from smemlint.frontend.ptx.module import Function, Module
     from smemlint.frontend.ptx.syntax import Body, Unreadable
     from smemlint.sources.source import Source
 
 MARKS = (".entry", ".target")
 """A text without any of them is no PTX."""
-MAX_THREADS = 1024
 _SHARED = re.compile(r"\.shared\b|\bldmatrix\b|\bstmatrix\b|\bcvta\.shared\b")
 _STEPS_A_STATEMENT = 8
 """Reading a statement and lowering it takes as long."""
@@ -77,9 +77,9 @@ class _FileReader:
     ) -> None:
         self._path = source.path
         self._module = module
-        self._settings = settings
         self._places = Places.of(source.path, module.files, paths)
-        self._launch = triton_launch(source.path, Sandbox.around(source.path))
+        triton = triton_launch(source.path, Sandbox.around(source.path))
+        self._launch = LaunchInfo(settings, triton)
         found = pragmas_in(source.text, CommentStyle.C) if "smemlint:" in source.text else ()
         self._pragmas = [p for p in found if p.name == "launch" and not p.problem]
         try:
@@ -149,45 +149,21 @@ class _FileReader:
 
     # ---- what is known of the launch
 
-    def _block(self, function: Function, name: str) -> tuple[tuple[int, int, int] | None, str]:
+    def _block(self, function: Function, name: str) -> tuple[Block | None, str]:
         """The block shape and what is assumed for it, or None and why there is none."""
-        required = function.required_block
-        if required is not None:
-            return _sized(required, "")
-        if self._launch is not None:
-            return _sized(self._launch.block, "")
+        written = None
         for pragma in self._pragmas:
             if "block" in pragma.values and pragma.target == function.line:
                 shape = read_block(pragma.values["block"].strip("()"))
-                return _sized(shape, f"a block is {shape} as the pragma at line {pragma.line} says")
-        told = self._told(name)
-        if told is not None and told.block is not None:
-            return _sized(told.block, f"a block is {told.block} as the configuration says")
-        if self._settings.block_dim is not None:
-            shape = self._settings.block_dim
-            return _sized(shape, f"a block is {shape} as `--block-dim` says")
-        largest = function.largest_block
-        if largest is not None:
-            return _sized(largest, f"a block is {largest}, the largest that `.maxntid` allows")
-        return None, "the block shape is not known: PTX does not say; give `--block-dim`"
-
-    def _told(self, name: str) -> KernelSettings | None:
-        return self._settings.kernels.get(name)
+                assumed = f"a block is {shape} as the pragma at line {pragma.line} says"
+                written = written or (shape, assumed)
+        bounds = Bounds(function.required_block, function.largest_block, written)
+        return self._launch.block(name, bounds)
 
     def _arguments(self, function: Function, name: str) -> Iterator[tuple[tuple[str, int], int]]:
         """Arguments that the configuration gives a number: by name, or by place as `param_2`."""
-        told = self._told(name)
         parameters = {p.name: p.name for p in function.parameters}
         parameters |= {f"param_{i}": p.name for i, p in enumerate(function.parameters)}
-        for text in told.assume if told is not None else ():
-            assumption = read_assumption(text)
-            is_number = assumption.least is not None and assumption.least == assumption.most
-            if is_number and assumption.name in parameters:
-                yield (parameters[assumption.name], 0), assumption.least or 0
-
-
-def _sized(shape: tuple[int, int, int], assumed: str) -> tuple[tuple[int, int, int] | None, str]:
-    x, y, z = shape
-    if min(shape) < 1 or x * y * z > MAX_THREADS:
-        return None, f"no block has {x} x {y} x {z} threads"
-    return shape, assumed
+        for parameter, value in self._launch.arguments(name):
+            if parameter in parameters:
+                yield (parameters[parameter], 0), value

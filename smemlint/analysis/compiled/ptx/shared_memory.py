@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.compiled.ptx.demangle import variable_name
+from smemlint.analysis.compiled.demangle import variable_name
 from smemlint.facts import SharedArray
 from smemlint.frontend.ptx.module import sizeof
 

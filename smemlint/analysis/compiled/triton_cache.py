@@ -31,10 +31,10 @@ class TritonLaunch:
         return 32 * self.warps, 1, 1
 
 
-def triton_launch(ptx: str, sandbox: Sandbox) -> TritonLaunch | None:
-    """Returns what the file beside a PTX file says; None where it is not Triton's."""
+def triton_launch(compiled: str, sandbox: Sandbox) -> TritonLaunch | None:
+    """Returns what the file beside compiled code says; None where it is not Triton's."""
     try:
-        data: Any = json.loads(sandbox.read(ptx.removesuffix(".ptx") + ".json", _MAX_BYTES))
+        data: Any = json.loads(sandbox.read(f"{compiled.rpartition('.')[0]}.json", _MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict):

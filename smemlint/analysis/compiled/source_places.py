@@ -68,7 +68,10 @@ class Places:
 
     def path(self, frame: Frame) -> str:
         """The path of a frame's file: as the run names it, if it is one of the run's."""
-        named = self.files.get(frame.file, "")
+        return self.path_of(self.files.get(frame.file, ""))
+
+    def path_of(self, named: str) -> str:
+        """The path of a file that compiled code names: as the run names it, if it is of the run."""
         for key in _keys(named):
             found = self.run.get(key, ())
             if len(found) == 1:

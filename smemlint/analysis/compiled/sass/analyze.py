@@ -1,0 +1,199 @@
+"""The facts of cubins: machine code, so that nothing is left for a compiler to change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.compiled.accesses import accesses
+from smemlint.analysis.compiled.demangle import kernel_name
+from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
+from smemlint.analysis.compiled.machine import Machine
+from smemlint.analysis.compiled.sass.reading import PARAMETERS
+from smemlint.analysis.compiled.sass.translate import translate
+from smemlint.analysis.compiled.source_places import Places, is_library
+from smemlint.analysis.compiled.state import Geometry
+from smemlint.analysis.compiled.triton_cache import triton_launch
+from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
+from smemlint.files.sandbox import Sandbox
+from smemlint.frontend.sass.cubin import RESERVED, KernelSection, is_elf, kernel_sections
+from smemlint.frontend.sass.nvdisasm import CannotDisassemble, disassemble
+from smemlint.frontend.sass.parser import Disassembly
+from smemlint.limits.errors import OutOfSteps, reason_of
+from smemlint.limits.steps import spend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from smemlint.config.settings import Settings
+    from smemlint.frontend.sass.parser import Function
+    from smemlint.sources.source import Source
+
+READ = "sm_90"
+"""The architecture whose instructions are known; `sm_90a` has the same."""
+_STEPS_AN_INSTRUCTION = 8
+"""Parsing an instruction and translating it takes as long."""
+_WORD = 4
+_ALIGNMENT = 16
+_SHARED = frozenset({"LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS", "LD", "ST", "ATOM"})
+_DESCRIPTORS = {
+    "HGMMA": "operands that a descriptor names have no addresses by lane",
+    "IGMMA": "operands that a descriptor names have no addresses by lane",
+    "QGMMA": "operands that a descriptor names have no addresses by lane",
+    "UBLKCP": "a bulk copy has no addresses by lane",
+    "UTMALDG": "a bulk copy has no addresses by lane",
+    "UTMASTG": "a bulk copy has no addresses by lane",
+}
+
+
+def cubin_facts(source: Source, settings: Settings, paths: Sequence[str]) -> Facts:
+    """Returns the facts of every kernel of a cubin.
+
+    Args:
+        source: the file.
+        settings: its settings.
+        paths: the files of the run, whose lines findings stand on.
+    """
+    data = source.data
+    try:
+        if not is_elf(data):
+            raise CannotDisassemble("no cubin: it is no 64-bit ELF file")
+        sections = kernel_sections(data)
+        code = Disassembly(disassemble(data, source.path), is_library)
+        if code.target.rstrip("a") != READ:
+            said = (
+                f"machine code of {code.target or 'an unknown target'} is not read, only {READ}'s"
+            )
+            raise CannotDisassemble(f"{said}: check the PTX of the kernel")
+    except (CannotDisassemble, ValueError) as problem:
+        return Facts(not_analysed=(_note(source.path, "", str(problem)),))
+    reader = _FileReader(source.path, code, sections, settings, paths)
+    kernels: list[KernelFacts] = []
+    notes: list[NotAnalysed] = []
+    for name in code.kernels:
+        try:
+            kernel = reader.kernel(name)
+        except OutOfSteps as spent:  # what was decided so far stays
+            notes.append(_note(source.path, kernel_name(name)[0], f"{reason_of(spent)}, here"))
+            break
+        if kernel is not None:
+            kernels.append(kernel)
+    if not code.kernels:
+        notes.append(_note(source.path, "", "holds no kernel"))
+    return Facts(tuple(kernels), tuple(notes))
+
+
+def _note(path: str, kernel: str, reason: str) -> NotAnalysed:
+    return NotAnalysed(Span(path, 1, 1, 1, 1), kernel, reason)
+
+
+def _all_memory(span: Span) -> SharedArray:
+    """The shared memory of a block, of which machine code names no arrays."""
+    return SharedArray("", span, "", 0, (None,), RESERVED, None, _ALIGNMENT)
+
+
+class _FileReader:
+    """Evaluates the kernels of one cubin."""
+
+    def __init__(
+        self,
+        path: str,
+        code: Disassembly,
+        sections: dict[str, KernelSection],
+        settings: Settings,
+        paths: Sequence[str],
+    ) -> None:
+        self._path = path
+        self._code = code
+        self._sections = sections
+        self._places = Places.of(path, {}, paths)
+        self._launch = LaunchInfo(settings, triton_launch(path, Sandbox.around(path)))
+
+    def kernel(self, mangled: str) -> KernelFacts | None:
+        """Returns the facts of a kernel; None for one that has nothing to do with shared memory."""
+        function = self._code.function(mangled)
+        opcodes = {i.opcode for i in function.instructions}
+        if opcodes.isdisjoint((*_SHARED, *_DESCRIPTORS)):
+            return None
+        spend(len(function.instructions) * _STEPS_AN_INSTRUCTION)
+        section = self._sections.get(mangled, KernelSection(mangled))
+        name, template = kernel_name(mangled)
+        instance = Instance(
+            name,
+            self._span_of_head(function),
+            tuple((str(i), value) for i, value in enumerate(template)),
+            origin=f"{self._path.rpartition('/')[2]} ({self._code.target})",
+        )
+        bounds = Bounds(section.block, section.max_block)
+        block, assumed = self._launch.block(name, bounds)
+        if block is None:
+            return KernelFacts(instance, not_analysed=(_note(self._path, name, assumed),))
+        instance = replace(instance, block=block)
+        words = dict(self._words(section, name))
+        machine = Machine(translate(function, words), Geometry.of(block))
+        machine.run()
+        failure = f"evaluation stopped after {machine.steps} instructions" * machine.is_spent
+        assumptions = [assumed] if assumed else []
+        found = accesses(
+            machine.recorder.sites,
+            instance,
+            arch=READ,
+            assumptions=assumptions,
+            failure=failure,
+            arrays=(_all_memory(instance.span),),
+        )
+        notes = list(self._notes(function, name))
+        if failure:
+            notes.append(NotAnalysed(instance.span, name, failure))
+        shown = tuple(sorted(map(self._placed, found), key=lambda a: (a.span, a.kind)))
+        return KernelFacts(instance, (), shown, tuple(notes), machine.steps)
+
+    def _words(self, section: KernelSection, kernel: str) -> Iterator[tuple[int, int]]:
+        """The constants that known arguments are, by their offset in the constant bank."""
+        for name, value in self._launch.arguments(kernel):
+            number = name.removeprefix("param_")
+            if not number.isdigit() or int(number) >= len(section.parameters):
+                continue
+            offset, size = section.parameters[int(number)]
+            for word in range(max(size // _WORD, 1)):
+                yield PARAMETERS + offset + _WORD * word, value >> 32 * word & 0xFFFFFFFF
+
+    def _notes(self, function: Function, kernel: str) -> Iterator[NotAnalysed]:
+        """What has no addresses by lane, once for each line."""
+        seen: set[tuple[Span, str]] = set()
+        for instruction in function.instructions:
+            reason = _DESCRIPTORS.get(instruction.opcode)
+            line = instruction.line
+            if reason is None:
+                continue
+            span = self._span(line.path, line.line) if line else self._span("", 0)
+            if (span, reason) not in seen:
+                seen.add((span, reason))
+                yield NotAnalysed(span, kernel, reason)
+
+    def _span_of_head(self, function: Function) -> Span:
+        """Where the kernel stands: its first line in a file of the run."""
+        for instruction in function.instructions:
+            outer = instruction.lines[-1] if instruction.lines else None
+            if outer is not None and self._places.is_of_run(self._places.path_of(outer.path)):
+                return self._span(outer.path, outer.line)
+        return self._span("", 0)
+
+    def _placed(self, access: Access) -> Access:
+        """The access where the user knows it: without a line table, its place in the code."""
+        span = access.span
+        if span.line:
+            shown = self._span(span.path, span.line)
+            calls = tuple(
+                replace(c, span=self._span(c.span.path, c.span.line)) for c in access.calls
+            )
+            return replace(access, span=shown, calls=calls, line=shown.line)
+        offset = span.column
+        where = f"{access.expression} at {offset:#x}"
+        at = offset // 16 + 1  # instructions of 16 bytes, numbered like lines
+        return replace(access, span=Span(self._path, at, 1, at, 2), expression=where, line=at)
+
+    def _span(self, path: str, line: int) -> Span:
+        if not line:
+            return Span(self._path, 1, 1, 1, 2)
+        return Span(self._places.path_of(path), line, 1, line, 2)

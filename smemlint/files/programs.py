@@ -1,0 +1,171 @@
+"""Programs of the machine that smemlint starts: which file that is, and what it may take.
+
+A program is started only where SECURITY.md says so, from no folder that others may write to, and
+never through a shell. What it prints is bounded, and so is its time.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.files.sandbox import is_below
+
+try:
+    import resource
+except ImportError:  # Windows
+    HAS_LIMITS = False
+else:
+    HAS_LIMITS = hasattr(resource, "prlimit")
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_CHUNK = 1 << 20
+_MAX_MESSAGE = 1 << 16
+"""Bytes of a program's error messages that are kept."""
+
+
+class ProgramFailed(Exception):
+    """A program did not do its work; the reason, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a program may take.
+
+    Attributes:
+        seconds: on the clock.
+        output: bytes that it may print.
+        memory: bytes of its address space; None for what this process has.
+    """
+
+    seconds: float
+    output: int
+    memory: int | None = None
+
+
+def find_program(name: str, *never: str) -> str | None:
+    """Returns a program's absolute path, from no folder of PATH that is relative or untrusted.
+
+    Args:
+        name: without an ending.
+        never: folders besides the working directory whose programs are not run.
+    """
+    file = f"{name}.exe" if sys.platform == "win32" else name
+    closed = [os.path.realpath(f) for f in (*never, os.getcwd()) if f]
+    closed = [f for f in closed if f != os.path.dirname(f)]
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not os.path.isabs(folder) or any(is_below(os.path.realpath(folder), c) for c in closed):
+            continue
+        path = os.path.join(folder, file)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def run_program(
+    command: Sequence[str],
+    bounds: Bounds,
+    *,
+    folder: str,
+    environment: Mapping[str, str] | None = None,
+) -> bytes:
+    """Runs a program to its end and returns what it printed on standard output.
+
+    Args:
+        command: an absolute path and arguments.
+        bounds: what it may take.
+        folder: its working directory.
+        environment: of the process; that of this one by default.
+
+    Raises:
+        ProgramFailed: it cannot be started, takes more than it may, or ends with an error.
+    """
+    name = os.path.basename(command[0]).removesuffix(".exe")
+    try:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise ProgramFailed(f"{name} cannot be run: {error.strerror}") from error
+    if HAS_LIMITS and bounds.memory is not None:
+        _limit_memory(process.pid, bounds.memory)
+    printed, said, problem = _bounded_output(process, bounds)
+    if problem:
+        raise ProgramFailed(f"{name} {problem}")
+    if process.returncode:
+        last = said.decode("utf-8", "replace").strip().splitlines()
+        told = next((line for line in last if "error" in line.lower()), last[-1] if last else "")
+        raise ProgramFailed(f"{name} fails: {told or f'exit code {process.returncode}'}")
+    return printed
+
+
+def _limit_memory(pid: int, size: int) -> None:
+    try:
+        resource.prlimit(pid, resource.RLIMIT_AS, (size, size))
+    except (OSError, ValueError):  # it has ended already, or has less
+        return
+
+
+def _bounded_output(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bytes, str]:
+    """Standard output, error messages, and why the program was ended; empty where it was not."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    messages: list[bytes] = []
+    timed_out = threading.Event()
+
+    def end() -> None:
+        timed_out.set()
+        _end(process)
+
+    reader = threading.Thread(target=_drain, args=(process.stderr, messages), daemon=True)
+    timer = threading.Timer(bounds.seconds, end)
+    reader.start()
+    timer.start()
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while chunk := process.stdout.read(_CHUNK):
+            size += len(chunk)
+            if size > bounds.output:
+                break
+            parts.append(chunk)
+    finally:
+        if size > bounds.output:
+            _end(process)
+        process.wait()
+        timer.cancel()
+        reader.join(1)
+        process.stdout.close()
+    if timed_out.is_set():
+        return b"", b"", f"takes longer than {bounds.seconds:g} seconds"
+    if size > bounds.output:
+        return b"", b"", f"prints more than {bounds.output >> 20} MiB"
+    return b"".join(parts), b"".join(messages), ""
+
+
+def _drain(stream: object, kept: list[bytes]) -> None:
+    """Reads error messages to their end, so that the program never waits; keeps the first."""
+    size = 0
+    with stream as file:  # type: ignore[attr-defined]
+        while chunk := file.read(1 << 12):
+            if size < _MAX_MESSAGE:
+                kept.append(chunk)
+                size += len(chunk)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program with all processes that it started."""
+    if hasattr(os, "killpg"):
+        try:
+            os.killpg(process.pid, 9)
+        except OSError:
+            return
+    else:
+        process.kill()
