@@ -217,8 +217,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("block-dim", None, read_block, "block shape of every kernel, e.g. 32,8", "X,Y,Z"),
         Option("define", {}, read_defines, "define a macro", "NAME[=VALUE]", "D", repeated=True),
         Option("undefine", (), read_list, "a macro that is not defined", "NAME", "U", True),
-        Option("include-dir", (), read_list, "where quoted includes are found", "DIR", "I", True,
+        Option("include-dir", (), read_list, "where includes are found", "DIR", "I", True,
                is_path=True),
+        Option("build-path", "", read_text, "compile_commands.json or its folder; searched upwards "
+               "and in build*/ if not given; `none` uses none", "PATH", "p", is_path=True),
         Option("ptx", (), read_list, "compiled code of the kernels, to compare with", "FILE", "",
                True, key=False),
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smemlint.config import build_database
 from smemlint.config.files import ConfigFile, config_in, is_repository, parse_toml, read_config
 from smemlint.config.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 from smemlint.errors import ConfigError, suggestion
@@ -43,6 +44,8 @@ class Settings:
     """The settled settings of a file; one attribute for every row of the option table.
 
     Attributes:
+        build_path: in the settings of a file, the compilation database that is found for it.
+        given: names of the options that something sets.
         origin: the configuration file, or empty.
         root: the folder that globs are relative to; empty for the working directory.
     """
@@ -52,6 +55,7 @@ class Settings:
     define: Mapping[str, str] = field(default_factory=dict)
     undefine: tuple[str, ...] = ()
     include_dir: tuple[str, ...] = ()
+    build_path: str = ""
     ptx: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -84,6 +88,7 @@ class Settings:
     device: int = 0
     color: str = "auto"
     kernels: Mapping[str, KernelSettings] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
     origin: str = ""
     root: str = ""
 
@@ -155,6 +160,8 @@ class Configuration:
         self._file: ConfigFile | None = _named_file(Path(files[0])) if files else None
         self._searches = not isolated and self._file is None
         self._folders: dict[Path, Settings] = {}
+        self._shown: dict[Path, Settings] = {}
+        self._with_database: dict[tuple[int, str], Settings] = {}
         self._named: dict[str, Settings] = {}
         self._base: Settings | None = None
 
@@ -178,9 +185,26 @@ class Configuration:
 
     def for_folder(self, folder: Path) -> Settings:
         """The settings of the files in a folder."""
-        if folder not in self._folders:
-            self._folders[folder] = self._for_absolute(folder.resolve())
-        return self._folders[folder]
+        if folder not in self._shown:
+            absolute = folder.resolve()
+            settings = self._for_absolute(absolute)
+            self._shown[folder] = self._built(settings, absolute)
+        return self._shown[folder]
+
+    def _built(self, settings: Settings, folder: Path) -> Settings:
+        """The settings with the compilation database of the files in a folder."""
+        if settings.build_path == build_database.NONE:
+            database = ""
+        elif settings.build_path:
+            database = build_database.named_database(settings.build_path)
+        else:
+            database = build_database.database_above(folder) if self._searches else ""
+        if database == settings.build_path:
+            return settings
+        key = id(settings), database
+        if key not in self._with_database:
+            self._with_database[key] = replace(settings, build_path=database)
+        return self._with_database[key]
 
     def _for_absolute(self, folder: Path) -> Settings:
         """The settings of the nearest configuration file at or above a folder."""
@@ -320,7 +344,8 @@ def _with(
             result = (*(result or ()), *read)
         else:
             result = read
-    return replace(settings, **{option.attribute: result})
+    given = tuple(sorted({*settings.given, option.name}))
+    return replace(settings, given=given, **{option.attribute: result})
 
 
 def _kernels(value: Any, file: ConfigFile) -> dict[str, KernelSettings]:

@@ -223,7 +223,13 @@ class _Known:
 
     def load(self, path: str, text: str, options: LoadOptions) -> Unit:
         """A unit; one from before where it does not hold the document and no file of it changed."""
-        told = options.arch, options.defines, options.undefines, options.include_dirs
+        told = (
+            options.arch,
+            options.defines,
+            options.undefines,
+            options.include_dirs,
+            options.forced_includes,
+        )
         key = path, text, repr(told)
         known = self._memory.units.get(key)
         if known is None or any(options.read(file) != had for file, had in known.texts.items()):

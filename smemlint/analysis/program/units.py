@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import NotAnalysed, Span
 from smemlint.files.sandbox import AccessDenied, Sandbox
-from smemlint.frontend.cuda.preprocessor import makefile
+from smemlint.frontend.cuda.build import makefile
+from smemlint.frontend.cuda.build.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.limits.steps import current, spend
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from smemlint.config.settings import Settings
     from smemlint.frontend.program import Unit
@@ -95,7 +96,8 @@ class ProgramIndex:
     def _sandbox(self) -> Sandbox:
         """What the files of the run may read, and the include folders of the settings."""
         own = (source.sandbox for source in self.sources.values())
-        return Sandbox.joined(own, *self.settings.include_dirs)
+        given = self.settings.build_path if "build-path" in self.settings.given else ""
+        return Sandbox.joined(own, *self.settings.include_dirs, given)
 
     def unit(self, path: str) -> Unit:
         """The translation unit with this root; includes that lie elsewhere in the run are found.
@@ -159,37 +161,45 @@ class ProgramIndex:
 
             return load_python_unit(path, self.read(path) or "", self.read, module_constants)
         s = self.settings
+        flags = self._build(path).flags
         options = LoadOptions(
-            arch=s.arch,
-            defines={**self._built_with(path), **s.defines},
-            undefines=s.undefines,
-            include_dirs=(*s.include_dirs, *folders),
+            arch=s.arch if "arch" in s.given else flags.arch(s.arch),
+            defines={**flags.defines, **s.defines},
+            undefines=(flags.undefines | s.undefines) - s.defines.keys(),
+            include_dirs=(*s.include_dirs, *flags.include_dirs, *folders),
+            forced_includes=flags.forced_includes,
             read=self.read,
             refusal=self.refusal,
         )
         return self._load_unit(path, self.read(path) or "", options)
 
-    def _built_with(self, path: str) -> Mapping[str, str]:
-        """Macros that a Makefile in the file's folder defines for every build."""
-        if is_python_path(path):
-            return {}
-        folder = posixpath.dirname(path)
-        texts = (self.read(posixpath.join(folder, name)) for name in makefile.NAMES)
-        return makefile.macros_of(next((t for t in texts if t is not None), ""))
+    def _build(self, path: str) -> Build:
+        """Returns how a root is built."""
+        return (
+            Build() if is_python_path(path) else build_of(path, self.settings.build_path, self.read)
+        )
 
-    def refused_makefiles(self, path: str) -> Iterator[NotAnalysed]:
-        """Makefiles beside a root that are not read, and why."""
+    def unused_builds(self, path: str) -> Iterator[NotAnalysed]:
+        """Yields what is said of a root's build and is not used, and why."""
+        build = self._build(path)
+        if build.problem:
+            yield NotAnalysed(Span(path, 1, 1, 1, 1), "", build.problem)
+        if build.others:
+            builds = "another build" if build.others == 1 else f"{build.others} other builds"
+            reason = f"{build.origin} has {builds} of this file: the first is analysed"
+            yield NotAnalysed(Span(path, 1, 1, 1, 1), "", reason)
         for name in makefile.NAMES:
             reason = self.refusal(posixpath.join(posixpath.dirname(path), name))
             if reason:
                 yield NotAnalysed(Span(path, 1, 1, 1, 1), "", f"{name} is not read: {reason}")
 
     def built_with(self, unit: Unit) -> tuple[str, ...]:
-        """What a unit takes from its Makefile, in words."""
+        """What a unit takes from its build, in words."""
+        build = self._build(unit.path)
         told = {*self.settings.defines, *self.settings.undefines}
         return tuple(
-            f"`{name}` is `{value}`: the Makefile says so"
-            for name, value in self._built_with(unit.path).items()
+            f"`{name}` is `{value}`: {build.origin} says so"
+            for name, value in build.flags.defines.items()
             if name not in told and unit.mentions(name)
         )
 

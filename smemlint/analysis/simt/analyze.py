@@ -179,7 +179,7 @@ class Project:
             notes.append(NotAnalysed(where, "", "written for AMD GPUs, which have other banks"))
             return
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
-        notes += self.index.refused_makefiles(unit.path)
+        notes += self.index.unused_builds(unit.path)
         notes += [
             NotAnalysed(n.span, "", n.reason) for n in unit.unread if self._is_here(n.span, unit)
         ]

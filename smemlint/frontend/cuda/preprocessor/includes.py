@@ -39,6 +39,7 @@ class Includes:
     def __init__(
         self, root: str, folders: tuple[str, ...], read: Callable[[str], str | None]
     ) -> None:
+        self._given = folders
         self._folders = [*folders, *_nearby(root)]
         self._read = read
         self._texts: dict[str, str | None] = {}
@@ -49,15 +50,25 @@ class Includes:
         for folder in (posixpath.dirname(includer.replace("\\", "/")), *self._folders):
             yield posixpath.normpath(posixpath.join(folder, name))
 
+    def is_given(self, name: str) -> bool:
+        """Returns whether a folder that the build names holds the include."""
+        return any(
+            self._text(posixpath.normpath(posixpath.join(folder, name))) is not None
+            for folder in self._given
+        )
+
     def find(self, name: str, includer: str) -> tuple[str, str] | None:
         """Path and text of an included file."""
         for path in self.candidates(name, includer):
-            if path not in self._texts:
-                self._texts[path] = self._read(path)
-            text = self._texts[path]
+            text = self._text(path)
             if text is not None:
                 return path, text
         return None
+
+    def _text(self, path: str) -> str | None:
+        if path not in self._texts:
+            self._texts[path] = self._read(path)
+        return self._texts[path]
 
 
 def _nearby(root: str) -> Iterator[str]:

@@ -33,7 +33,8 @@ class LoadOptions:
         arch: target, `sm_90` like; decides `__CUDA_ARCH__`.
         defines: macro names to replacement texts, as of `-D`.
         undefines: names that are known not to be macros, as of `-U`.
-        include_dirs: folders searched for quoted includes.
+        include_dirs: folders searched for includes.
+        forced_includes: paths of files that are read in front of the root, as of `-include`.
         read: text of a file; None when there is none.
         refusal: why a file is not read that may be there.
     """
@@ -42,6 +43,7 @@ class LoadOptions:
     defines: Mapping[str, str] = field(default_factory=dict)
     undefines: frozenset[str] = frozenset()
     include_dirs: tuple[str, ...] = ()
+    forced_includes: tuple[str, ...] = ()
     read: Callable[[str], str | None] = _read_nothing
     refusal: Refusal = _refuse_nothing
 

@@ -86,6 +86,8 @@ def preprocess(path: str, text: str, options: LoadOptions) -> Preprocessed:
     run = _Run(path, options)
     root = prepare(path, text)
     run.files[root.file] = root.source
+    for forced in options.forced_includes:
+        run.read_first(forced)
     run.read(root, 0)
     run.flush(0)
     return Preprocessed(
@@ -115,12 +117,24 @@ class _Run:
         self._branches = BranchChoice(self.expander, options.undefines)
         self._once: set[str] = set()
         self._includes = Includes(root, options.include_dirs, options.read)
+        self._read_text = options.read
         self._refusal = options.refusal
         self._include_count = 0
         for name, value in {**predefined(options.arch), **options.defines}.items():
             if name not in options.undefines:
                 body = tuple(lex(value))
                 self.expander.macros[name] = Macro(name, None, None, body)
+
+    def read_first(self, path: str) -> None:
+        """Reads a file in front of the root; what cannot be read is missing from the build."""
+        text = self._read_text(path)
+        if text is None:
+            self.not_found.append(path)
+            return
+        forced = prepare(path, text)
+        self.files[forced.file] = forced.source
+        self.read(forced, 1)
+        self.flush(1)
 
     def complain(self, token: Token, reason: str) -> None:
         """Notes something that could not be read."""
@@ -249,7 +263,9 @@ class _Run:
         is_quoted = bool(arguments) and arguments[0].kind == "string"
         name = arguments[0].text.strip('"') if is_quoted else _bracketed(arguments)
         folder, slash, _ = name.partition("/")
-        if not is_quoted and (not slash or is_of_system(folder)):
+        if not is_quoted and is_of_system(name if not slash else folder):
+            return
+        if not is_quoted and not slash and not self._includes.is_given(name):
             return
         is_followed = is_quoted or folder not in _MODELLED_FOLDERS
         found = self._includes.find(name, prepared.source.path) if is_followed else None

@@ -1,0 +1,64 @@
+"""Finds the compilation database of a folder: `compile_commands.json`, as clangd looks for it."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from smemlint.config.files import is_repository
+from smemlint.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE_NAME = "compile_commands.json"
+NONE = "none"
+"""The value of the setting that uses no database."""
+_MOST_NAMES = 10_000
+"""Entries of a folder that are looked at for `build*`."""
+
+
+def named_database(path: str) -> str:
+    """Returns the database that a setting names, by its own path or by that of its folder.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    file = os.path.join(path, FILE_NAME) if os.path.isdir(path) else path  # noqa: PTH112, PTH118
+    if not os.path.isfile(file):  # noqa: PTH113
+        hint = "let CMake write it: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+        raise ConfigError(f"there is no {FILE_NAME}", where=path, hint=hint)
+    return file
+
+
+def database_above(folder: Path) -> str:
+    """Returns the nearest database at or above a folder, or in `build*` there; empty for none.
+
+    The search ends at the root of the repository. Outside of any, the folder alone is looked at.
+
+    Args:
+        folder: absolute.
+    """
+    folders = [folder, *folder.parents]
+    root = next((k for k, here in enumerate(folders) if is_repository(here)), 0)
+    for here in folders[: root + 1]:
+        for place in (here, *_build_folders(here)):
+            if os.path.isfile(place / FILE_NAME):  # noqa: PTH113 - says no instead of raising
+                return _shown(place / FILE_NAME)
+    return ""
+
+
+def _build_folders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = [e.name for e in islice(entries, _MOST_NAMES) if e.name.startswith("build")]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names)]
+
+
+def _shown(path: Path) -> str:
+    """A path from the working directory where it lies below it."""
+    here = path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
