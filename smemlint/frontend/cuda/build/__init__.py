@@ -1,0 +1,1 @@
+"""How a file is built: macros, include folders and target, from what the build leaves behind."""

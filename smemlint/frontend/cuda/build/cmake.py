@@ -1,0 +1,127 @@
+"""Reads what a `CMakeLists.txt` defines for every build, where it says so literally."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.build.flags import BuildFlags, flags_of, split_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FILE_NAME = "CMakeLists.txt"
+
+_MOST_COMMANDS = 20_000
+_TOKEN = re.compile(
+    r"\#\[(=*)\[.*?\]\1\] | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\] | \"(?P<quoted>(?:[^\"\\]|\\.)*)\""
+    r" | (?P<open>\" | \#?\[=*\[) | (?P<parenthesis>[()]) | (?P<word>[^\s()\"\#]+)",
+    re.X | re.S,
+)
+_OPENS = ("if", "foreach", "while", "function", "macro", "block")
+_CLOSES = tuple(f"end{name}" for name in _OPENS)
+_SCOPES = ("PRIVATE", "PUBLIC", "INTERFACE", "SYSTEM", "BEFORE", "AFTER", "STATIC", "SHARED", "MODULE")
+_TARGETS = ("add_executable", "add_library", "cuda_add_executable", "cuda_add_library", "target_sources")
+_HERE = ("${CMAKE_CURRENT_SOURCE_DIR}/", "${CMAKE_CURRENT_LIST_DIR}/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    name: str
+    arguments: tuple[str, ...]
+
+
+def flags_for(text: str, source: str) -> BuildFlags:
+    """Returns what the file defines for a source.
+
+    Commands inside of conditions, loops and functions do not count, nor values that CMake would
+    have to compute. Definitions of a target count for the sources that its command lists.
+
+    Args:
+        text: of the `CMakeLists.txt`.
+        source: path of the source, relative to the file's folder.
+    """
+    arguments: list[str] = []
+    targets = set()
+    for command in _commands(text):
+        match command.name, command.arguments:
+            case name, (target, *sources) if name in _TARGETS:
+                if any(_is_same(s, source) for s in sources):
+                    targets.add(target)
+            case ("add_definitions" | "add_compile_options"), given:
+                arguments += given
+            case "add_compile_definitions", given:
+                arguments += _defined(given)
+            case "include_directories", given:
+                arguments += _folders(given)
+            case "set", ("CMAKE_CUDA_FLAGS", *given):
+                arguments += _split(given)
+            case "string", ("APPEND", "CMAKE_CUDA_FLAGS", *given):
+                arguments += _split(given)
+    for command in _commands(text):
+        match command.name, command.arguments:
+            case "target_compile_definitions", (target, *given) if target in targets:
+                arguments += _defined(given)
+            case "target_include_directories", (target, *given) if target in targets:
+                arguments += _folders(given)
+            case "target_compile_options", (target, *given) if target in targets:
+                arguments += given
+    return flags_of([a for a in arguments if "$" not in a])
+
+
+def _defined(given: Sequence[str]) -> list[str]:
+    return [f"-D{name.removeprefix('-D')}" for name in given if name not in _SCOPES]
+
+
+def _folders(given: Sequence[str]) -> list[str]:
+    return [f"-I{_below(name)}" for name in given if name not in _SCOPES]
+
+
+def _split(given: Sequence[str]) -> list[str]:
+    return [word for text in given for word in split_command(text.replace("${CMAKE_CUDA_FLAGS}", ""))]
+
+
+def _below(name: str) -> str:
+    return next((name.removeprefix(here) for here in _HERE if name.startswith(here)), name)
+
+
+def _is_same(written: str, source: str) -> bool:
+    return posixpath.normpath(_below(written)) == source
+
+
+@lru_cache(64)
+def _commands(text: str) -> tuple[_Command, ...]:
+    """The commands that every configuration carries out."""
+    found = []
+    depth = 0
+    for command in _all_commands(text):
+        depth -= command.name in _CLOSES
+        if depth == 0 and command.name not in _CLOSES:
+            found.append(command)
+        depth += command.name in _OPENS
+        if len(found) == _MOST_COMMANDS:
+            break
+    return tuple(found)
+
+
+def _all_commands(text: str) -> Iterator[_Command]:
+    name, arguments, depth = "", list[str](), 0
+    for match in _TOKEN.finditer(text):
+        if match["open"]:
+            return  # it does not end: nothing behind it is a command
+        word = next((v for v in (match["word"], match["quoted"], match["bracket"]) if v is not None), None)
+        if match["parenthesis"] == "(":
+            depth += 1
+        elif match["parenthesis"] == ")":
+            depth -= 1
+            if depth == 0 and name:
+                yield _Command(name, tuple(arguments))
+                name, arguments = "", []
+            depth = max(depth, 0)
+        elif word is not None and depth == 0:
+            name, arguments = word.lower(), []
+        elif word is not None:
+            arguments.append(word)

@@ -1,0 +1,132 @@
+"""Finds how a source is built: in a compilation database, else in the build files around it."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from smemlint.config.build_database import FILE_NAME
+from smemlint.frontend.cuda.build import cmake, makefile, setup_py
+from smemlint.frontend.cuda.build.compile_commands import commands_of
+from smemlint.frontend.cuda.build.flags import BuildFlags, flags_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from smemlint.frontend.cuda.build.compile_commands import Command
+
+    Read = Callable[[str], str | None]
+
+_MOST_FOLDERS_UP = 6
+"""Above a source, where build files are looked for; the sandbox ends it at the repository's root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How a source is built.
+
+    Attributes:
+        flags: with include folders and forced includes as paths, spelled as that of the source.
+        origin: the file that says so, as a message names it; empty if none does.
+        others: how many more commands compile the source with other flags.
+        problem: why the database that was found is not used; empty if it is.
+    """
+
+    flags: BuildFlags = BuildFlags()
+    origin: str = ""
+    others: int = 0
+    problem: str = ""
+
+
+def build_of(path: str, database: str, read: Read) -> Build:
+    """Returns how a source is built.
+
+    Args:
+        path: of the source.
+        database: path of `compile_commands.json`; empty if there is none.
+        read: text of a file that may be read, else None.
+    """
+    problem = ""
+    if database:
+        try:
+            found = _in_database(path, database, read)
+        except ValueError as error:
+            problem, found = str(error), None
+        if found is not None:
+            return found
+    return replace(_in_build_files(path, read), problem=problem)
+
+
+def _in_database(path: str, database: str, read: Read) -> Build | None:
+    text = read(database)
+    if text is None:
+        raise ValueError("is not read")
+    commands = commands_of(text, _absolute(posixpath.dirname(database)))
+    distinct: list[BuildFlags] = []
+    for command in commands.get(_absolute(path), ()):
+        flags = _flags_of(command, path, read)
+        if flags not in distinct:
+            distinct.append(flags)
+    return Build(distinct[0], FILE_NAME, len(distinct) - 1) if distinct else None
+
+
+def _flags_of(command: Command, path: str, read: Read) -> BuildFlags:
+    def spelled(name: str) -> str:
+        return _spelled(posixpath.join(command.directory, name), path)
+
+    flags = flags_of(command.arguments[1:], lambda name: read(spelled(name)))
+    folders = tuple(map(spelled, flags.include_dirs))
+    forced = (
+        next(
+            (p for p in (spelled(name), *(f"{f}/{name}" for f in folders)) if read(p) is not None),
+            spelled(name),
+        )
+        for name in flags.forced_includes
+    )
+    return replace(flags, include_dirs=folders, forced_includes=tuple(forced))
+
+
+def _in_build_files(path: str, read: Read) -> Build:
+    """What the Makefile beside the source, or the nearest file of CMake or setuptools, says."""
+    folder, name = posixpath.split(path)
+    texts = (read(posixpath.join(folder, name)) for name in makefile.NAMES)
+    macros = makefile.macros_of(next((t for t in texts if t is not None), ""))
+    if macros:
+        return Build(BuildFlags(macros), "the Makefile")
+    for below, source in _above(folder, name):
+        for reader in (cmake, setup_py):
+            text = read(posixpath.join(below, reader.FILE_NAME))
+            flags = reader.flags_for(text, source) if text is not None else BuildFlags()
+            if flags != BuildFlags():
+                folders = tuple(posixpath.join(below, f) for f in flags.include_dirs)
+                return Build(replace(flags, include_dirs=folders), reader.FILE_NAME)
+    return Build()
+
+
+def _above(folder: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yields the folders at and above a source, each with the source's path from there."""
+    for _ in range(_MOST_FOLDERS_UP):
+        yield folder, name
+        if folder in ("", "/") or folder.endswith(".."):
+            return
+        folder, last = posixpath.split(folder)
+        name = f"{last}/{name}"
+
+
+def _absolute(path: str) -> str:
+    return posixpath.normpath(posixpath.join(_working_directory(), path.replace("\\", "/")))
+
+
+def _spelled(path: str, source: str) -> str:
+    """An absolute path as the run spells its files: from the working directory, if it can be."""
+    absolute, here = _absolute(path), _working_directory()
+    is_below = absolute == here or absolute.startswith(here.rstrip("/") + "/")
+    if source.startswith("/") or not is_below:
+        return absolute
+    return posixpath.relpath(absolute, here)
+
+
+def _working_directory() -> str:
+    return os.getcwd().replace("\\", "/")  # noqa: PTH109 - of strings
