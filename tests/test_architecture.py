@@ -98,6 +98,19 @@ def test_imports_go_one_way() -> None:
     assert against == set()
 
 
+def test_pycparser_stays_in_the_parser() -> None:
+    """All others see the intermediate representation."""
+    users = {
+        module.rsplit(".", 1)[0]
+        for module, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (getattr(node, "module", None), *(alias.name for alias in node.names))
+        if (name or "").split(".")[0] == "pycparser"
+    }
+    assert users == {"frontend.cuda.parser"}
+
+
 def test_there_are_no_import_circles() -> None:
     graph = {name: imports(name) for name in modules()}
     assert circles(graph) == []

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pycparser import c_ast
-
     from smemlint.facts import Span
+    from smemlint.frontend import ir
     from smemlint.frontend.cuda.lexer.tokens import Token
     from smemlint.frontend.cuda.scanner.template_ids import TemplateId
 
@@ -50,7 +49,7 @@ class Dropped:
 class ParsedFunction:
     """A function's tree (None when even its frame does not parse) and what it lost."""
 
-    tree: c_ast.FuncDef | None
+    tree: ir.FuncDef | None
     dropped: tuple[Dropped, ...] = ()
 
 
@@ -160,7 +159,7 @@ class Record(Protocol):
         """Of the name."""
         ...
 
-    def parse(self) -> c_ast.Struct | c_ast.Union | None:
+    def parse(self) -> ir.Struct | ir.Union | None:
         """Its members.
 
         Data members are `Decl`s, in order; `static constexpr` ones `Decl` with `storage`
@@ -206,7 +205,7 @@ class Declaration(Protocol):
         """Of the name."""
         ...
 
-    def parse(self) -> c_ast.Node | None:
+    def parse(self) -> ir.Declaration | ir.Enum | None:
         """`Decl` (with init), `Typedef` or `Enum`."""
         ...
 
@@ -280,11 +279,11 @@ class Unit(Protocol):
         """The source range of a token."""
         ...
 
-    def span(self, node: c_ast.Node) -> Span:
+    def span(self, node: ir.Node) -> Span:
         """Exact source range; the call site of a macro for what a macro made."""
         ...
 
-    def line(self, node: c_ast.Node) -> int:
+    def line(self, node: ir.Node) -> int:
         """The line of the node's last operand, which nvcc's line table gives an access."""
         ...
 
@@ -292,15 +291,15 @@ class Unit(Protocol):
         """Source text of a range."""
         ...
 
-    def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
+    def conditions(self, node: ir.Node) -> tuple[str, ...]:
         """The `#if` conditions that were assumed true (they name unknown macros) around a node."""
         ...
 
-    def parse_expression(self, text: str) -> c_ast.Node | None:
+    def parse_expression(self, text: str) -> ir.Expression | None:
         """An expression, e.g. a template argument or a launch bound; macros are expanded."""
         ...
 
-    def parse_type(self, text: str) -> c_ast.Typename | None:
+    def parse_type(self, text: str) -> ir.Typename | None:
         """A type-id, e.g. `float4*` or `typename Traits::T`."""
         ...
 

@@ -6,8 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
@@ -21,6 +19,7 @@ from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.overloads import parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,12 +120,9 @@ def _arguments(unit: Unit, task: Task, known: Mapping[str, float | None]) -> lis
     tree = task.function.parse().tree
     ev = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
     ev.state.frames.append(Frame(task.function.name, [dict(task.scope), {}]))
-    listed = tree.decl.type.args if tree is not None else None
     found = []
-    for param in listed.params if listed is not None else ():
-        name = getattr(param, "name", None) or ""
-        if isinstance(param, c_ast.Typename) and not name and _is_void(param):
-            continue  # `k(void)`
+    for param in parameters_of(tree) if tree is not None else ():
+        name = param.name
         kind = ev.types.resolve(param.type)
         if isinstance(kind, RecordType):
             raise NotCallable(f"argument `{name}` is a structure")
@@ -143,10 +139,6 @@ def _arguments(unit: Unit, task: Task, known: Mapping[str, float | None]) -> lis
             f"`// smemlint: launch(block=({block}), {told})` in front of the kernel"
         )
     return found
-
-
-def _is_void(param: c_ast.Typename) -> bool:
-    return getattr(getattr(param.type, "type", None), "names", None) == ["void"]
 
 
 def _dtype(kind: CType) -> str:

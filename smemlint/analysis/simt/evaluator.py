@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
     from smemlint.analysis.simt.domain.environment import Binding, LValue, Operand
     from smemlint.analysis.simt.domain.values import Unknown, Value
     from smemlint.analysis.simt.state import State
+    from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
 
 
@@ -22,7 +21,7 @@ class TypeResolver(Protocol):
     def enter(self, unit: Unit) -> None:
         """Makes names mean what they mean in this unit."""
 
-    def resolve(self, node: c_ast.Node) -> CType:
+    def resolve(self, node: ir.Node) -> CType:
         """Returns the type that a declarator, type-id or specifier node names."""
 
     def named(self, words: tuple[str, ...]) -> CType:
@@ -56,7 +55,7 @@ class Policy(Protocol):
     def convert_unknown(self, ev: Evaluator, value: Unknown, type: IntType) -> Value:
         """Returns an integer that is not known."""
 
-    def max_trips(self, ev: Evaluator, loop: c_ast.Node) -> int:
+    def max_trips(self, ev: Evaluator, loop: ir.Node) -> int:
         """Returns how many iterations of a loop, and of loops in it, are executed at the most."""
 
     def run_inlined(
@@ -68,16 +67,16 @@ class Policy(Protocol):
     ) -> Value:
         """Returns the value of a called function, which `run` executes."""
 
-    def intercept_call(self, ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+    def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""
 
     def on_step(self, ev: Evaluator) -> None:
         """Sees that a statement is about to be executed."""
 
-    def on_assignment(self, node: c_ast.Assignment, value: Value) -> None:
+    def on_assignment(self, node: ir.Assignment, value: Value) -> None:
         """Sees the value that was assigned."""
 
-    def prefer(self, ev: Evaluator, a: Value, b: Value, node: c_ast.Node) -> Value | None:
+    def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns the one of two values that wins where control flow joins; None for a join."""
 
     def refine(self, value: Value, known: Value | None) -> None:
@@ -91,11 +90,11 @@ class Evaluator(Protocol):
     types: TypeResolver
     policy: Policy
 
-    def evaluate(self, node: c_ast.Node) -> Value:
+    def evaluate(self, node: ir.Node) -> Value:
         """Returns the value of an expression; side effects happen for the active threads."""
 
-    def lvalue(self, node: c_ast.Node) -> LValue | Unknown:
+    def lvalue(self, node: ir.Node) -> LValue | Unknown:
         """Returns what an expression names in memory; `Unknown` where that is not followed."""
 
-    def execute(self, node: c_ast.Node | None) -> None:
+    def execute(self, node: ir.Node | None) -> None:
         """Executes a statement for the active threads."""

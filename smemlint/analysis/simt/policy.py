@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
     from smemlint.analysis.simt.domain.environment import Binding, Operand
     from smemlint.analysis.simt.domain.values import Unknown, Value
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
 
 
@@ -41,7 +40,7 @@ class KernelPolicy:
         """Returns the value as it is."""
         return value
 
-    def max_trips(self, ev: Evaluator, loop: c_ast.Node) -> int:
+    def max_trips(self, ev: Evaluator, loop: ir.Node) -> int:
         """Returns the limit of the budget."""
         return ev.state.budget.max_trips
 
@@ -55,17 +54,17 @@ class KernelPolicy:
         """Executes every function that is called."""
         return run()
 
-    def intercept_call(self, ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+    def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Intercepts none."""
         return None
 
     def on_step(self, ev: Evaluator) -> None:
         """Does nothing."""
 
-    def on_assignment(self, node: c_ast.Assignment, value: Value) -> None:
+    def on_assignment(self, node: ir.Assignment, value: Value) -> None:
         """Does nothing."""
 
-    def prefer(self, ev: Evaluator, a: Value, b: Value, node: c_ast.Node) -> Value | None:
+    def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Prefers none."""
         return None
 

@@ -10,12 +10,11 @@ import numpy as np
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, Scope, is_any
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
+from smemlint.frontend import ir
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pycparser import c_ast
 
     from smemlint.analysis.simt.domain.affine import AffineDomain
     from smemlint.analysis.simt.domain.ctypes import CType, RecordType
@@ -50,7 +49,7 @@ class PendingJumps:
 
     depth: int = 0
     around: int = 0
-    jumps: list[tuple[UndoLog, Unknown, c_ast.Node]] = field(default_factory=list)
+    jumps: list[tuple[UndoLog, Unknown, ir.Node]] = field(default_factory=list)
     is_uniform: bool = True
 
 
@@ -79,10 +78,10 @@ class Frame:
     record: RecordType | None = None
     returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
     returns_reference: bool = False
-    open: list[tuple[Unknown, c_ast.Node]] = field(default_factory=list)
+    open: list[tuple[Unknown, ir.Node]] = field(default_factory=list)
     pending: PendingJumps = field(default_factory=PendingJumps)
     guards: dict[str, None] = field(default_factory=dict)
-    call: c_ast.Node | None = None
+    call: ir.Node | None = None
     is_copy: bool = False
     opening: int = 0
     first_line: int = 0
@@ -209,7 +208,7 @@ class State:
     sequence: int = 0
     pragmas: dict[int, str] = field(default_factory=dict)
     loop_plans: dict[int, LoopPlan] = field(default_factory=dict)
-    mod_sets: dict[int, tuple[c_ast.Node, ModSet | None]] = field(default_factory=dict)
+    mod_sets: dict[int, tuple[ir.Node, ModSet | None]] = field(default_factory=dict)
     float_effects: dict[int, Effects | None] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
@@ -277,7 +276,7 @@ class State:
         for loop in self.loops:
             loop.cost += operations
 
-    def spend_on(self, node: c_ast.Node) -> None:
+    def spend_on(self, node: ir.Node) -> None:
         """Counts an integer operation against the loops whose variable it depends on."""
         names = None
         for loop in self.loops:
@@ -289,32 +288,32 @@ class State:
 
     # ---- nodes
 
-    def names_in(self, node: c_ast.Node) -> frozenset[str]:
+    def names_in(self, node: ir.Node) -> frozenset[str]:
         """Returns the identifiers of an expression."""
         known = self._names.get(id(node))
         if known is None:
-            own = {node.name} if type(node).__name__ == "ID" else set()
-            for _, child in node.children():
+            own = {node.name} if isinstance(node, ir.ID) else set()
+            for child in node.children():
                 own |= self.names_in(child)
             known = self._names[id(node)] = frozenset(own)
         return known
 
-    def key(self, node: c_ast.Node, what: str = "") -> str:
+    def key(self, node: ir.Node, what: str = "") -> str:
         """Returns a text that names this node under this chain of calls."""
         frame = self.frames[-1] if self.frames else None
         chained, chain = self._chain
         if frame is not chained:
             chain = "/".join(frame.name for frame in self.frames)
             self._chain = frame, chain
-        line = node.coord.line if node.coord is not None else 0
+        line = node.at
         return f"{what}@{chain}:{line}"
 
-    def source_text(self, node: c_ast.Node) -> str:
+    def source_text(self, node: ir.Node) -> str:
         """Returns the node's source text on one line."""
         text = " ".join(self.unit.text(self.unit.span(node)).split())
         return text if len(text) <= 80 else text[:77] + "..."
 
-    def note_unfollowed(self, node: c_ast.Node, reason: str) -> Unknown:
+    def note_unfollowed(self, node: ir.Node, reason: str) -> Unknown:
         """Notes that a construct was not followed, and returns its unknown value."""
         self.unfollowed.setdefault((self.unit.span(node), reason))
         return Unknown(reason)

@@ -18,9 +18,8 @@ from smemlint.limits.steps import spend
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pycparser import c_ast
-
     from smemlint.facts import Span
+    from smemlint.frontend import ir
     from smemlint.frontend.cuda.parser.spans import SpanTable
     from smemlint.frontend.program import Dropped, ParsedFunction, TemplateParameter
 
@@ -179,7 +178,7 @@ class CudaRecord:
         return self._unit.token_span(self._found.name_token)
 
     @cached_property
-    def _parsed(self) -> c_ast.Struct | c_ast.Union | None:
+    def _parsed(self) -> ir.Struct | ir.Union | None:
         from smemlint.frontend.cuda.parser.parse import parse_members
 
         found = self._found
@@ -187,7 +186,7 @@ class CudaRecord:
         table = self._unit.table
         return parse_members(self.members, names, table, self.kind, self.name, found.attributes)
 
-    def parse(self) -> c_ast.Struct | c_ast.Union | None:
+    def parse(self) -> ir.Struct | ir.Union | None:
         """Data members in order, parsed at the first call."""
         return self._parsed
 
@@ -235,13 +234,13 @@ class CudaDeclaration:
         return self._unit.token_span(self._found.name_token)
 
     @cached_property
-    def _parsed(self) -> c_ast.Node | None:
+    def _parsed(self) -> ir.Declaration | ir.Enum | None:
         from smemlint.frontend.cuda.parser.parse import parse_declaration
 
         names = self._unit.names.within((*self._found.outer, *self.template))
         return parse_declaration(self.tokens, names, self._unit.table)
 
-    def parse(self) -> c_ast.Node | None:
+    def parse(self) -> ir.Declaration | ir.Enum | None:
         """`Decl`, `Typedef` or `Enum`, parsed at the first call."""
         return self._parsed
 
@@ -279,8 +278,8 @@ class CudaUnit:
                 if name:
                     declarations.setdefault(name, []).append(declaration)
         self.declarations: Mapping[str, Sequence[CudaDeclaration]] = declarations
-        self._expressions: dict[str, c_ast.Node | None] = {}
-        self._types: dict[str, c_ast.Typename | None] = {}
+        self._expressions: dict[str, ir.Expression | None] = {}
+        self._types: dict[str, ir.Typename | None] = {}
         self._are_types: dict[str, bool] = {}
         self._texts: dict[Span, str] = {}
 
@@ -319,11 +318,11 @@ class CudaUnit:
         """Whether the text of some file has the word."""
         return any(word in file.text for file in self._source.files.values())
 
-    def span(self, node: c_ast.Node) -> Span:
+    def span(self, node: ir.Node) -> Span:
         """Exact source range of a node; the call site of a macro for what a macro made."""
         return self.table.span(node)
 
-    def line(self, node: c_ast.Node) -> int:
+    def line(self, node: ir.Node) -> int:
         """The line of the node's last operand, which nvcc's line table gives an access."""
         return self.table.last_line(node)
 
@@ -340,7 +339,7 @@ class CudaUnit:
                 return file.text[start : file.lines.offset(span.end_line, span.end_column)]
         return ""
 
-    def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
+    def conditions(self, node: ir.Node) -> tuple[str, ...]:
         """The assumed `#if` conditions around a node and around the macro that made it."""
         token = self.table.token(node)
         if token is None:
@@ -351,7 +350,7 @@ class CudaUnit:
     def _tokens(self, text: str) -> list[Token]:
         return self._source.expand(lex(text, next(iter(self._source.files))))
 
-    def parse_expression(self, text: str) -> c_ast.Node | None:
+    def parse_expression(self, text: str) -> ir.Expression | None:
         """An expression; macros are expanded as at the end of the unit."""
         from smemlint.frontend.cuda.parser.parse import parse_expression_tokens
 
@@ -361,7 +360,7 @@ class CudaUnit:
             )
         return self._expressions[text]
 
-    def parse_type(self, text: str) -> c_ast.Typename | None:
+    def parse_type(self, text: str) -> ir.Typename | None:
         """A type-id."""
         from smemlint.frontend.cuda.parser.parse import parse_type_tokens
 

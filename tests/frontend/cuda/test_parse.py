@@ -6,11 +6,12 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from pycparser import c_ast, c_generator
 
+from smemlint.frontend import ir
 from smemlint.frontend.cuda.parser.error_recovery import MAX_DROPS
 from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.cuda.unit import CudaUnit, LoadOptions, load_unit
+from tests.frontend.ir_text import printed
 
 if TYPE_CHECKING:
     from smemlint.frontend.program import ParsedFunction
@@ -22,11 +23,6 @@ def load(text: str) -> CudaUnit:
 
 def parse(body: str) -> ParsedFunction:
     return load(f"__global__ void k(float* p, int n) {{\n{body}\n}}").functions[0].parse()
-
-
-def printed(node: c_ast.Node | None) -> str:
-    assert node is not None
-    return " ".join(c_generator.CGenerator().visit(node).split())
 
 
 def test_a_lost_statement_is_one_empty_statement_and_is_said() -> None:
@@ -42,7 +38,7 @@ def test_a_lost_statement_is_one_empty_statement_and_is_said() -> None:
 def test_what_only_the_parser_refuses_is_lost_alone_too() -> None:
     found = parse("s[0] = 1;\nif (n) { s[1] = ; s[2] = 2; }\ns[3] = 3;")
     first, choice, last = found.tree.body.block_items
-    assert isinstance(choice.iftrue.block_items[0], c_ast.EmptyStatement)
+    assert isinstance(choice.iftrue.block_items[0], ir.EmptyStatement)
     assert printed(choice.iftrue.block_items[1]) == "s[2] = 2"
     assert [lost.span.line for lost in found.dropped] == [3]
     assert (printed(first), printed(last)) == ("s[0] = 1", "s[3] = 3")
@@ -76,7 +72,7 @@ def test_a_lost_block_takes_nothing_behind_it_along() -> None:
 
 def test_a_return_of_something_lost_still_returns() -> None:
     found = parse("return n = = 3;")
-    assert printed(found.tree.body.block_items[0]) == "return __unparsed;"
+    assert printed(found.tree.body.block_items[0]) == "return __unparsed"
     assert len(found.dropped) == 1
 
 
@@ -117,7 +113,7 @@ def test_hostile_bodies_end_soon_and_raise_nothing(body: str) -> None:
     begin = time.process_time()
     found = parse(body)
     assert time.process_time() - begin < 10
-    assert found.tree is None or isinstance(found.tree, c_ast.FuncDef)
+    assert found.tree is None or isinstance(found.tree, ir.FuncDef)
     assert found.tree is not None or found.dropped
 
 
@@ -170,8 +166,8 @@ def test_declarations_of_a_file() -> None:
         name: type(unit.declarations[name][0].parse()).__name__ for name in ("N", "u", "V", "A")
     }
     assert kinds == {"N": "Decl", "u": "Typedef", "V": "Typedef", "A": "Enum"}
-    assert unit.declarations["c"][0].parse().storage == ["__constant__"]
-    assert unit.declarations["s"][0].parse().storage == ["__shared__"]
+    assert unit.declarations["c"][0].parse().storage == ("__constant__",)
+    assert unit.declarations["s"][0].parse().storage == ("__shared__",)
 
 
 def test_a_record_with_a_member_that_does_not_parse_has_no_layout() -> None:
@@ -188,7 +184,7 @@ def test_a_record_without_what_takes_no_room_keeps_its_layout() -> None:
 
 def test_a_local_record_with_a_lost_field_is_lost_whole() -> None:
     found = parse("struct S { int a; int b c d; } s;\ns.a = 1;")
-    assert isinstance(found.tree.body.block_items[0], c_ast.EmptyStatement)
+    assert isinstance(found.tree.body.block_items[0], ir.EmptyStatement)
     assert [lost.span.line for lost in found.dropped] == [2]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from pycparser import c_ast
 
+from smemlint.frontend import ir
 from smemlint.frontend.cuda.unit import CudaUnit, LoadOptions, load_unit
 
 
-def load(body: str, before: str = "") -> tuple[CudaUnit, c_ast.FuncDef]:
+def load(body: str, before: str = "") -> tuple[CudaUnit, ir.FuncDef]:
     text = f"{before}__global__ void k(float* p, int n) {{\n{body}\n}}\n"
     unit = load_unit("k.cu", text, LoadOptions(read=lambda _: None))
     tree = unit.functions[-1].parse().tree
@@ -16,28 +16,28 @@ def load(body: str, before: str = "") -> tuple[CudaUnit, c_ast.FuncDef]:
     return unit, tree
 
 
-def found(tree: c_ast.Node, kind: type[c_ast.Node]) -> list[c_ast.Node]:
+def found(tree: ir.Node, kind: type[ir.Node]) -> list[ir.Node]:
     nodes, work = [], [tree]
     while work:
         node = work.pop()
         if isinstance(node, kind):
             nodes.append(node)
-        work.extend(child for _, child in reversed(node.children()))
+        work.extend(reversed(node.children()))
     return nodes
 
 
-def texts(body: str, kind: type[c_ast.Node], before: str = "") -> list[str]:
+def texts(body: str, kind: type[ir.Node], before: str = "") -> list[str]:
     unit, tree = load(body, before)
     return [unit.text(unit.span(node)) for node in found(tree.body, kind)]
 
 
 def test_a_chain_of_subscripts_ends_at_each_bracket() -> None:
-    assert texts("s[n][p[1]] = 2;", c_ast.ArrayRef) == ["s[n][p[1]]", "s[n]", "p[1]"]
+    assert texts("s[n][p[1]] = 2;", ir.ArrayRef) == ["s[n][p[1]]", "s[n]", "p[1]"]
 
 
 def test_lines_and_columns_count_from_one_and_the_end_is_exclusive() -> None:
     unit, tree = load("  s[n\n + 1] = 2;")
-    (access,) = found(tree.body, c_ast.ArrayRef)
+    (access,) = found(tree.body, ir.ArrayRef)
     span = unit.span(access)
     assert (span.path, span.line, span.column) == ("k.cu", 2, 3)
     assert (span.end_line, span.end_column) == (3, 6)
@@ -46,7 +46,7 @@ def test_lines_and_columns_count_from_one_and_the_end_is_exclusive() -> None:
 
 def test_columns_are_code_points() -> None:
     unit, tree = load('f("äß😀"); s[n] = 1;')
-    assert unit.span(found(tree.body, c_ast.ArrayRef)[0]).column == 11
+    assert unit.span(found(tree.body, ir.ArrayRef)[0]).column == 11
 
 
 @pytest.mark.parametrize(
@@ -69,25 +69,25 @@ def test_columns_are_code_points() -> None:
     ],
 )
 def test_the_range_of_an_access(body: str, expected: str) -> None:
-    assert texts(body, c_ast.ArrayRef)[0] == expected
+    assert texts(body, ir.ArrayRef)[0] == expected
 
 
 @pytest.mark.parametrize(
     ("body", "kind", "expected"),
     [
-        ("f(n, g());", c_ast.FuncCall, ["f(n, g())", "g()"]),
-        ("a.f().g();", c_ast.FuncCall, ["a.f().g()", "a.f()"]),
-        ("x = n + g();", c_ast.BinaryOp, ["n + g()"]),
-        ("x = -g();", c_ast.UnaryOp, ["-g()"]),
-        ("s[n]++;", c_ast.UnaryOp, ["s[n]++"]),
-        ("x = *reinterpret_cast<float4*>(p + n);", c_ast.UnaryOp,
+        ("f(n, g());", ir.FuncCall, ["f(n, g())", "g()"]),
+        ("a.f().g();", ir.FuncCall, ["a.f().g()", "a.f()"]),
+        ("x = n + g();", ir.BinaryOp, ["n + g()"]),
+        ("x = -g();", ir.UnaryOp, ["-g()"]),
+        ("s[n]++;", ir.UnaryOp, ["s[n]++"]),
+        ("x = *reinterpret_cast<float4*>(p + n);", ir.UnaryOp,
          ["*reinterpret_cast<float4*>(p + n)"]),
-        ("x = (n + 1) * (n - 1);", c_ast.BinaryOp, ["(n + 1) * (n - 1)", "n + 1", "n - 1"]),
-        ("s[n] = f(p[n]);", c_ast.Assignment, ["s[n] = f(p[n])"]),
-        ("a.b->c = 1;", c_ast.StructRef, ["a.b->c", "a.b"]),
+        ("x = (n + 1) * (n - 1);", ir.BinaryOp, ["(n + 1) * (n - 1)", "n + 1", "n - 1"]),
+        ("s[n] = f(p[n]);", ir.Assignment, ["s[n] = f(p[n])"]),
+        ("a.b->c = 1;", ir.StructRef, ["a.b->c", "a.b"]),
     ],
 )  # fmt: skip
-def test_the_range_of_an_expression(body: str, kind: type[c_ast.Node], expected: list[str]) -> None:
+def test_the_range_of_an_expression(body: str, kind: type[ir.Node], expected: list[str]) -> None:
     assert texts(body, kind) == expected
 
 
@@ -103,18 +103,18 @@ def test_a_declaration_is_shown_by_its_name_and_extents() -> None:
 def test_what_a_macro_made_is_its_call() -> None:
     before = "#define F4(v) (reinterpret_cast<float4*>(&(v))[0])\n#define AT(r, c) r * 33 + c\n"
     unit, tree = load("  F4(s[n]) = q;\n x = s[AT(n, 1)];", before)
-    whole, inner, indexed = found(tree.body, c_ast.ArrayRef)
+    whole, inner, indexed = found(tree.body, ir.ArrayRef)
     assert unit.text(unit.span(whole)) == "F4(s[n])"
     assert unit.text(unit.span(inner)) == "s[n]"
     assert unit.text(unit.span(indexed)) == "s[AT(n, 1)]"
     assert unit.span(inner).line == 4
-    (product,) = [n for n in found(tree.body, c_ast.BinaryOp) if n.op == "*"]
+    (product,) = [n for n in found(tree.body, ir.BinaryOp) if n.op == "*"]
     assert unit.text(unit.span(product)) == "AT(n, 1)"
 
 
 def test_conditions_that_were_assumed() -> None:
     unit, tree = load("s[0] = 1;\n#ifdef UNKNOWN\ns[1] = 2;\n#endif\n")
-    first, second = found(tree.body, c_ast.ArrayRef)
+    first, second = found(tree.body, ir.ArrayRef)
     assert unit.conditions(first) == ()
     assert len(unit.conditions(second)) == 1
     assert "UNKNOWN" in unit.conditions(second)[0]

@@ -59,7 +59,7 @@ def fusion_of(
     for event in fused(items, bases):
         if event.issued:
             assert isinstance(event.offset, AffineInt)
-            address = reader.address(event.node)
+            address = reader.address(cast("Operation", event.node))
             made = Fused(event.width, int(event.offset.base) - address)
             found[id(event.node)].append(made)
     return found
@@ -118,7 +118,7 @@ class _Reader:
         address = self.forms.of(_address(operation))
         is_volatile = opcode.has(*_VOLATILE) or (opcode.is_signed and opcode.bytes < 4)
         event = Event(
-            operation,
+            cast("Any", operation),  # its identity is all that fusion asks for
             cast("Any", self.arrays.get(address.variable)),
             AccessKind.LOAD if opcode.name == "ld" else AccessKind.STORE,
             opcode.bytes * opcode.elements,

@@ -12,16 +12,15 @@ from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.builtins.table import BuiltinCall
     from smemlint.analysis.simt.domain.values import Object
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
 def record_copy(
     ev: Evaluator,
-    node: c_ast.Node,
+    node: ir.Node,
     target: Pointer | Unknown,
     source: Value,
     width: int,

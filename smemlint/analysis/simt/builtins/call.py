@@ -21,9 +21,8 @@ from smemlint.analysis.simt.domain.ctypes import NAMED, RecordType
 from smemlint.analysis.simt.domain.values import LanePredicate, Unknown, Value
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 TABLES = (
     async_copies, atomic_functions, cooperative_groups, intrinsics, ptx, python_operators, wmma,
@@ -35,7 +34,7 @@ def call_builtin(
     ev: Evaluator,
     name: str,
     template_arguments: tuple[str, ...],
-    node: c_ast.FuncCall,
+    node: ir.FuncCall,
     *,
     is_used: bool,
 ) -> Value | None:

@@ -21,10 +21,9 @@ from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
 from smemlint.analysis.simt.types.template_arguments import value_argument
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.builtins.table import BuiltinCall
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 BLOCK_GROUP = RecordType("thread_block", (), 1, 1)
 """cooperative_groups::thread_block"""
@@ -51,7 +50,7 @@ def _tile(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 def call_group_method(
-    ev: Evaluator, value: Aggregate, name: str, arguments: tuple[str, ...], node: c_ast.FuncCall
+    ev: Evaluator, value: Aggregate, name: str, arguments: tuple[str, ...], node: ir.FuncCall
 ) -> Value | None:
     """Methods of thread groups."""
     state = ev.state

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.operands import arguments_of
@@ -43,6 +41,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalu
 from smemlint.analysis.simt.interpreter.pointers import lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
+from smemlint.frontend import ir
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -59,9 +58,7 @@ _FIGURES = {"cosize_v": "cosize", "size_v": "size", "rank_v": "rank"}
 # ---- functions and methods
 
 
-def call_cute(
-    ev: Evaluator, name: str, types: tuple[str, ...], node: c_ast.FuncCall
-) -> Value | None:
+def call_cute(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall) -> Value | None:
     """Returns the value of a function of CuTe's; None when the name is none."""
     prefix, _, last = name.rpartition("::")
     handler = FUNCTIONS.get(last)
@@ -73,7 +70,7 @@ def call_cute(
     return _answer(lambda: handler(call), call)
 
 
-def _has_own(ev: Evaluator, name: str, node: c_ast.FuncCall) -> bool:
+def _has_own(ev: Evaluator, name: str, node: ir.FuncCall) -> bool:
     """Returns whether the unit has a function of that name that takes this many arguments."""
     if is_cute_name(ev, name):
         return False
@@ -83,14 +80,14 @@ def _has_own(ev: Evaluator, name: str, node: c_ast.FuncCall) -> bool:
 
 
 def call_method_of_cute(
-    ev: Evaluator, value: Value, name: str, types: tuple[str, ...], node: c_ast.FuncCall
+    ev: Evaluator, value: Value, name: str, types: tuple[str, ...], node: ir.FuncCall
 ) -> Value | None:
     """Returns the value of a method of one of CuTe's classes; None when it is none."""
     call = Call(ev, name, types, coordinate_arguments(ev, node), node)
     return _answer(lambda: call_method(value, call), call)
 
 
-def coordinate_arguments(ev: Evaluator, node: c_ast.FuncCall) -> tuple[Value, ...]:
+def coordinate_arguments(ev: Evaluator, node: ir.FuncCall) -> tuple[Value, ...]:
     """Returns the values of a call's arguments, underscores included."""
     return tuple(_coordinate(ev, argument) for argument in arguments_of(node))
 
@@ -127,14 +124,14 @@ def variable_template(ev: Evaluator, name: str) -> Value | None:
 # ---- elements and slices
 
 
-def called_tensor_or_layout(ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+def called_tensor_or_layout(ev: Evaluator, node: ir.FuncCall) -> Value | None:
     """Returns the tensor or layout whose element `t(i, j)` names; None of all other calls."""
-    return tensor_or_layout_named(ev, node.name) if isinstance(node.name, c_ast.ID) else None
+    return tensor_or_layout_named(ev, node.name) if isinstance(node.name, ir.ID) else None
 
 
-def tensor_or_layout_named(ev: Evaluator, node: c_ast.Node) -> Value | None:
+def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:
     """Returns the tensor or layout that a name stands for; None of all others."""
-    binding = ev.state.lookup(node.name) if node.__class__ is c_ast.ID else None
+    binding = ev.state.lookup(node.name) if node.__class__ is ir.ID else None
     if binding.__class__ is not Variable:
         return None
     target = getattr(binding.type, "target", binding.type)
@@ -144,7 +141,7 @@ def tensor_or_layout_named(ev: Evaluator, node: c_ast.Node) -> Value | None:
     return value if _is_tensor_or_layout(value) else None
 
 
-def evaluate_coordinate(ev: Evaluator, value: Value, node: c_ast.FuncCall) -> Value:
+def evaluate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
     """Returns what `t(..)` gives of a tensor or a layout: an element, an offset, or a slice."""
     arguments = coordinate_arguments(ev, node)
     payload = payload_of(value)
@@ -161,7 +158,7 @@ def evaluate_coordinate(ev: Evaluator, value: Value, node: c_ast.FuncCall) -> Va
     return found if found is not None else unfollowed_call(ev, str(payload), node)
 
 
-def locate_coordinate(ev: Evaluator, value: Value, node: c_ast.FuncCall) -> LValue | Unknown | None:
+def locate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> LValue | Unknown | None:
     """Returns the element that `t(i, j)` names; None of a slice or a layout."""
     tensor = tensor_of(value)
     if tensor is None or is_slice(node):
@@ -192,7 +189,7 @@ def element_of_tensor(
     return LValue(pointer.object, offset, pointer.target, pointer.is_volatile)
 
 
-def element_by_subscript(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown | None:
+def element_by_subscript(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown | None:
     """Returns the element `t[i]` of a tensor; None of all others."""
     value = tensor_or_layout_named(ev, node.name)
     tensor = tensor_of(value) if value is not None else None
@@ -201,12 +198,12 @@ def element_by_subscript(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknow
     return element_of_tensor(ev, tensor, (_coordinate(ev, node.subscript),))
 
 
-def is_slice(node: c_ast.FuncCall) -> bool:
+def is_slice(node: ir.FuncCall) -> bool:
     """Returns whether a coordinate keeps a mode."""
     return any(map(_mentions_underscore, arguments_of(node)))
 
 
-def _coordinate(ev: Evaluator, node: c_ast.Node) -> Value:
+def _coordinate(ev: Evaluator, node: ir.Node) -> Value:
     return Cute("_") if _is_underscore(node) else ev.evaluate(node)
 
 
@@ -234,14 +231,14 @@ def _is_tensor_or_layout(value: object) -> bool:
 # ---- members
 
 
-def assign_data(ev: Evaluator, node: c_ast.Assignment, value: Value) -> bool:
+def assign_data(ev: Evaluator, node: ir.Assignment, value: Value) -> bool:
     """Moves a tensor by `t.data() = pointer`; returns False of all other assignments.
 
     A move by whole bank rows and whole periods of the swizzle changes no figure, and is left out:
     double buffers move so under conditions that are open.
     """
     callee = getattr(node.lvalue, "name", None)
-    if not isinstance(callee, c_ast.StructRef) or callee.field.name != "data":
+    if not isinstance(callee, ir.StructRef) or callee.field.name != "data":
         return False
     held = tensor_or_layout_named(ev, callee.name)
     tensor = tensor_of(held) if held is not None else None
@@ -274,12 +271,12 @@ def _keeps_banks(ev: Evaluator, tensor: cute.Tensor, value: Value) -> bool:
     return all(isinstance(step, int) and step % period == 0 for step in steps)
 
 
-def call_array_method(ev: Evaluator, callee: c_ast.StructRef, node: c_ast.FuncCall) -> Value | None:
+def call_array_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Value | None:
     """Returns the pointer that `a.data()` or `a.begin()` gives of an array; None of all others."""
     name, _ = ev.state.unit.template_arguments(callee.field.name)
     if not uses_cute(ev) or name not in _ELEMENTS or callee.type != ".":
         return None
-    if not isinstance(callee.name, c_ast.ID | c_ast.StructRef | c_ast.ArrayRef):
+    if not isinstance(callee.name, ir.ID | ir.StructRef | ir.ArrayRef):
         return None
     place = ev.lvalue(callee.name)
     array = _array_member(place.type) if isinstance(place, LValue) else None
@@ -288,12 +285,12 @@ def call_array_method(ev: Evaluator, callee: c_ast.StructRef, node: c_ast.FuncCa
     return None
 
 
-def _is_underscore(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.ID) and node.name in ("_", "cute::_")
+def _is_underscore(node: ir.Node) -> bool:
+    return isinstance(node, ir.ID) and node.name in ("_", "cute::_")
 
 
-def _mentions_underscore(node: c_ast.Node) -> bool:
-    if isinstance(node, c_ast.FuncCall):
+def _mentions_underscore(node: ir.Node) -> bool:
+    if isinstance(node, ir.FuncCall):
         return any(map(_mentions_underscore, arguments_of(node)))
     return _is_underscore(node)
 

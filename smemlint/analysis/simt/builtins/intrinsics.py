@@ -31,11 +31,10 @@ from smemlint.analysis.simt.interpreter.pointers import dereference
 if TYPE_CHECKING:
     from collections.abc import Callable as Function
 
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.domain.ctypes import FloatType
     from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
 _BARRIERS = frozenset(
@@ -84,7 +83,7 @@ def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 def _held(
-    ev: Evaluator, node: c_ast.FuncCall, a: AffineInt, b: AffineInt, made: AffineInt | Unknown
+    ev: Evaluator, node: ir.FuncCall, a: AffineInt, b: AffineInt, made: AffineInt | Unknown
 ) -> AffineInt | Unknown:
     """Of a value that varies by thread and a bound that is not known: the value, and that said."""
     if isinstance(made, AffineInt) or a.is_uniform == b.is_uniform:

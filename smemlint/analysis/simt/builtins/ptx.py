@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.builtins import atomics
 from smemlint.analysis.simt.builtins.async_copies import record_copy
 from smemlint.analysis.simt.builtins.table import builtin
@@ -25,8 +23,11 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.accesses import emit_event, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import shared_pointer
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.analysis.simt.builtins.table import BuiltinCall
     from smemlint.analysis.simt.evaluator import Evaluator
 
@@ -80,20 +81,16 @@ def execute_assembly(ev: Evaluator, call: BuiltinCall) -> Value:
     return number(0)
 
 
-def _text(node: c_ast.Node) -> str:
+def _text(node: ir.Node) -> str:
     value = getattr(node, "value", "")
     text = value[value.find('"') + 1 : value.rfind('"')] if '"' in value else value
     return text.replace('""', "").replace("\\n", "\n").replace("\\t", " ").replace("%%", "%")
 
 
-def _operands(exprs: list[c_ast.Node], kind: str) -> list[tuple[str, c_ast.Node]]:
-    found = []
+def _operands(exprs: Sequence[ir.Node], kind: str) -> list[tuple[str, ir.Node]]:
+    found: list[tuple[str, ir.Node]] = []
     for expr in exprs:
-        if (
-            isinstance(expr, c_ast.FuncCall)
-            and getattr(expr.name, "name", "") == kind
-            and expr.args
-        ):
+        if isinstance(expr, ir.FuncCall) and getattr(expr.name, "name", "") == kind and expr.args:
             items = list(expr.args.exprs)
             if len(items) == 2:
                 found.append((_text(items[0]), items[1]))
@@ -114,9 +111,7 @@ def _is_special_register(opcode: str, rest: str) -> bool:
     return opcode.startswith("mov") and ("%laneid" in rest or "%warpid" in rest)
 
 
-def _assign(
-    ev: Evaluator, outputs: list[tuple[str, c_ast.Node]], linear: object, rest: str
-) -> None:
+def _assign(ev: Evaluator, outputs: list[tuple[str, ir.Node]], linear: object, rest: str) -> None:
     lanes = (
         ev.state.geometry.linear % WARP if "%laneid" in rest else ev.state.geometry.linear // WARP
     )
@@ -128,7 +123,7 @@ def _assign(
 
 def _access(
     ev: Evaluator,
-    node: c_ast.FuncCall,
+    node: ir.FuncCall,
     opcode: str,
     op: str,
     rest: str,
@@ -173,7 +168,7 @@ def _access(
 
 def _copy(
     ev: Evaluator,
-    node: c_ast.FuncCall,
+    node: ir.FuncCall,
     opcode: str,
     rest: str,
     target: Pointer | Unknown,

@@ -15,11 +15,10 @@ from smemlint.analysis.simt.domain.ctypes import common
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value, settled
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.builtins.table import BuiltinCall
     from smemlint.analysis.simt.domain.values import Lanes
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 _MAYBE_NEGATIVE = "an index that is not known does not count from the end"
 
@@ -75,7 +74,7 @@ def from_end(ev: Evaluator, call: BuiltinCall) -> Value:
     return index
 
 
-def _operands(ev: Evaluator, node: c_ast.FuncCall) -> tuple[Value, Value]:
+def _operands(ev: Evaluator, node: ir.FuncCall) -> tuple[Value, Value]:
     a, b, *_ = argument_values(ev, node)
     return a, b
 

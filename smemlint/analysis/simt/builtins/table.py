@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.domain.values import Value
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +25,7 @@ class BuiltinCall:
 
     name: str
     template_arguments: tuple[str, ...]
-    node: c_ast.FuncCall
+    node: ir.FuncCall
     is_used: bool = True
 
 

@@ -18,9 +18,8 @@ from smemlint.facts import FRAGMENT, AccessKind
 from smemlint.layout.wmma import Fragment, Part, parts_of
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
 _FLOATS = {"half": "f16", "__nv_bfloat16": "bf16", "tf32": "tf32", "float": "f32", "double": "f64"}
@@ -39,7 +38,7 @@ def store_fragment(ev: Evaluator, call: BuiltinCall) -> Value:
     return _move(ev, call.node, is_store=True)
 
 
-def _move(ev: Evaluator, node: c_ast.FuncCall, *, is_store: bool) -> Value:
+def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
     """Records the shared accesses of a fragment's load or store."""
     exprs = arguments_of(node)
     target, source = (exprs[1], exprs[0]) if is_store else (exprs[0], exprs[1])
@@ -120,6 +119,6 @@ def _offset(
     return ev.state.domain.add(pointer.offset, ev.state.domain.add(rows, places))
 
 
-def _last_word(node: c_ast.Node) -> str:
+def _last_word(node: ir.Node) -> str:
     name = getattr(node, "name", "")
     return name.rsplit("::", 1)[-1] if isinstance(name, str) else ""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.builtins.call import call_builtin
 from smemlint.analysis.simt.builtins.containers import elements_of
 from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
@@ -44,27 +42,28 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-@executes(c_ast.FuncCall)
-def execute_call(ev: Evaluator, node: c_ast.FuncCall) -> None:
+@executes(ir.FuncCall)
+def execute_call(ev: Evaluator, node: ir.FuncCall) -> None:
     """Evaluates a call whose value is not used."""
     evaluate_call(ev, node, is_used=False)
 
 
-@locates(c_ast.FuncCall)
-def locate_call(ev: Evaluator, node: c_ast.FuncCall) -> LValue | Unknown:
+@locates(ir.FuncCall)
+def locate_call(ev: Evaluator, node: ir.FuncCall) -> LValue | Unknown:
     """Returns the element that `t(i, j)` names of a CuTe tensor, or what a call gives."""
     value = called_tensor_or_layout(ev, node)
     place = locate_coordinate(ev, value, node) if value is not None else None
     return place if place is not None else lvalue_of_value(ev, node)
 
 
-@evaluates(c_ast.FuncCall)
-def evaluate_call(ev: Evaluator, node: c_ast.FuncCall, *, is_used: bool = True) -> Value:
+@evaluates(ir.FuncCall)
+def evaluate_call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     """Returns the value of a call, or of an element of a CuTe tensor."""
     value = called_tensor_or_layout(ev, node)
     if value is not None:
@@ -72,16 +71,16 @@ def evaluate_call(ev: Evaluator, node: c_ast.FuncCall, *, is_used: bool = True) 
     return call(ev, node, is_used=is_used)
 
 
-def call(ev: Evaluator, node: c_ast.FuncCall, *, is_used: bool = True) -> Value:
+def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     """Returns the value of a call; a reference comes back as a pointer to what it refers to."""
     state = ev.state
     value = ev.policy.intercept_call(ev, node)
     if value is not None:
         return value
     callee = node.name
-    if isinstance(callee, c_ast.StructRef):
+    if isinstance(callee, ir.StructRef):
         return _call_method(ev, callee, node)
-    if not isinstance(callee, c_ast.ID):
+    if not isinstance(callee, ir.ID):
         value = ev.evaluate(callee)
         return _call_value(ev, value, node)
     spelling = callee.name
@@ -123,13 +122,13 @@ def call(ev: Evaluator, node: c_ast.FuncCall, *, is_used: bool = True) -> Value:
 # ---- what is called
 
 
-def _call_value(ev: Evaluator, value: Value, node: c_ast.FuncCall) -> Value:
+def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
     if isinstance(value, CallableValue) and isinstance(value.payload, Lambda):
         return call_lambda(ev, value.payload, node)
     if isinstance(value, CallableValue) and isinstance(value.payload, CTYPES):
         return construct(ev, value.payload, arguments_of(node), node)
     if isinstance(value, CallableValue) and value.name and value.payload is None:
-        return call(ev, c_ast.FuncCall(c_ast.ID(value.name, node.coord), node.args, node.coord))
+        return call(ev, ir.FuncCall(ir.ID(value.name, at=node.at), node.args, at=node.at))
     if isinstance(value, Aggregate) and isinstance(value.type, RecordType):
         return _call_operator(ev, value, node)
     if isinstance(value, Cute):
@@ -137,7 +136,7 @@ def _call_value(ev: Evaluator, value: Value, node: c_ast.FuncCall) -> Value:
     return unfollowed_call(ev, ev.state.source_text(node.name), node)
 
 
-def _call_operator(ev: Evaluator, value: Aggregate, node: c_ast.FuncCall) -> Value:
+def _call_operator(ev: Evaluator, value: Aggregate, node: ir.FuncCall) -> Value:
     record = value.type
     assert isinstance(record, RecordType)
     if record.record is not None:
@@ -149,7 +148,7 @@ def _call_operator(ev: Evaluator, value: Aggregate, node: c_ast.FuncCall) -> Val
     return unfollowed_call(ev, f"{record.name}::operator()", node)
 
 
-def _call_method(ev: Evaluator, callee: c_ast.StructRef, node: c_ast.FuncCall) -> Value:
+def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Value:
     state = ev.state
     found = call_array_method(ev, callee, node)
     if found is not None:
@@ -158,7 +157,7 @@ def _call_method(ev: Evaluator, callee: c_ast.StructRef, node: c_ast.FuncCall) -
     place: LValue | Unknown
     if callee.type == "->":
         place = dereference(ev, ev.evaluate(callee.name), callee)
-    elif name == "get" and isinstance(callee.name, c_ast.FuncCall):
+    elif name == "get" and isinstance(callee.name, ir.FuncCall):
         called = ev.evaluate(callee.name)
         if isinstance(called, Pointer):
             return called  # of a pointer class that is a pointer here, as `v.data().get()`
@@ -191,7 +190,7 @@ def _call_method(ev: Evaluator, callee: c_ast.StructRef, node: c_ast.FuncCall) -
     return unfollowed_call(ev, state.source_text(callee), node)
 
 
-def _temporary(ev: Evaluator, value: Value, node: c_ast.Node) -> LValue | Unknown:
+def _temporary(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     """Returns a place that holds a value."""
     if isinstance(value, Unknown):
         return value

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,13 +21,13 @@ def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
     name, _ = ev.state.unit.template_arguments(callee)
     for function in ev.policy.functions(ev, name):
         params = signature_of(function).parameters
-        if index >= len(params) or not isinstance(params[index].type, c_ast.TypeDecl):
+        if index >= len(params) or not isinstance(params[index].type, ir.TypeDecl):
             return False
     return True
 
 
 def find_candidates(
-    ev: Evaluator, name: str, owner: RecordType | None, node: c_ast.FuncCall
+    ev: Evaluator, name: str, owner: RecordType | None, node: ir.FuncCall
 ) -> list[Function]:
     """Definitions that take this many arguments, as members of a class or free."""
     state = ev.state
@@ -52,9 +51,7 @@ def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[F
     return [f for f in found if f.is_device] or found
 
 
-def _nearest(
-    ev: Evaluator, found: list[Function], name: str, node: c_ast.FuncCall
-) -> list[Function]:
+def _nearest(ev: Evaluator, found: list[Function], name: str, node: ir.FuncCall) -> list[Function]:
     """Of functions in several namespaces: those of the one that the call names or stands in."""
     if len({f.scope for f in found}) < 2:
         return found

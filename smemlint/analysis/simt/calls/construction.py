@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.calls.operands import arguments_of
@@ -32,12 +30,17 @@ from smemlint.analysis.simt.interpreter.accesses import write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue
 from smemlint.analysis.simt.types.statics import static_value
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-def construct(ev: Evaluator, kind: CType, arguments: list[c_ast.Node], node: c_ast.Node) -> Value:
+def construct(
+    ev: Evaluator, kind: CType, arguments: Sequence[ir.Expression], node: ir.Node
+) -> Value:
     """Returns a value of a type from constructor arguments."""
     state = ev.state
     if not isinstance(kind, RecordType):
@@ -53,7 +56,7 @@ def construct(ev: Evaluator, kind: CType, arguments: list[c_ast.Node], node: c_a
 
 
 def construct_at(
-    ev: Evaluator, place: LValue, arguments: list[c_ast.Node], node: c_ast.Node
+    ev: Evaluator, place: LValue, arguments: Sequence[ir.Expression], node: ir.Node
 ) -> None:
     """Runs a constructor, or initializes member by member where there is none."""
     kind = place.type
@@ -61,9 +64,7 @@ def construct_at(
     if kind.record is not None and (
         arguments or any(True for _ in ev.policy.functions(ev, kind.name))
     ):
-        call = c_ast.FuncCall(
-            c_ast.ID(kind.name, node.coord), c_ast.ExprList(arguments), node.coord
-        )
+        call = ir.FuncCall(ir.ID(kind.name, at=node.at), ir.ExprList(tuple(arguments)), at=node.at)
         candidates = find_candidates(ev, kind.name, kind, call)
         if candidates:
             inline_best(ev, candidates, (), call, place.pointer(), kind)
@@ -80,7 +81,7 @@ def construct_at(
         write_lvalue(ev, LValue(place.object, offset, member.type), value, node)
 
 
-def initialize_member(ev: Evaluator, node: c_ast.FuncCall) -> Value:
+def initialize_member(ev: Evaluator, node: ir.FuncCall) -> Value:
     """`m(a)` of a constructor's member list."""
     target, *arguments = arguments_of(node)
     name, record, this = getattr(target, "name", ""), ev.state.frame.record, ev.state.frame.this
@@ -91,7 +92,7 @@ def initialize_member(ev: Evaluator, node: c_ast.FuncCall) -> Value:
     elif isinstance(place, LValue) and len(arguments) == 1 and not is_reference(place.type):
         write_lvalue(ev, place, ev.evaluate(arguments[0]), node)
     else:
-        rest = c_ast.FuncCall(node.name, c_ast.ExprList(arguments), node.coord)
+        rest = ir.FuncCall(node.name, ir.ExprList(tuple(arguments)), at=node.at)
         unfollowed_call(ev, f"the constructor of {name}", rest)
     return number(0)
 

@@ -8,19 +8,18 @@ from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.state import State
+    from smemlint.frontend import ir
 
 
-def opened_call(state: State, node: c_ast.Node, offset: AffineInt | Unknown) -> c_ast.Node | None:
+def opened_call(state: State, node: ir.Node, offset: AffineInt | Unknown) -> ir.Node | None:
     """Returns the outermost call that an access is the first thing of; see `Event.call`.
 
     Of the copies that unrolling makes of a call, only the first and those that compute an
     address of their own, on its line, name it.
     """
     is_new = isinstance(offset, AffineInt) and _is_first(state, scev_of(offset).terms)
-    line, found = node.coord.line if node.coord is not None else 0, None
+    line, found = node.at, None
     for depth, frame in reversed(list(enumerate(state.frames))):
         if frame.call is None or not frame.opens_with(line, state.trace):
             break
@@ -31,7 +30,7 @@ def opened_call(state: State, node: c_ast.Node, offset: AffineInt | Unknown) -> 
     return found
 
 
-def _has_argument_on_its_line(state: State, call: c_ast.Node) -> bool:
+def _has_argument_on_its_line(state: State, call: ir.Node) -> bool:
     """Returns whether an argument of a call begins on the call's first line."""
     arguments = getattr(call, "args", None)
     unit = state.unit

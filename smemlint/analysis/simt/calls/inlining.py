@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.operands import (
     arguments_of,
     operand_of,
@@ -54,6 +52,7 @@ from smemlint.analysis.simt.types.overloads import (
 )
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +68,7 @@ def inline_best(
     ev: Evaluator,
     candidates: Sequence[Function],
     arguments: tuple[str, ...],
-    node: c_ast.FuncCall,
+    node: ir.FuncCall,
     this: Pointer | None,
     record: RecordType | None,
 ) -> Value:
@@ -84,7 +83,7 @@ def inline(
     function: Function,
     operands: Sequence[Operand],
     arguments: tuple[str, ...],
-    node: c_ast.Node,
+    node: ir.Node,
     this: Pointer | None,
     record: RecordType | None,
 ) -> Value:
@@ -101,14 +100,14 @@ def _inline(
     function: Function,
     operands: Sequence[Operand],
     arguments: tuple[str, ...],
-    node: c_ast.Node,
+    node: ir.Node,
     this: Pointer | None,
     record: RecordType | None,
 ) -> Value:
     state = ev.state
     parsed = function.parse()
     tree = parsed.tree
-    label = f"{function.name}:{node.coord.line if node.coord else 0}"
+    label = f"{function.name}:{node.at}"
     names = [f.name.split(":", 1)[0] for f in state.frames]
     if names.count(function.name) >= MAX_RECURSION or len(state.frames) > MAX_DEPTH:
         operand_values(ev, operands)
@@ -125,7 +124,7 @@ def _inline(
     params = parameters_of(tree)
     deduce_template_arguments(function, params, operands, scope)
     frame = Frame(label, [*outer, scope, {}], this, record)
-    result_type = tree.decl.type.type
+    result_type = tree.type.type
     with entered_frame(ev, frame, params, operands, node):
         kind = ev.types.resolve(result_type)
         frame.returns_reference = is_reference(kind)
@@ -137,9 +136,9 @@ def _inline(
 def entered_frame(
     ev: Evaluator,
     frame: Frame,
-    params: Sequence[c_ast.Node],
+    params: Sequence[ir.Decl],
     operands: Sequence[Operand],
-    node: c_ast.Node,
+    node: ir.Node,
 ) -> Iterator[None]:
     """Work in a new frame, with the operands of a call bound to its parameters."""
     state = ev.state
@@ -172,13 +171,13 @@ def entered_frame(
 def _bind_parameter(
     ev: Evaluator,
     index: int,
-    param: c_ast.Node,
+    param: ir.Decl,
     operands: Sequence[Operand],
     frame: Frame,
-    node: c_ast.Node,
+    node: ir.Node,
 ) -> tuple[str, Binding]:
     state = ev.state
-    name = getattr(param, "name", None) or ""
+    name = param.name
     caller = state.frames
     state.frames = [*caller, frame]
     try:
@@ -188,7 +187,7 @@ def _bind_parameter(
     if isinstance(kind, ArrayType):
         kind = PointerType(kind.element)
     if index >= len(operands):
-        init = getattr(param, "init", None)
+        init = param.init
         state.frames = [*caller, frame]
         try:
             value = (
@@ -233,7 +232,7 @@ def _bind_parameter(
     return name, Variable(state.new_local(name, kind, state.key(node, name), converted), kind)
 
 
-def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: c_ast.Node) -> Value:
+def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> Value:
     """Returns the value after the body: returns of disjoint threads are put together."""
     if not frame.returns:
         return (
@@ -260,7 +259,7 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: c_ast.Node) -
 
 def deduce_template_arguments(
     function: Function,
-    params: Sequence[c_ast.Node],
+    params: Sequence[ir.Decl],
     operands: Sequence[Operand],
     scope: Scope,
 ) -> None:
@@ -270,45 +269,44 @@ def deduce_template_arguments(
     defaults = {p.name for p in function.template if p.default is not None}
     for param, operand in zip(params, operands, strict=False):
         kind = operand.type
-        for name, found in _unify(getattr(param, "type", None), kind, {*missing, *defaults}):
+        for name, found in _unify(param.type, kind, {*missing, *defaults}):
             if name not in explicit or name in missing:
                 scope.setdefault(name, found)
 
 
-def _unify(node: c_ast.Node | None, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
+def _unify(node: ir.Node | None, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
     """Template parameter names that a parameter's declarator and an argument's type determine."""
     match node:
-        case c_ast.TypeDecl():
+        case ir.TypeDecl():
             words = type_words(node)
             if len(words) == 1 and words[0] in names and not is_opaque(kind):
                 if isinstance(kind, ArrayType):
                     kind = PointerType(kind.element)
                 return [(words[0], kind)]
-        case c_ast.PtrDecl():
-            if {"&", "&&"} & set(node.quals or ()):
+        case ir.PtrDecl():
+            if {"&", "&&"} & set(node.quals):
                 return _unify_reference(node.type, kind, names)
             if isinstance(kind, PointerType):
                 return _unify(node.type, kind.target, names)
             if isinstance(kind, ArrayType):
                 return _unify(node.type, kind.element, names)
-        case c_ast.ArrayDecl() if isinstance(kind, ArrayType):
+        case ir.ArrayDecl() if isinstance(kind, ArrayType):
             found = _unify(node.type, kind.element, names)
-            if isinstance(node.dim, c_ast.ID) and node.dim.name in names and kind.count is not None:
+            if isinstance(node.dim, ir.ID) and node.dim.name in names and kind.count is not None:
                 found.append((node.dim.name, AffineInt(kind.count)))
             return found
-        case c_ast.ArrayDecl() if isinstance(kind, PointerType):
+        case ir.ArrayDecl() if isinstance(kind, PointerType):
             return _unify(node.type, kind.target, names)
     return []
 
 
-def _unify_reference(node: c_ast.Node, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
-    words = type_words(node) if isinstance(node, c_ast.TypeDecl) else []
+def _unify_reference(node: ir.Node, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
+    words = type_words(node) if isinstance(node, ir.TypeDecl) else []
     if len(words) == 1 and words[0] in names:
         return [(words[0], kind)]
     return _unify(node, kind, names)
 
 
-def _target_qualifiers(node: c_ast.Node) -> set[str]:
+def _target_qualifiers(node: ir.Node) -> set[str]:
     """Qualifiers of what a pointer parameter points to."""
-    inner = getattr(node, "type", None)
-    return set(getattr(inner, "quals", None) or ())
+    return set(getattr(getattr(node, "type", None), "quals", ()))

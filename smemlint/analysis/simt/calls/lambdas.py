@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.inlining import (
     MAX_DEPTH,
     MAX_RECURSION,
@@ -22,6 +20,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.state import Frame
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.environment import Scope
@@ -34,7 +33,7 @@ class Lambda:
     __slots__ = ("body", "count", "frame", "scopes")
 
     def __init__(
-        self, count: int, body: c_ast.Compound, scopes: tuple[Scope, ...], frame: Frame
+        self, count: int, body: ir.Compound, scopes: tuple[Scope, ...], frame: Frame
     ) -> None:
         self.count = count
         self.body = body
@@ -42,25 +41,26 @@ class Lambda:
         self.frame = frame
 
 
-def make_lambda(ev: Evaluator, node: c_ast.FuncCall) -> Value:
+def make_lambda(ev: Evaluator, node: ir.FuncCall) -> Value:
     """Returns a closure over the scopes of the innermost frame."""
     items = arguments_of(node)
     count = 0
     body = items[-1] if items else None
-    if len(items) == 2 and isinstance(items[0], c_ast.Constant):
+    if len(items) == 2 and isinstance(items[0], ir.Constant):
         count = int(items[0].value, 0)
-    if not isinstance(body, c_ast.Compound):
+    if not isinstance(body, ir.StatementExpression):
         return Unknown("a lambda that could not be parsed")
     return CallableValue(
-        "lambda", Lambda(count, body, tuple(ev.state.frame.scopes), ev.state.frame)
+        "lambda", Lambda(count, body.body, tuple(ev.state.frame.scopes), ev.state.frame)
     )
 
 
-def call_lambda(ev: Evaluator, made: Lambda, node: c_ast.FuncCall) -> Value:
+def call_lambda(ev: Evaluator, made: Lambda, node: ir.FuncCall) -> Value:
     """Executes the body of a lambda, and returns its value."""
     operands = [operand_of(ev, a) for a in arguments_of(node)]
-    items = list(made.body.block_items or ())
-    label = f"lambda:{node.coord.line if node.coord else 0}"
+    items = made.body.block_items
+    params = tuple(item for item in items[: made.count] if isinstance(item, ir.Decl))
+    label = f"lambda:{node.at}"
     names = [f.name for f in ev.state.frames]
     if names.count(label) >= MAX_RECURSION or len(names) > MAX_DEPTH:
         return ev.state.note_unfollowed(node, "a lambda calls itself too deeply")
@@ -70,6 +70,6 @@ def call_lambda(ev: Evaluator, made: Lambda, node: c_ast.FuncCall) -> Value:
         made.frame.this,
         made.frame.record,
     )
-    with entered_frame(ev, frame, items[: made.count], operands, node):
-        ev.execute(c_ast.Compound(items[made.count :], made.body.coord))
+    with entered_frame(ev, frame, params, operands, node):
+        ev.execute(ir.Compound(items[made.count :], at=made.body.at))
     return returned_value(ev, frame, OpaqueType("auto"), node)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.environment import LValue, Operand
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,15 +15,15 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-def arguments_of(node: c_ast.FuncCall) -> list[c_ast.Node]:
+def arguments_of(node: ir.FuncCall) -> tuple[ir.Expression, ...]:
     """Returns the operands of a call."""
-    return list(node.args.exprs) if node.args is not None else []
+    return node.args.exprs if node.args is not None else ()
 
 
-def operand_of(ev: Evaluator, node: c_ast.Node) -> Operand:
+def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
     """An argument: its place where it is an lvalue (read only when a parameter takes it)."""
-    if isinstance(node, c_ast.ID | c_ast.ArrayRef | c_ast.StructRef) or (
-        isinstance(node, c_ast.UnaryOp) and node.op == "*"
+    if isinstance(node, ir.ID | ir.ArrayRef | ir.StructRef) or (
+        isinstance(node, ir.UnaryOp) and node.op == "*"
     ):
         place = ev.lvalue(node)
         if isinstance(place, LValue):
@@ -45,15 +44,11 @@ def operand_value(ev: Evaluator, operand: Operand) -> Value:
     return read_lvalue(ev, operand.place, operand.node)
 
 
-def argument_values(ev: Evaluator, node: c_ast.FuncCall) -> list[Value]:
+def argument_values(ev: Evaluator, node: ir.FuncCall) -> list[Value]:
     """Returns the values of a call's arguments."""
     return [ev.evaluate(argument) for argument in arguments_of(node)]
 
 
-def is_call(node: c_ast.Node | None, name: str) -> bool:
+def is_call(node: ir.Node | None, name: str) -> bool:
     """Returns whether a node calls the function of that name."""
-    return (
-        isinstance(node, c_ast.FuncCall)
-        and isinstance(node.name, c_ast.ID)
-        and node.name.name == name
-    )
+    return isinstance(node, ir.FuncCall) and isinstance(node.name, ir.ID) and node.name.name == name

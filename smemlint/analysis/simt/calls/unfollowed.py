@@ -14,12 +14,11 @@ from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
-def unfollowed_call(ev: Evaluator, name: str, node: c_ast.FuncCall) -> Value:
+def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Returns a call of what is not known: its value, and what it may have changed."""
     state = ev.state
     is_macro = name.isupper()
@@ -39,13 +38,13 @@ def unfollowed_call(ev: Evaluator, name: str, node: c_ast.FuncCall) -> Value:
     return Unknown(reason)
 
 
-def note_shared_argument(ev: Evaluator, name: str, node: c_ast.Node) -> None:
+def note_shared_argument(ev: Evaluator, name: str, node: ir.Node) -> None:
     """Notes that an unread function is given shared memory."""
     said = f"`{name}` is given shared memory and its definition was not read"
     ev.state.note_unfollowed(node, said)
 
 
-def _macro_arguments(ev: Evaluator, name: str, node: c_ast.FuncCall) -> list[Value]:
+def _macro_arguments(ev: Evaluator, name: str, node: ir.FuncCall) -> list[Value]:
     """Arguments of a name in capitals: a macro from a header that was not read.
 
     Such macros often view their argument as something wider (`FLOAT4(s[i])`), so an lvalue

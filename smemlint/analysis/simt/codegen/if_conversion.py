@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Space
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,50 +39,50 @@ _COSTLY_CALLS = frozenset(
 ) | {"erf", "erff", "__fdividef", "__ldg", "__ldcs", "__ldca", "__ldcg"}
 
 
-def is_converted(ev: Evaluator, *arms: c_ast.Node | None) -> bool:
+def is_converted(ev: Evaluator, *arms: ir.Node | None) -> bool:
     """Whether the alternatives of a branch surely become selects: cheap arithmetic on locals."""
     costs = [_statement_cost(ev, arm) for arm in arms]
     known = [cost for cost in costs if cost is not None]
     return len(known) == len(costs) and sum(known) <= MAX_COST
 
 
-def stays_a_branch(ev: Evaluator, first: c_ast.Node, second: c_ast.Node) -> bool:
+def stays_a_branch(ev: Evaluator, first: ir.Node, second: ir.Node) -> bool:
     """Whether an operand of `?:` surely keeps a block of its own: it loads or calls for long."""
     loads = [_is_load(ev, arm) for arm in (first, second)]
     return not all(loads) and any(_is_costly(ev, arm) for arm in (first, second))
 
 
-def _statement_cost(ev: Evaluator, node: c_ast.Node | None) -> int | None:
+def _statement_cost(ev: Evaluator, node: ir.Node | None) -> int | None:
     """Instructions that a statement computes; None where it may do more than that."""
     match node:
-        case None | c_ast.EmptyStatement():
+        case None | ir.EmptyStatement():
             return 0
-        case c_ast.Compound():
+        case ir.Compound():
             return _total(_statement_cost(ev, item) for item in node.block_items or ())
-        case c_ast.Assignment():
-            if not isinstance(node.lvalue, c_ast.ID) or not _is_local_scalar(ev, node.lvalue.name):
+        case ir.Assignment():
+            if not isinstance(node.lvalue, ir.ID) or not _is_local_scalar(ev, node.lvalue.name):
                 return None
             return _total((_cost(ev, node.rvalue), int(node.op != "=")))
-        case c_ast.UnaryOp() if node.op in _STEPS:
-            is_local = isinstance(node.expr, c_ast.ID) and _is_local_scalar(ev, node.expr.name)
+        case ir.UnaryOp() if node.op in _STEPS:
+            is_local = isinstance(node.expr, ir.ID) and _is_local_scalar(ev, node.expr.name)
             return 1 if is_local else None
     return None
 
 
-def _cost(ev: Evaluator, node: c_ast.Node) -> int | None:
+def _cost(ev: Evaluator, node: ir.Node) -> int | None:
     """Instructions of an expression; None where it is not plain arithmetic on locals."""
     match node:
-        case c_ast.Constant():
+        case ir.Constant():
             return 0
-        case c_ast.ID():
+        case ir.ID():
             return 0 if _is_local_scalar(ev, node.name) else None
-        case c_ast.StructRef(name=c_ast.ID(name="threadIdx" | "blockIdx" | "blockDim")):
+        case ir.StructRef(name=ir.ID(name="threadIdx" | "blockIdx" | "blockDim")):
             return 0
-        case c_ast.BinaryOp() if node.op in _CHEAP:
+        case ir.BinaryOp() if node.op in _CHEAP:
             return _total((_cost(ev, node.left), _cost(ev, node.right), 1))
-        case c_ast.UnaryOp() if node.op in _SIGNS:
+        case ir.UnaryOp() if node.op in _SIGNS:
             return _total((_cost(ev, node.expr), 1))
-        case c_ast.Cast():
+        case ir.Cast():
             return _total((_cost(ev, node.expr), 1))
     return None
 
@@ -105,18 +104,18 @@ def _is_local_scalar(ev: Evaluator, name: str) -> bool:
     return found is not None
 
 
-def _is_load(ev: Evaluator, node: c_ast.Node) -> bool:
+def _is_load(ev: Evaluator, node: ir.Node) -> bool:
     """Whether an expression is one load through a pointer."""
-    while isinstance(node, c_ast.Cast):
+    while isinstance(node, ir.Cast):
         node = node.expr
-    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+    if isinstance(node, ir.UnaryOp) and node.op == "*":
         return True
-    if not isinstance(node, c_ast.ArrayRef) or not isinstance(node.name, c_ast.ID):
+    if not isinstance(node, ir.ArrayRef) or not isinstance(node.name, ir.ID):
         return False
     found = ev.state.lookup(node.name.name)
     return isinstance(found, Variable) and isinstance(found.type, PointerType)
 
 
-def _is_costly(ev: Evaluator, node: c_ast.Node) -> bool:
-    is_call = isinstance(node, c_ast.FuncCall) and getattr(node.name, "name", "") in _COSTLY_CALLS
-    return is_call or _is_load(ev, node) or any(_is_costly(ev, c) for _, c in node.children())
+def _is_costly(ev: Evaluator, node: ir.Node) -> bool:
+    is_call = isinstance(node, ir.FuncCall) and getattr(node.name, "name", "") in _COSTLY_CALLS
+    return is_call or _is_load(ev, node) or any(_is_costly(ev, c) for c in node.children())

@@ -20,9 +20,8 @@ from smemlint.facts import AccessKind
 from smemlint.layout.cute import DynamicInt, Integer
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
     from smemlint.layout.cute import CopiedFrom, Instruction, Tensor
 
 _KINDS = {
@@ -41,7 +40,7 @@ _INLINE_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
 
 
-def issue(ev: Evaluator, instructions: list[Instruction], node: c_ast.Node) -> None:
+def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None:
     """Records the instructions of one call, and notes which move data without lane addresses."""
     located = [
         (instruction, offset_of_address(instruction.address, instruction.tensor))

@@ -12,9 +12,8 @@ from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +32,7 @@ class Call:
     name: str
     types: tuple[str, ...]
     values: tuple[Value, ...]
-    node: c_ast.FuncCall
+    node: ir.FuncCall
 
     @property
     def convert(self) -> Converter:

@@ -20,9 +20,8 @@ from smemlint.facts import Certainty, LayoutUse
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
     from smemlint.layout.cute import AnyLayout
     from smemlint.layout.swizzle import Swizzle
 
@@ -30,7 +29,7 @@ _SPACES = {Space.SHARED: cute.Space.SHARED, Space.LOCAL: cute.Space.REGISTER}
 
 
 def make_tensor(
-    ev: Evaluator, pointer: Pointer, layout: AnyLayout | cute.SmemAtom, node: c_ast.Node
+    ev: Evaluator, pointer: Pointer, layout: AnyLayout | cute.SmemAtom, node: ir.Node
 ) -> cute.Tensor:
     """Returns `make_tensor(pointer, layout)`; a flagged layout's swizzle goes to the pointer.
 
@@ -53,7 +52,7 @@ def make_tensor(
     return with_use(ev, tensor, node)
 
 
-def with_use(ev: Evaluator, tensor: cute.Tensor, node: c_ast.Node) -> cute.Tensor:
+def with_use(ev: Evaluator, tensor: cute.Tensor, node: ir.Node) -> cute.Tensor:
     """Returns a shared tensor whose origin knows the swizzle as a fact."""
     origin = tensor.origin
     assert isinstance(origin, Origin)
@@ -75,7 +74,7 @@ def _use(
     pointer: Pointer,
     swizzle: Swizzle,
     units: str,
-    node: c_ast.Node,
+    node: ir.Node,
 ) -> LayoutUse:
     """The fact of a swizzled layout over a pointer."""
     array, at = pointer.object.shared, pointer.offset.constant

@@ -31,7 +31,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
+    from smemlint.frontend import ir
 
     pass
 
@@ -54,7 +54,7 @@ class Variable:
 class Lazy:
     """A constant that is evaluated when it is first named."""
 
-    node: c_ast.Node
+    node: ir.Node
     scope: Scope
 
 
@@ -117,7 +117,7 @@ CTYPES = (IntType, FloatType, VoidType, PointerType, ArrayType, RecordType, Opaq
 class Operand:
     """A call's argument: a place that is read when a parameter takes its value, or a value."""
 
-    node: c_ast.Node
+    node: ir.Node
     place: LValue | None
     value: Value | None
 

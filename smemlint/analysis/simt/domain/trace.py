@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-    from pycparser import c_ast
 
     from smemlint.analysis.simt.domain.values import Object
+    from smemlint.frontend import ir
 
     pass
     from smemlint.analysis.simt.domain.values import AffineInt, Unknown
@@ -46,7 +46,7 @@ class Event:
             and the profiler shows the call (1811 of 1811 instructions of five programs).
     """
 
-    node: c_ast.Node
+    node: ir.Node
     object: Object | None
     kind: AccessKind
     width: int
@@ -59,13 +59,13 @@ class Event:
     source_assumptions: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     values: tuple[tuple[str, int], ...] = ()
-    line_node: c_ast.Node | None = None
+    line_node: ir.Node | None = None
     sequence: int = 0
     issued: int = 1
     depends_on_data: bool = False
     layout: LayoutUse | None = None
     spare: int = 0
-    call: c_ast.Node | None = None
+    call: ir.Node | None = None
 
 
 @dataclass(slots=True)

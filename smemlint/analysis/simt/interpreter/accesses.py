@@ -40,14 +40,13 @@ from smemlint.analysis.simt.interpreter.pointers import unsized
 from smemlint.facts import AccessKind
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.facts import LayoutUse, SharedArray
+    from smemlint.frontend import ir
     from smemlint.layout.declared import DeclaredSwizzle
 
 
-def read_lvalue(ev: Evaluator, place: LValue, node: c_ast.Node) -> Value:
+def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     """Reads a place; an array decays to a pointer, shared memory records a load."""
     kind = place.type
     if isinstance(kind, ArrayType):
@@ -63,7 +62,7 @@ def read_lvalue(ev: Evaluator, place: LValue, node: c_ast.Node) -> Value:
     return _read_elsewhere(ev, place, node)
 
 
-def _read_shared(ev: Evaluator, place: LValue, node: c_ast.Node) -> Value:
+def _read_shared(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     if _is_unread_class(place.type) and place.object.type == place.type:
         said = f"what `{ev.state.source_text(node)}` is used for: its class was not read"
         return ev.state.note_unfollowed(node, said)  # a reference to it loads nothing
@@ -71,7 +70,7 @@ def _read_shared(ev: Evaluator, place: LValue, node: c_ast.Node) -> Value:
     return _loaded_value(ev, place, node, "shared memory")
 
 
-def _loaded_value(ev: Evaluator, place: LValue, node: c_ast.Node, where: str) -> Value:
+def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Value:
     state = ev.state
     kind = place.type
     match kind:
@@ -93,14 +92,14 @@ def _loaded_value(ev: Evaluator, place: LValue, node: c_ast.Node, where: str) ->
             return Unknown(f"a value read from {where}", is_data=True)
 
 
-def _read_elsewhere(ev: Evaluator, place: LValue, node: c_ast.Node) -> Value:
+def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     """Returns a read of global, constant or parameter memory."""
     if place.object.space is Space.PARAMETER:
         at = place.offset.constant
         held = place.object.cells.get(at) if at is not None else None
         if held is not None:
             return held
-        name = ev.state.source_text(node) if node.coord is not None else place.object.name
+        name = ev.state.source_text(node) if node.at else place.object.name
         key = f"{place.object.key}+{place.offset.identity()}"
         value = unknown_argument(ev, place.type, key, name)
         if at is not None:
@@ -136,9 +135,9 @@ def write_lvalue(
     ev: Evaluator,
     place: LValue,
     value: Value,
-    node: c_ast.Node,
+    node: ir.Node,
     *,
-    line_node: c_ast.Node | None = None,
+    line_node: ir.Node | None = None,
 ) -> None:
     """Writes a place for the active threads; shared memory records a store.
 
@@ -161,7 +160,7 @@ def write_lvalue(
 
 
 def record_access(
-    ev: Evaluator, kind: AccessKind, place: LValue, node: c_ast.Node, **extra: object
+    ev: Evaluator, kind: AccessKind, place: LValue, node: ir.Node, **extra: object
 ) -> None:
     """Adds an access of a shared place to the trace: one event per machine access."""
     if not is_any(ev.state.mask):
@@ -193,7 +192,7 @@ def emit_event(
     obj: Object | None,
     offset: AffineInt | Unknown,
     width: int,
-    node: c_ast.Node,
+    node: ir.Node,
     **extra: object,
 ) -> None:
     """Adds one event to the trace."""

@@ -20,12 +20,11 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.pointers import advance_or_forget
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
-def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: c_ast.Node) -> Value:
+def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> Value:
     """`a op b` for the built-in operators."""
     state = ev.state
     if a.__class__ is AffineInt and b.__class__ is AffineInt:
@@ -44,9 +43,7 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: c_ast.Node) -
     return Unknown(f"operator `{op}` on class objects is not followed")
 
 
-def _apply_to_integers(
-    ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: c_ast.Node
-) -> Value:
+def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: ir.Node) -> Value:
     state = ev.state
     if state.loops:
         state.spend_on(node)

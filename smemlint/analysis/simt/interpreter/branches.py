@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
-from smemlint.analysis.simt.calls.operands import is_call
+from smemlint.analysis.simt.calls.operands import arguments_of, is_call
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
@@ -23,6 +21,7 @@ from smemlint.analysis.simt.interpreter.conditional import note_data_condition
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +47,8 @@ class End:
     guards: Sequence[str]
 
 
-@executes(c_ast.If)
-def execute_if(ev: Evaluator, node: c_ast.If) -> None:
+@executes(ir.If)
+def execute_if(ev: Evaluator, node: ir.If) -> None:
     """Executes the branch that the condition picks, or both."""
     state = ev.state
     condition = _condition_of(node.cond)
@@ -101,10 +100,10 @@ def _fence_if(ev: Evaluator, parts_blocks: bool) -> None:
 
 def execute_both_ways(
     ev: Evaluator,
-    first: tuple[str, Mask, c_ast.Node | None],
-    second: tuple[str, Mask, c_ast.Node | None],
+    first: tuple[str, Mask, ir.Node | None],
+    second: tuple[str, Mask, ir.Node | None],
     condition: Unknown,
-    node: c_ast.Node,
+    node: ir.If | ir.TernaryOp,
 ) -> None:
     """Runs two alternatives of an unknown condition and joins what they leave.
 
@@ -154,9 +153,9 @@ def execute_both_ways(
 def execute_alternative(
     ev: Evaluator,
     text: str,
-    statements: Sequence[c_ast.Node | None],
+    statements: Sequence[ir.Node | None],
     condition: Unknown,
-    node: c_ast.Node,
+    node: ir.Node,
 ) -> End:
     """Runs one alternative of an open condition and undoes what it wrote."""
     state = ev.state
@@ -182,8 +181,8 @@ def _replay(ev: Evaluator, writes: UndoLog) -> None:
         ev.state.memory.set_cell(obj, offset, value)
 
 
-def _condition_of(cond: c_ast.Node) -> c_ast.Node:
+def _condition_of(cond: ir.Node) -> ir.Node:
     """Returns the condition of an `if`, without the mark of `if constexpr`."""
-    if isinstance(cond, c_ast.FuncCall) and is_call(cond, "__constexpr"):
-        return cond.args.exprs[0]
+    if isinstance(cond, ir.FuncCall) and is_call(cond, "__constexpr"):
+        return arguments_of(cond)[0]
     return cond

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pycparser import c_ast
 
 from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.dispatch import evaluates
@@ -20,13 +19,14 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-@evaluates(c_ast.TernaryOp)
-def evaluate_ternary(ev: Evaluator, node: c_ast.TernaryOp) -> Value:
+@evaluates(ir.TernaryOp)
+def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     """Returns the operand of `?:` that the condition picks, or the join of both."""
     condition = to_condition(ev, ev.evaluate(node.cond))
     mask = ev.state.mask
@@ -49,19 +49,19 @@ def evaluate_ternary(ev: Evaluator, node: c_ast.TernaryOp) -> Value:
     return join(ev, left, right, condition, node)
 
 
-def _part_blocks(ev: Evaluator, node: c_ast.TernaryOp, *, is_uniform: bool) -> None:
+def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None:
     """Parts what comes before from what comes after where an operand is a block of its own."""
     if not is_uniform and stays_a_branch(ev, node.iftrue, node.iffalse):
         ev.state.trace.fence("block")
 
 
-def note_data_condition(ev: Evaluator, condition: Unknown, holds: str, cond: c_ast.Node) -> None:
+def note_data_condition(ev: Evaluator, condition: Unknown, holds: str, cond: ir.Node) -> None:
     """Remembers an assumption that holds for few threads, which only the data tell."""
     if condition.is_data and not condition.is_uniform and _singles_out(cond):
         ev.state.data_conditions.add(holds)
 
 
-def _evaluate_under(ev: Evaluator, mask: Mask, node: c_ast.Node) -> Value | None:
+def _evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
     state = ev.state
     if not is_any(mask):
         return None
@@ -72,7 +72,7 @@ def _evaluate_under(ev: Evaluator, mask: Mask, node: c_ast.Node) -> Value | None
         state.mask = before
 
 
-def _evaluate_assuming(ev: Evaluator, text: str, mask: Mask, node: c_ast.Node) -> Value | None:
+def _evaluate_assuming(ev: Evaluator, text: str, mask: Mask, node: ir.Node) -> Value | None:
     state = ev.state
     before = state.trace.events
     state.assumptions.append(text)
@@ -84,15 +84,15 @@ def _evaluate_assuming(ev: Evaluator, text: str, mask: Mask, node: c_ast.Node) -
             state.trace.fence("block")
 
 
-def _singles_out(cond: c_ast.Node) -> bool:
+def _singles_out(cond: ir.Node) -> bool:
     """Whether it tests for one value or bit: what an order parts, both halves are warps full of."""
     operators = _operators(cond)
     return bool(operators & {"==", "&"}) and not operators & {"<", ">", "<=", ">="}
 
 
-def _operators(node: c_ast.Node) -> set[str]:
-    own = {node.op} if isinstance(node, c_ast.BinaryOp) else set()
-    return own.union(*(_operators(child) for _, child in node.children()))
+def _operators(node: ir.Node) -> set[str]:
+    own = {node.op} if isinstance(node, ir.BinaryOp) else set()
+    return own.union(*(_operators(child) for child in node.children()))
 
 
 def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:

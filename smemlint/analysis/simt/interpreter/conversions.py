@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.affine import truth
 from smemlint.analysis.simt.domain.ctypes import (
@@ -36,6 +34,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -81,8 +80,8 @@ def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
     return value
 
 
-@evaluates(c_ast.Cast)
-def evaluate_cast(ev: Evaluator, node: c_ast.Cast) -> Value:
+@evaluates(ir.Cast)
+def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
     """Returns a value as another type."""
     kind = ev.types.resolve(node.to_type)
     if isinstance(kind, PointerType) and kind.is_reference:
@@ -151,11 +150,10 @@ def _holds_data(value: Aggregate) -> bool:
     )
 
 
-def _qualifiers(node: c_ast.Node) -> set[str]:
+def _qualifiers(node: ir.Node) -> set[str]:
     found: set[str] = set()
-    while node is not None:
-        found |= set(getattr(node, "quals", None) or ())
-        node = getattr(node, "type", None)
-        if not isinstance(node, c_ast.Node):
-            break
+    inner: object = node
+    while isinstance(inner, ir.Node):
+        found |= set(getattr(inner, "quals", ()))
+        inner = getattr(inner, "type", None)
     return found

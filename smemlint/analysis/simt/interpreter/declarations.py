@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.construction import construct_at, zero_value
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
@@ -33,6 +31,7 @@ from smemlint.analysis.simt.interpreter.initializers import _first_argument, ini
 from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
+from smemlint.frontend import ir
 
 _MOST_BYTES = 1 << 32
 """No shared memory has as many; arithmetic on larger arrays would overflow."""
@@ -41,23 +40,23 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-@executes(c_ast.Typedef)
-def execute_typedef(ev: Evaluator, node: c_ast.Typedef) -> None:
+@executes(ir.Typedef)
+def execute_typedef(ev: Evaluator, node: ir.Typedef) -> None:
     """Declares a local name of a type."""
     ev.state.bind(node.name, ev.types.resolve(node.type))
 
 
-@executes(c_ast.Decl)
-def execute_declaration(ev: Evaluator, node: c_ast.Decl) -> None:
+@executes(ir.Decl)
+def execute_declaration(ev: Evaluator, node: ir.Decl) -> None:
     """Executes a declaration."""
     declare(ev, node)
 
 
-def declare(ev: Evaluator, node: c_ast.Decl) -> None:
+def declare(ev: Evaluator, node: ir.Decl) -> None:
     """Declares a variable, a shared array, or a local type."""
     state = ev.state
-    storage = set(node.storage or ())
-    if isinstance(node.type, c_ast.FuncDecl):
+    storage = set(node.storage)
+    if isinstance(node.type, ir.FuncDecl):
         return
     kind = ev.types.resolve(node.type)
     if not node.name:
@@ -85,7 +84,7 @@ def declare(ev: Evaluator, node: c_ast.Decl) -> None:
         construct_at(ev, LValue(obj, offset_of(0), kind), [], node)
 
 
-def _declare_reference(ev: Evaluator, node: c_ast.Decl, kind: CType) -> None:
+def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     state = ev.state
     assert isinstance(kind, PointerType)
     init = _first_argument(node.init)
@@ -104,20 +103,20 @@ def _declare_reference(ev: Evaluator, node: c_ast.Decl, kind: CType) -> None:
     state.bind(node.name, Variable(obj, PointerType(target, True)))
 
 
-def _initial_value(ev: Evaluator, init: c_ast.Node, kind: CType) -> Value:
+def _initial_value(ev: Evaluator, init: ir.Node, kind: CType) -> Value:
     argument = _first_argument(init)
     if argument is None:
         return zero_value(kind)
     return ev.evaluate(argument)
 
 
-def shared_object(ev: Evaluator, node: c_ast.Decl, kind: CType) -> Object:
+def shared_object(ev: Evaluator, node: ir.Decl, kind: CType) -> Object:
     """Returns the shared array of a declaration: one for all calls and iterations."""
     state = ev.state
     key = (
         state.key(node, f"shared {node.name} ")
         if not state.frames
-        else f"shared {node.name}:{node.coord}"
+        else f"shared {node.name}:{node.at}"
     )
     if key in state.arrays:
         return state.arrays[key]
@@ -126,7 +125,7 @@ def shared_object(ev: Evaluator, node: c_ast.Decl, kind: CType) -> Object:
     while isinstance(element, ArrayType):
         dims.append(element.count)
         element = element.element
-    is_dynamic = "extern" in (node.storage or ())
+    is_dynamic = "extern" in node.storage
     size = None if is_dynamic or not is_sized(kind) else kind.size
     if size is not None and size > _MOST_BYTES:
         raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes")
@@ -141,7 +140,7 @@ def shared_object(ev: Evaluator, node: c_ast.Decl, kind: CType) -> Object:
         max(declared_alignment(ev, node), 16 if is_dynamic else kind.align),
         is_dynamic,
     )
-    volatile = "volatile" in (node.quals or ())
+    volatile = "volatile" in node.quals
     obj = Object(node.name, kind, Space.SHARED, key, shared=shared, is_volatile=volatile)
     state.arrays[key] = obj
     return obj
@@ -153,5 +152,5 @@ def _spelled(kind: CType) -> str:
     return getattr(kind, "name", None) or getattr(kind, "spelling", "") or "pointer"
 
 
-def _is_braced(init: c_ast.Node) -> bool:
-    return isinstance(init, c_ast.InitList) and len(init.exprs or ()) != 1
+def _is_braced(init: ir.Node) -> bool:
+    return isinstance(init, ir.InitList) and len(init.exprs) != 1

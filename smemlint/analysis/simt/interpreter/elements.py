@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
@@ -29,12 +27,13 @@ from smemlint.analysis.simt.interpreter.pointers import (
     lvalue_at_unknown_offset,
 )
 from smemlint.analysis.simt.types.overloads import signature_of
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-def _plain_element(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown:
+def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     base = ev.evaluate(node.name)
     index = ev.evaluate(node.subscript)
     if isinstance(base, AffineInt) and isinstance(index, Pointer):
@@ -51,9 +50,7 @@ def _plain_element(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown:
     return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
 
 
-def _element_of_class(
-    ev: Evaluator, base: Value, index: Value, node: c_ast.Node
-) -> LValue | Unknown:
+def _element_of_class(ev: Evaluator, base: Value, index: Value, node: ir.Node) -> LValue | Unknown:
     state = ev.state
     if isinstance(base, Aggregate) and isinstance(base.type, RecordType):
         for member in base.type.members:  # std::array and its like
@@ -72,20 +69,20 @@ def _element_of_class(
     return Unknown(f"`{state.source_text(node)}` calls an operator that is not followed")
 
 
-@evaluates(c_ast.ArrayRef)
-def evaluate_element(ev: Evaluator, node: c_ast.ArrayRef) -> Value:
+@evaluates(ir.ArrayRef)
+def evaluate_element(ev: Evaluator, node: ir.ArrayRef) -> Value:
     """Returns the value of an element."""
     place = locate_element(ev, node)
     return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
 
 
-@locates(c_ast.ArrayRef)
-def locate_element(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown:
+@locates(ir.ArrayRef)
+def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     """Returns an element: of a CuTe tensor, by a class's own `operator[]`, or of an array."""
     element = element_by_subscript(ev, node)
     if element is not None:
         return element
-    binding = ev.state.lookup(node.name.name) if isinstance(node.name, c_ast.ID) else None
+    binding = ev.state.lookup(node.name.name) if isinstance(node.name, ir.ID) else None
     if isinstance(binding, Variable) and isinstance(binding.type, RecordType):
         found = _by_operator(ev, binding, binding.type, node)
         if found is not None:
@@ -94,10 +91,10 @@ def locate_element(ev: Evaluator, node: c_ast.ArrayRef) -> LValue | Unknown:
 
 
 def _by_operator(
-    ev: Evaluator, variable: Variable, record: RecordType, node: c_ast.ArrayRef
+    ev: Evaluator, variable: Variable, record: RecordType, node: ir.ArrayRef
 ) -> LValue | Unknown | None:
     """Returns what the `operator[]` of a class gives; None where it defines none."""
-    call = c_ast.FuncCall(node.name, c_ast.ExprList([node.subscript]), node.coord)
+    call = ir.FuncCall(node.name, ir.ExprList((node.subscript,)), at=node.at)
     candidates = find_candidates(ev, "operator[]", record, call) if record.record else []
     if not candidates:
         return None

@@ -1,12 +1,10 @@
-"""Expressions: values of c_ast nodes for all threads of the block at once."""
+"""Expressions: values of nodes for all threads of the block at once."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from pycparser import c_ast
 
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import DOUBLE, FLOAT, I8, I32, I64, U32, U64, ArrayType
@@ -21,6 +19,7 @@ from smemlint.analysis.simt.domain.values import (
     number,
     offset_of,
 )
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -29,8 +28,8 @@ _SUFFIX = re.compile(r"[uUlLzZ]+$")
 """Types of which a local variable holds one value, which a name reads."""
 
 
-@evaluates(c_ast.Constant)
-def evaluate_constant(ev: Evaluator, node: c_ast.Constant) -> Value:
+@evaluates(ir.Constant)
+def evaluate_constant(ev: Evaluator, node: ir.Constant) -> Value:
     """Returns the value of a literal."""
     text = node.value
     if node.type == "string":
@@ -44,8 +43,8 @@ def evaluate_constant(ev: Evaluator, node: c_ast.Constant) -> Value:
     return FloatValue(FLOAT if text[-1:] in "fF" else DOUBLE)
 
 
-@evaluates(c_ast.ExprList)
-def evaluate_comma(ev: Evaluator, node: c_ast.ExprList) -> Value:
+@evaluates(ir.ExprList)
+def evaluate_comma(ev: Evaluator, node: ir.ExprList) -> Value:
     """Evaluates all operands of a comma, and returns the last value."""
     value: Value = Unknown("an empty expression")
     for expr in node.exprs:
@@ -53,8 +52,8 @@ def evaluate_comma(ev: Evaluator, node: c_ast.ExprList) -> Value:
     return value
 
 
-@evaluates(c_ast.InitList)
-def evaluate_braces(ev: Evaluator, node: c_ast.InitList) -> Value:
+@evaluates(ir.InitList)
+def evaluate_braces(ev: Evaluator, node: ir.InitList) -> Value:
     """Returns the value in braces; a longer list is not followed."""
     if len(node.exprs or ()) == 1:
         return ev.evaluate(node.exprs[0])
@@ -63,8 +62,8 @@ def evaluate_braces(ev: Evaluator, node: c_ast.InitList) -> Value:
     return Unknown("a braced list is not followed")
 
 
-@evaluates(c_ast.Typename)
-def evaluate_type_name(ev: Evaluator, node: c_ast.Typename) -> Value:
+@evaluates(ir.Typename)
+def evaluate_type_name(ev: Evaluator, node: ir.Typename) -> Value:
     """Returns a type that stands where a value could."""
     return CallableValue("type", ev.types.resolve(node))
 

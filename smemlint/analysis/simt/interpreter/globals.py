@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.cute.types import member_value
 from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
@@ -27,6 +25,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     split_qualified,
     template_scope,
 )
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -89,7 +88,7 @@ def _declared_in_unit(ev: Evaluator, name: str) -> Binding | None:
             resolution.unfinished.add(id(declaration))
             continue  # `A::n` in what defines `n` is another one
         node = declaration.parse()
-        if isinstance(node, c_ast.Decl) and (found is None or node.init is not None):
+        if isinstance(node, ir.Decl) and (found is None or node.init is not None):
             with resolution.working_out(declaration):
                 found = ev.policy.bind_global(
                     ev, declaration, _global_variable(ev, declaration, node)
@@ -99,7 +98,7 @@ def _declared_in_unit(ev: Evaluator, name: str) -> Binding | None:
     return found
 
 
-def _global_variable(ev: Evaluator, declaration: Declaration, node: c_ast.Decl) -> Binding:
+def _global_variable(ev: Evaluator, declaration: Declaration, node: ir.Decl) -> Binding:
     state = ev.state
     scope = template_scope(ev, declaration.template, ())
     frames, state.frames = state.frames, [Frame("file", [scope])]
@@ -125,6 +124,6 @@ def _global_variable(ev: Evaluator, declaration: Declaration, node: c_ast.Decl) 
         state.mask = mask
 
 
-def _is_constant(node: c_ast.Decl) -> bool:
+def _is_constant(node: ir.Decl) -> bool:
     words = {*(node.storage or ()), *(node.quals or ())}
     return bool({"const", "constexpr"} & words) and not {"__constant__", "__device__"} & words

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.construction import construct_at, zero_value
 from smemlint.analysis.simt.calls.inlining import inline
-from smemlint.analysis.simt.calls.operands import is_call
+from smemlint.analysis.simt.calls.operands import arguments_of, is_call
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, IntType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Unknown, Value, offset_of
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.types.overloads import members_of
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Record
 
 
-def initialize(ev: Evaluator, variable: Variable, init: c_ast.Node) -> None:
+def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:
     """Runs an initializer: `= e`, `(args)`, `{..}`."""
     obj, kind = variable.object, variable.type
     place = LValue(obj, offset_of(0), kind)
@@ -46,7 +45,7 @@ def initialize(ev: Evaluator, variable: Variable, init: c_ast.Node) -> None:
 
 
 def _convert_by_operator(
-    ev: Evaluator, value: Aggregate, kind: PointerType, node: c_ast.Node
+    ev: Evaluator, value: Aggregate, kind: PointerType, node: ir.Node
 ) -> Value:
     """Returns a class object converted to a pointer by its conversion operator."""
     state = ev.state
@@ -66,7 +65,7 @@ def _convert_by_operator(
     return best
 
 
-def _fill_array(ev: Evaluator, place: LValue, init: c_ast.Node) -> None:
+def _fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
     """Initializes an array, element by element; what is not named is zero."""
     kind = place.type
     assert isinstance(kind, ArrayType)
@@ -79,7 +78,7 @@ def _fill_array(ev: Evaluator, place: LValue, init: c_ast.Node) -> None:
         scalar = scalar.element
     if not isinstance(scalar, IntType):
         for item in items:
-            if not isinstance(item, c_ast.InitList):
+            if not isinstance(item, ir.InitList):
                 ev.evaluate(item)
         place.object.default = zero_value(scalar) if not isinstance(scalar, RecordType) else None
         return
@@ -95,16 +94,16 @@ def _fill_array(ev: Evaluator, place: LValue, init: c_ast.Node) -> None:
             write_lvalue(ev, inner, ev.evaluate(_first_argument(item) or item), item)
 
 
-def _init_arguments(init: c_ast.Node) -> list[c_ast.Node] | None:
+def _init_arguments(init: ir.Node) -> tuple[ir.Expression, ...] | None:
     """Returns the operands of `(args)` and `{..}` initializers; None for `= expression`."""
-    if isinstance(init, c_ast.InitList):
-        return list(init.exprs or ())
-    if is_call(init, "__ctor") or is_call(init, "__brace"):
-        return list(init.args.exprs) if init.args is not None else []
+    if isinstance(init, ir.InitList):
+        return init.exprs
+    if isinstance(init, ir.FuncCall) and (is_call(init, "__ctor") or is_call(init, "__brace")):
+        return arguments_of(init)
     return None
 
 
-def _first_argument(init: c_ast.Node | None) -> c_ast.Node | None:
+def _first_argument(init: ir.Node | None) -> ir.Node | None:
     if init is None:
         return None
     arguments = _init_arguments(init)

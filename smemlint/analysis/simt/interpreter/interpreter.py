@@ -32,11 +32,10 @@ from smemlint.analysis.simt.types.resolve import Resolver
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.domain.environment import Geometry, LValue
     from smemlint.analysis.simt.domain.trace import Trace
     from smemlint.analysis.simt.evaluator import Policy, TypeResolver
+    from smemlint.frontend import ir
     from smemlint.frontend.program import Unit
 
 HANDLERS = (
@@ -81,7 +80,7 @@ class Interpreter:
         self.types: TypeResolver = Resolver(self)
         self.types.enter(unit)
 
-    def evaluate(self, node: c_ast.Node) -> Value:
+    def evaluate(self, node: ir.Node) -> Value:
         """Returns the value of an expression; side effects happen for the active threads."""
         spend()
         handler = EXPRESSIONS.get(node.__class__)
@@ -89,12 +88,12 @@ class Interpreter:
             return Unknown(f"a {node.__class__.__name__} is not evaluated")
         return handler(self, node)
 
-    def lvalue(self, node: c_ast.Node) -> LValue | Unknown:
+    def lvalue(self, node: ir.Node) -> LValue | Unknown:
         """Returns what an expression names in memory; `Unknown` where that is not followed."""
         handler = LVALUES.get(node.__class__, lvalue_of_value)
         return handler(self, node)
 
-    def execute(self, node: c_ast.Node | None) -> None:
+    def execute(self, node: ir.Node | None) -> None:
         """Executes a statement for the active threads."""
         state = self.state
         if node is None or not state.is_any_active():

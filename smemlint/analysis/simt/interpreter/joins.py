@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -22,6 +20,7 @@ from smemlint.analysis.simt.domain.values import (
     under_mask,
 )
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
+from smemlint.frontend import ir
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _ORDERS = frozenset(("<", "<=", ">", ">="))
 
 
 def join_writes(
-    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: c_ast.Node
+    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> None:
     """Writes what two alternatives wrote, put together."""
     for _, (obj, offset, value) in _joined_cells(ev, left, right, condition, node):
@@ -44,14 +43,14 @@ def join_writes(
 
 
 def merge_writes(
-    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: c_ast.Node
+    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> UndoLog:
     """Returns what two alternatives wrote, put together as what one did."""
     return dict(_joined_cells(ev, left, right, condition, node))
 
 
 def _joined_cells(
-    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: c_ast.Node
+    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> Iterator[tuple[tuple[int, int], tuple[Object, int, Value | None]]]:
     """Cell by cell; one that an alternative left alone is as it is now."""
     keys = {**left, **right}
@@ -68,7 +67,7 @@ def _joined_cells(
         yield key, (obj, offset, value)
 
 
-def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: c_ast.Node) -> Value:
+def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -> Value:
     """Returns the value after an unknown condition chose between two."""
     preferred = ev.policy.prefer(ev, a, b, node)
     if preferred is not None:
@@ -77,7 +76,7 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: c_ast.Node
         return a
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):
         if condition.is_uniform:
-            line = node.coord.line if node.coord else 0
+            line = node.at
             key = f"({line}?{a.identity()}:{b.identity()})"
             text = ev.state.source_text(getattr(node, "cond", node))
             either = ev.state.domain.either(a, b, key, text)
@@ -107,7 +106,7 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: c_ast.Node
     return Unknown(condition.reason, condition.is_data)
 
 
-def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: c_ast.Node) -> AffineInt | None:
+def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:
     """Returns the one of two that varies by thread, where the other is the bound it is held to.
 
     `x < low ? low : x` and `if (x > high) x = high;` leave most threads as they are: the figure
@@ -115,7 +114,7 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: c_ast.Node) 
     """
     state = ev.state
     cond = getattr(node, "cond", None)
-    if not (isinstance(cond, c_ast.BinaryOp) and cond.op in _ORDERS and _is_pure(cond)):
+    if not (isinstance(cond, ir.BinaryOp) and cond.op in _ORDERS and _is_pure(cond)):
         return None
     state.trace.mute()
     sides = ev.evaluate(cond.left), ev.evaluate(cond.right)
@@ -127,13 +126,13 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: c_ast.Node) 
     return None
 
 
-def _is_pure(node: c_ast.Node) -> bool:
+def _is_pure(node: ir.Node) -> bool:
     """Returns whether an expression only computes with variables and constants."""
-    if isinstance(node, c_ast.UnaryOp):
+    if isinstance(node, ir.UnaryOp):
         return node.op in ("-", "+", "~") and _is_pure(node.expr)
-    if isinstance(node, c_ast.BinaryOp):
+    if isinstance(node, ir.BinaryOp):
         return _is_pure(node.left) and _is_pure(node.right)
-    return isinstance(node, c_ast.ID | c_ast.Constant)
+    return isinstance(node, ir.ID | ir.Constant)
 
 
 def _truth_after(condition: Unknown, a: Value, b: Value) -> Unknown:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import FloatValue, Unknown, Value, same
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.state import BudgetExceeded, PendingJumps
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,8 +99,8 @@ def join_at_target(ev: Evaluator, pending: PendingJumps) -> None:
     pending.jumps.clear()
 
 
-@executes(c_ast.Return)
-def execute_return(ev: Evaluator, node: c_ast.Return) -> None:
+@executes(ir.Return)
+def execute_return(ev: Evaluator, node: ir.Return) -> None:
     """Leaves the function with a value."""
     state = ev.state
     value: Value = FloatValue(I32)
@@ -118,8 +117,8 @@ def execute_return(ev: Evaluator, node: c_ast.Return) -> None:
     state.mask = state.none_active()
 
 
-@executes(c_ast.Break)
-def execute_break(ev: Evaluator, node: c_ast.Break) -> None:
+@executes(ir.Break)
+def execute_break(ev: Evaluator, node: ir.Break) -> None:
     """Leaves the loop or switch."""
     state = ev.state
     if state.loops:
@@ -129,8 +128,8 @@ def execute_break(ev: Evaluator, node: c_ast.Break) -> None:
     state.mask = state.none_active()
 
 
-@executes(c_ast.Continue)
-def execute_continue(ev: Evaluator, node: c_ast.Continue) -> None:
+@executes(ir.Continue)
+def execute_continue(ev: Evaluator, node: ir.Continue) -> None:
     """Leaves the iteration."""
     state = ev.state
     if state.loops:
@@ -140,7 +139,7 @@ def execute_continue(ev: Evaluator, node: c_ast.Continue) -> None:
     state.mask = state.none_active()
 
 
-@executes(c_ast.Goto)
-def execute_goto(ev: Evaluator, node: c_ast.Goto) -> None:
+@executes(ir.Goto)
+def execute_goto(ev: Evaluator, node: ir.Goto) -> None:
     """Notes a jump that is not followed."""
     ev.state.note_unfollowed(node, "goto is not followed")

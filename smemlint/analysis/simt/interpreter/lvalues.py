@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import I64, U32, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
@@ -22,6 +20,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.pointers import dereference, lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_member
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "clusterDim"))
 
 
-def lvalue_of_value(ev: Evaluator, node: c_ast.Node) -> LValue | Unknown:
+def lvalue_of_value(ev: Evaluator, node: ir.Node) -> LValue | Unknown:
     """Returns what a reference value refers to, or a temporary that holds the value."""
     value = ev.evaluate(node)
     if isinstance(value, Pointer):
@@ -43,23 +42,23 @@ def lvalue_of_value(ev: Evaluator, node: c_ast.Node) -> LValue | Unknown:
     )
 
 
-@locates(c_ast.Assignment)
-def locate_assigned(ev: Evaluator, node: c_ast.Assignment) -> LValue | Unknown:
+@locates(ir.Assignment)
+def locate_assigned(ev: Evaluator, node: ir.Assignment) -> LValue | Unknown:
     """Assigns, and returns what was assigned to."""
     ev.evaluate(node)
     return ev.lvalue(node.lvalue)
 
 
-@locates(c_ast.ExprList)
-def locate_comma(ev: Evaluator, node: c_ast.ExprList) -> LValue | Unknown:
+@locates(ir.ExprList)
+def locate_comma(ev: Evaluator, node: ir.ExprList) -> LValue | Unknown:
     """Evaluates all operands of a comma, and returns what the last one names."""
     for expr in node.exprs[:-1]:
         ev.evaluate(expr)
     return ev.lvalue(node.exprs[-1])
 
 
-@locates(c_ast.Cast)
-def locate_cast(ev: Evaluator, node: c_ast.Cast) -> LValue | Unknown:
+@locates(ir.Cast)
+def locate_cast(ev: Evaluator, node: ir.Cast) -> LValue | Unknown:
     """Returns the same bytes as another type."""
     place = ev.lvalue(node.expr)
     if isinstance(place, LValue):
@@ -86,8 +85,8 @@ def variable_lvalue(ev: Evaluator, variable: Variable) -> LValue:
     return LValue(obj, offset_of(0), variable.type, obj.is_volatile)
 
 
-@locates(c_ast.StructRef)
-def locate_member(ev: Evaluator, node: c_ast.StructRef) -> LValue | Unknown:
+@locates(ir.StructRef)
+def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
     """Returns the member that `s.m` or `p->m` names."""
     state = ev.state
     name = node.field.name
@@ -101,7 +100,7 @@ def locate_member(ev: Evaluator, node: c_ast.StructRef) -> LValue | Unknown:
             else Unknown(f"`{state.source_text(node)}` is not followed")
         )
     if (
-        isinstance(node.name, c_ast.ID)
+        isinstance(node.name, ir.ID)
         and node.name.name in _COORDINATES
         and not state.lookup(node.name.name)
     ):
@@ -139,7 +138,7 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
     offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
     if is_reference(kind) and base.object.space is Space.LOCAL:
         held = state.memory.read(base.object, offset, kind)
-        return dereference(ev, held, c_ast.ID(name))
+        return dereference(ev, held, ir.ID(name))
     return LValue(base.object, offset, kind, base.is_volatile)
 
 
@@ -163,8 +162,8 @@ def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:
     return state.domain.symbol(f"{name}.{axis}", f"{name}.{axis}", U32, nonnegative=True)
 
 
-@evaluates(c_ast.StructRef)
-def evaluate_member(ev: Evaluator, node: c_ast.StructRef) -> Value:
+@evaluates(ir.StructRef)
+def evaluate_member(ev: Evaluator, node: ir.StructRef) -> Value:
     """Returns the value of a member."""
     place = locate_member(ev, node)
     return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)

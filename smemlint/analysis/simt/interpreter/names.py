@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.builtins.cute_functions import variable_template
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.dispatch import evaluates, locates
@@ -34,6 +32,7 @@ from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, variable_lvalue
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.type_traits import trait_value
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -43,7 +42,7 @@ _NUMBERS = frozenset((IntType, FloatType))
 """Types of which a local variable holds one value, which a name reads."""
 
 
-def find_binding(ev: Evaluator, name: str, node: c_ast.Node) -> Binding:
+def find_binding(ev: Evaluator, name: str, node: ir.Node) -> Binding:
     """Returns what a name stands for; `Unknown` when nothing in the unit says."""
     local = ev.state.lookup(name)
     if isinstance(local, Lazy):
@@ -114,8 +113,8 @@ def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
     return None
 
 
-@locates(c_ast.ID)
-def locate_name(ev: Evaluator, node: c_ast.ID) -> LValue | Unknown:
+@locates(ir.ID)
+def locate_name(ev: Evaluator, node: ir.ID) -> LValue | Unknown:
     """Returns the variable that a name stands for."""
     binding = find_binding(ev, node.name, node)
     if isinstance(binding, Variable):
@@ -127,8 +126,8 @@ def locate_name(ev: Evaluator, node: c_ast.ID) -> LValue | Unknown:
     return Unknown(f"`{node.name}` is no variable")
 
 
-@evaluates(c_ast.ID)
-def evaluate_name(ev: Evaluator, node: c_ast.ID) -> Value:
+@evaluates(ir.ID)
+def evaluate_name(ev: Evaluator, node: ir.ID) -> Value:
     """Returns the value of a name."""
     binding = find_binding(ev, node.name, node)
     if binding.__class__ is Variable:

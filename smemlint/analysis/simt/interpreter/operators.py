@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pycparser import c_ast
 
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
 from smemlint.analysis.simt.dispatch import evaluates, locates
@@ -38,13 +37,14 @@ from smemlint.analysis.simt.interpreter.conversions import convert, to_condition
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-@locates(c_ast.UnaryOp)
-def locate_unary(ev: Evaluator, node: c_ast.UnaryOp) -> LValue | Unknown:
+@locates(ir.UnaryOp)
+def locate_unary(ev: Evaluator, node: ir.UnaryOp) -> LValue | Unknown:
     """Returns what `*p` and `++x` name."""
     if node.op == "*":
         return dereference(ev, ev.evaluate(node.expr), node)
@@ -53,8 +53,8 @@ def locate_unary(ev: Evaluator, node: c_ast.UnaryOp) -> LValue | Unknown:
     return lvalue_of_value(ev, node)
 
 
-@evaluates(c_ast.UnaryOp)
-def evaluate_unary(ev: Evaluator, node: c_ast.UnaryOp) -> Value:
+@evaluates(ir.UnaryOp)
+def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
     """Returns the value of a unary operator."""
     state = ev.state
     op = node.op
@@ -96,10 +96,10 @@ def evaluate_unary(ev: Evaluator, node: c_ast.UnaryOp) -> Value:
     return Unknown(f"operator `{op}` is not evaluated")
 
 
-def _size_of(ev: Evaluator, node: c_ast.UnaryOp, op: str) -> Value:
+def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
     state = ev.state
     kind: CType | None
-    if isinstance(node.expr, c_ast.Typename):
+    if isinstance(node.expr, ir.Typename):
         kind = ev.types.resolve(node.expr)
     else:
         state.trace.mute()
@@ -124,7 +124,7 @@ def _size_of(ev: Evaluator, node: c_ast.UnaryOp, op: str) -> Value:
     )
 
 
-def increment(ev: Evaluator, node: c_ast.UnaryOp) -> tuple[LValue | Unknown, Value]:
+def increment(ev: Evaluator, node: ir.UnaryOp) -> tuple[LValue | Unknown, Value]:
     """Returns the place of `++x` or `x++`, and the value of the expression."""
     place = ev.lvalue(node.expr)
     if isinstance(place, Unknown):
@@ -135,15 +135,15 @@ def increment(ev: Evaluator, node: c_ast.UnaryOp) -> tuple[LValue | Unknown, Val
     return place, old if node.op.startswith("p") else new
 
 
-@evaluates(c_ast.BinaryOp)
-def evaluate_binary(ev: Evaluator, node: c_ast.BinaryOp) -> Value:
+@evaluates(ir.BinaryOp)
+def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     """Returns the value of a binary operator."""
     if node.op in ("&&", "||"):
         return _evaluate_logical(ev, node)
     return apply_binary(ev, node.op, ev.evaluate(node.left), ev.evaluate(node.right), node)
 
 
-def _evaluate_logical(ev: Evaluator, node: c_ast.BinaryOp) -> Value:
+def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     state = ev.state
     left = to_condition(ev, ev.evaluate(node.left))
     short = 0 if node.op == "&&" else 1
@@ -179,9 +179,9 @@ def _evaluate_logical(ev: Evaluator, node: c_ast.BinaryOp) -> Value:
     )
 
 
-def address_of(ev: Evaluator, expr: c_ast.Node) -> Value:
+def address_of(ev: Evaluator, expr: ir.Node) -> Value:
     """Returns a pointer to what an expression names."""
-    if isinstance(expr, c_ast.ID):
+    if isinstance(expr, ir.ID):
         binding = find_binding(ev, expr.name, expr)
         if isinstance(binding, CallableValue):
             return binding
@@ -189,18 +189,18 @@ def address_of(ev: Evaluator, expr: c_ast.Node) -> Value:
     return place if isinstance(place, Unknown) else place.pointer()
 
 
-@evaluates(c_ast.Assignment)
-def evaluate_assignment(ev: Evaluator, node: c_ast.Assignment) -> Value:
+@evaluates(ir.Assignment)
+def evaluate_assignment(ev: Evaluator, node: ir.Assignment) -> Value:
     """Assigns, and returns the value as the type of what it was assigned to."""
     value = _assign(ev, node)
     ev.policy.on_assignment(node, value)
     return value
 
 
-def _assign(ev: Evaluator, node: c_ast.Assignment) -> Value:
+def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     if node.op == "=":
         value = ev.evaluate(node.rvalue)
-        if isinstance(node.lvalue, c_ast.FuncCall) and assign_data(ev, node, value):
+        if isinstance(node.lvalue, ir.FuncCall) and assign_data(ev, node, value):
             return value
         place = ev.lvalue(node.lvalue)
         if isinstance(place, Unknown):

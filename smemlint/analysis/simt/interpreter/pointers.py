@@ -21,12 +21,11 @@ from smemlint.analysis.simt.domain.values import (
 )
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
-def dereference(ev: Evaluator, value: Value, node: c_ast.Node) -> LValue | Unknown:
+def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     """Returns what a pointer value points to."""
     if isinstance(value, Pointer):
         return LValue(value.object, value.offset, value.target, value.is_volatile)

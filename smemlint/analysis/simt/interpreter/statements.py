@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.dispatch import STATEMENTS, evaluates, executes
 from smemlint.analysis.simt.domain.values import Unknown, Value
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-@executes(c_ast.Compound)
-def execute_block(ev: Evaluator, node: c_ast.Compound) -> None:
+@executes(ir.Compound)
+def execute_block(ev: Evaluator, node: ir.Compound) -> None:
     """Executes a block in a scope of its own."""
     scopes = ev.state.frame.scopes
     scopes.append({})
@@ -26,8 +25,8 @@ def execute_block(ev: Evaluator, node: c_ast.Compound) -> None:
         scopes.pop()
 
 
-@evaluates(c_ast.Compound)
-def evaluate_block(ev: Evaluator, node: c_ast.Compound) -> Value:
+@evaluates(ir.Compound)
+def evaluate_block(ev: Evaluator, node: ir.Compound) -> Value:
     """Returns the value of a statement expression: that of its last statement."""
     scopes = ev.state.frame.scopes
     scopes.append({})
@@ -42,33 +41,33 @@ def evaluate_block(ev: Evaluator, node: c_ast.Compound) -> Value:
         scopes.pop()
 
 
-def _is_expression(node: c_ast.Node) -> bool:
+def _is_expression(node: ir.Node) -> bool:
     """Returns whether a statement is an expression, and so has a value."""
-    return node.__class__ is c_ast.FuncCall or node.__class__ not in STATEMENTS
+    return node.__class__ is ir.FuncCall or node.__class__ not in STATEMENTS
 
 
-def _execute_all(ev: Evaluator, items: Iterable[c_ast.Node]) -> None:
-    pragma: c_ast.Pragma | None = None
+def _execute_all(ev: Evaluator, items: Iterable[ir.Node]) -> None:
+    pragma: ir.Pragma | None = None
     for item in items:
         if pragma is not None:
             ev.state.pragmas[id(item)] = pragma.string or ""
-        pragma = item if item.__class__ is c_ast.Pragma else None
+        pragma = item if item.__class__ is ir.Pragma else None
         ev.execute(item)
 
 
-@executes(c_ast.EmptyStatement, c_ast.Pragma)
-def execute_nothing(ev: Evaluator, node: c_ast.Node) -> None:
+@executes(ir.EmptyStatement, ir.Pragma)
+def execute_nothing(ev: Evaluator, node: ir.Node) -> None:
     """Does nothing: what a pragma says is kept for the statement behind it."""
 
 
-@executes(c_ast.DeclList)
-def execute_declarations(ev: Evaluator, node: c_ast.DeclList) -> None:
+@executes(ir.DeclList)
+def execute_declarations(ev: Evaluator, node: ir.DeclList) -> None:
     """Executes declarations, one by one."""
     for decl in node.decls:
         ev.execute(decl)
 
 
-@executes(c_ast.Label)
-def execute_labelled(ev: Evaluator, node: c_ast.Label) -> None:
+@executes(ir.Label)
+def execute_labelled(ev: Evaluator, node: ir.Label) -> None:
     """Executes a statement with a label."""
     ev.execute(node.stmt)

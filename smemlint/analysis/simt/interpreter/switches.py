@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
@@ -14,6 +12,7 @@ from smemlint.analysis.simt.interpreter.branches import End, execute_alternative
 from smemlint.analysis.simt.interpreter.joins import join_writes, merge_writes
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target, pending_jumps
 from smemlint.analysis.simt.state import Loop
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,18 +25,18 @@ if TYPE_CHECKING:
 class _Item:
     """A case label, the default label, or a statement of a switch."""
 
-    label: c_ast.Node | None = None
+    label: ir.Node | None = None
     is_default: bool = False
-    statement: c_ast.Node | None = None
+    statement: ir.Node | None = None
 
 
-@executes(c_ast.Switch)
-def execute_switch(ev: Evaluator, node: c_ast.Switch) -> None:
+@executes(ir.Switch)
+def execute_switch(ev: Evaluator, node: ir.Switch) -> None:
     """Executes the cases that the value picks, or all of them."""
     state = ev.state
     value = ev.evaluate(node.cond)
     body = node.stmt
-    items = list(_items(body.block_items or () if isinstance(body, c_ast.Compound) else (body,)))
+    items = list(_items(body.block_items or () if isinstance(body, ir.Compound) else (body,)))
     outer, mask = state.loops, state.mask
     loop = Loop(state.none_active(), state.none_active(), breaks=pending_jumps(ev))
     if outer:
@@ -76,7 +75,7 @@ def _execute_known_case(ev: Evaluator, items: list[_Item], value: int) -> None:
 
 
 def _execute_cases_by_thread(
-    ev: Evaluator, items: list[_Item], value: AffineInt, node: c_ast.Switch
+    ev: Evaluator, items: list[_Item], value: AffineInt, node: ir.Switch
 ) -> None:
     """Lets every thread enter at its own case and fall through to what follows."""
     state = ev.state
@@ -105,9 +104,7 @@ def _execute_cases_by_thread(
     state.mask = state.mask | waiting
 
 
-def _execute_unknown_case(
-    ev: Evaluator, items: list[_Item], value: Value, node: c_ast.Switch
-) -> None:
+def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node: ir.Switch) -> None:
     """Executes every case from the same state; only what all agree on survives."""
     state = ev.state
     mask, loop = state.mask, state.loops[-1]
@@ -162,12 +159,12 @@ def _join_masks(ev: Evaluator, mask: Mask, ends: Sequence[End], has_returned: bo
     assume(ev, [text for end in ends if is_any(end.mask) for text in end.guards], has_returned)
 
 
-def _items(statements: Iterable[c_ast.Node]) -> Iterator[_Item]:
+def _items(statements: Iterable[ir.Node]) -> Iterator[_Item]:
     """Yields labels and statements in program order, so that cases fall through."""
     for statement in statements:
-        if isinstance(statement, c_ast.Case | c_ast.Default):
-            is_default = isinstance(statement, c_ast.Default)
-            yield _Item(label=None if is_default else statement.expr, is_default=is_default)
-            yield from _items(statement.stmts or ())
+        if isinstance(statement, ir.Case | ir.Default):
+            label = statement.expr if isinstance(statement, ir.Case) else None
+            yield _Item(label=label, is_default=label is None)
+            yield from _items(statement.stmts)
         else:
             yield _Item(statement=statement)

@@ -7,8 +7,6 @@ from itertools import product
 from math import lcm
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import (
@@ -38,9 +36,11 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.summarize import Sites
 from smemlint.analysis.simt.state import BudgetExceeded, Frame
+from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
+from smemlint.frontend import ir
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -230,10 +230,9 @@ def _run(ev: Evaluator, task: Task, arguments: Mapping[str, Value]) -> None:
     outer: list[Scope] = [scope_of(record)] if record is not None else []
     frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
     state.frames.append(frame)
-    params = parsed.tree.decl.type.args
     named = set()
-    for param in params.params if params is not None else ():
-        if isinstance(param, c_ast.Decl) and param.name:
+    for param in parameters_of(parsed.tree):
+        if param.name:
             named.add(param.name)
             given = [a for a in task.given if a.name == param.name]
             state.bind(param.name, parameter_binding(ev, param, arguments, given))
@@ -257,7 +256,7 @@ def _enclosing_record(ev: Evaluator, function: Function) -> RecordType | None:
 
 def parameter_binding(
     ev: Evaluator,
-    param: c_ast.Decl,
+    param: ir.Decl,
     arguments: Mapping[str, Value],
     given: Sequence[Assumption] = (),
 ) -> Binding:

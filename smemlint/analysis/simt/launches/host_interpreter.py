@@ -10,8 +10,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
@@ -29,8 +27,9 @@ from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
-from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
+from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +43,7 @@ LAUNCHERS = {
     "hipLaunchKernelGGL": (0, 2, 3),
 }
 """Function -> positions of kernel, block and dynamic shared memory."""
-_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_LOOPS = (ir.For, ir.While, ir.DoWhile)
 _MAX_STEPS = 12_000
 _MAX_TRIPS = 12
 _MAX_WORDS = 40
@@ -142,11 +141,11 @@ class HostPolicy(KernelPolicy):
 
     # ---- budgets
 
-    def max_trips(self, ev: Evaluator, loop: c_ast.Node) -> int:
+    def max_trips(self, ev: Evaluator, loop: ir.Node) -> int:
         """Returns 1 for a nest of loops that launches nothing: it is not counted through."""
         return 1 if self._is_idle_nest(ev, loop) else ev.state.budget.max_trips
 
-    def _is_idle_nest(self, ev: Evaluator, loop: c_ast.Node) -> bool:
+    def _is_idle_nest(self, ev: Evaluator, loop: ir.Node) -> bool:
         if id(loop) not in self._idle_nests:
             launchers = {"__launch", *LAUNCHERS, *self.launching}
             is_idle = launchers.isdisjoint(ev.state.names_in(loop)) and _has_loop(loop)
@@ -193,7 +192,7 @@ class HostPolicy(KernelPolicy):
 
     # ---- the default path
 
-    def prefer(self, ev: Evaluator, a: Value, b: Value, node: c_ast.Node) -> Value | None:
+    def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns a known number rather than an unknown one, on the default path."""
         for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
@@ -269,10 +268,9 @@ def execute_host_function(ev: Evaluator, function: Function, template: Scope) ->
     state = ev.state
     scope = {**template_scope(ev, function.template, ()), **template}
     state.frames = [Frame(function.name, [scope, {}])]
-    params = tree.decl.type.args
     try:
-        for param in params.params if params is not None else ():
-            if isinstance(param, c_ast.Decl) and param.name:
+        for param in parameters_of(tree):
+            if param.name:
                 kind = ev.types.resolve(param.type)
                 value = unknown_argument(ev, kind, f"{function.name}.{param.name}", param.name)
                 obj = state.new_local(param.name, kind, param.name, value)
@@ -286,7 +284,7 @@ def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Oper
     """Forgets what a call that was left may have written: all but what it takes by value."""
     params = signature_of(function).parameters
     for index, operand in enumerate(operands):
-        is_copied = index < len(params) and isinstance(params[index].type, c_ast.TypeDecl)
+        is_copied = index < len(params) and isinstance(params[index].type, ir.TypeDecl)
         if is_copied:
             continue
         value = operand.value if operand.place is None else operand_value(ev, operand)
@@ -305,12 +303,11 @@ def _may_compute(function: Function) -> bool:
     tree = function.parse().tree
     if tree is None:
         return False
-    result = tree.decl.type.type
-    gives = getattr(getattr(result, "type", None), "names", None) != ["void"]
-    return gives or any(isinstance(p.type, c_ast.PtrDecl) for p in parameters_of(tree))
+    result = tree.type.type
+    gives = not isinstance(result, ir.TypeDecl) or type_words(result) != ["void"]
+    return gives or any(isinstance(p.type, ir.PtrDecl) for p in parameters_of(tree))
 
 
-def _has_loop(node: c_ast.Node) -> bool:
+def _has_loop(node: ir.Node) -> bool:
     """Returns whether a loop has another one in it."""
-    inner = [child for _, child in node.children()]
-    return any(isinstance(c, _LOOPS) or _has_loop(c) for c in inner)
+    return any(isinstance(c, _LOOPS) or _has_loop(c) for c in node.children())

@@ -12,8 +12,6 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Value
@@ -25,6 +23,7 @@ from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -361,12 +360,12 @@ def _ancestors(
 def _uses_plane(function: Function) -> bool:
     """Returns whether the kernel names `threadIdx.y` or `blockDim.y`."""
     tree = function.parse().tree
-    work: list[c_ast.Node] = [tree] if tree is not None else []
+    work: list[ir.Node] = [tree] if tree is not None else []
     while work:
         node = work.pop()
-        if isinstance(node, c_ast.StructRef):
+        if isinstance(node, ir.StructRef):
             of = getattr(node.name, "name", "")
             if of in ("threadIdx", "blockDim") and node.field.name in ("y", "z"):
                 return True
-        work.extend(child for _, child in node.children())
+        work.extend(child for child in node.children())
     return False

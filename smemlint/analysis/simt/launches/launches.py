@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import arguments_of, operand_of, operand_value
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope
@@ -21,6 +19,7 @@ from smemlint.analysis.simt.launches.instantiations import written_instantiation
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,15 +73,15 @@ class LaunchPolicy(HostPolicy):
         self.launches: list[Launch] = []
         self._assigned: dict[str, dict[str, None]] = {}
 
-    def on_assignment(self, node: c_ast.Assignment, value: Value) -> None:
+    def on_assignment(self, node: ir.Assignment, value: Value) -> None:
         """Remembers the functions that a variable was given."""
-        if isinstance(value, CallableValue) and isinstance(node.lvalue, c_ast.ID):
+        if isinstance(value, CallableValue) and isinstance(node.lvalue, ir.ID):
             self._assigned.setdefault(node.lvalue.name, {})[value.name] = None
 
-    def intercept_call(self, ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+    def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Notes a launch; all other calls are evaluated."""
         inner = node.name
-        if isinstance(inner, c_ast.FuncCall) and getattr(inner.name, "name", "") == "__launch":
+        if isinstance(inner, ir.FuncCall) and getattr(inner.name, "name", "") == "__launch":
             items = arguments_of(inner)
             if len(items) >= 3:
                 self._note(ev, items[0], items[2], _at(items, 3), arguments_of(node), node)
@@ -93,18 +92,18 @@ class LaunchPolicy(HostPolicy):
             positions, items = LAUNCHERS.get(last), arguments_of(node)
             if positions is not None and len(items) > positions[1]:
                 kernel, block, shared = positions
-                self._note(ev, items[kernel], items[block], _at(items, shared), [], node)
+                self._note(ev, items[kernel], items[block], _at(items, shared), (), node)
                 return number(0)
         return None
 
     def _note(
         self,
         ev: Evaluator,
-        kernel: c_ast.Node,
-        block: c_ast.Node,
-        shared: c_ast.Node | None,
-        operands: list[c_ast.Node],
-        node: c_ast.Node,
+        kernel: ir.Node,
+        block: ir.Node,
+        shared: ir.Node | None,
+        operands: Sequence[ir.Node],
+        node: ir.Node,
     ) -> None:
         extents = self._extents(ev.evaluate(block))
         size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
@@ -137,13 +136,13 @@ class LaunchPolicy(HostPolicy):
             )
 
     def _known_arguments(
-        self, ev: Evaluator, params: Sequence[c_ast.Node], operands: Sequence[Operand]
+        self, ev: Evaluator, params: Sequence[ir.Decl], operands: Sequence[Operand]
     ) -> dict[str, Value]:
         known: dict[str, Value] = {}
         for param, operand in zip(params, operands, strict=False):
             value = operand_value(ev, operand)
             found = self.number_of(value)
-            if found is not None and isinstance(value, AffineInt) and getattr(param, "name", None):
+            if found is not None and isinstance(value, AffineInt) and param.name:
                 known[param.name] = number(found, value.type)
         return known
 
@@ -155,16 +154,16 @@ class LaunchPolicy(HostPolicy):
             result[name] = number(found) if found is not None else bound
         return result
 
-    def _kernels(self, ev: Evaluator, node: c_ast.Node) -> Iterable[str]:
+    def _kernels(self, ev: Evaluator, node: ir.Node) -> Iterable[str]:
         """Returns the kernels that an expression may name: itself, or what a variable was given."""
-        while isinstance(node, c_ast.Cast):
+        while isinstance(node, ir.Cast):
             node = node.expr
-        if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+        if isinstance(node, ir.UnaryOp) and node.op == "&":
             node = node.expr
-        if isinstance(node, c_ast.ArrayRef | c_ast.StructRef):  # an entry of a table of kernels
+        if isinstance(node, ir.ArrayRef | ir.StructRef):  # an entry of a table of kernels
             value = ev.evaluate(node)
             return (value.name,) if isinstance(value, CallableValue) else ()
-        if not isinstance(node, c_ast.ID):
+        if not isinstance(node, ir.ID):
             return ()
         if ev.state.lookup(node.name) is not None:
             value = ev.evaluate(node)
@@ -238,5 +237,5 @@ def _launches_under(
     return [la for la in strict.launches if (la.kernel, la.span) in known] + more
 
 
-def _at(items: list[c_ast.Node], index: int) -> c_ast.Node | None:
+def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:
     return items[index] if index < len(items) else None

@@ -6,8 +6,6 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
@@ -16,11 +14,13 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import parameter_binding
 from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
+from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.facts import LayoutUse
+from smemlint.frontend import ir
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function, Unit
@@ -53,9 +53,8 @@ def _encoded_by(unit: Unit, function: Function) -> list[LayoutUse]:
     if tree is None:
         return []
     ev.state.frames.append(Frame(function.name, [{}, {}]))
-    params = tree.decl.type.args
-    for param in params.params if params is not None else ():
-        if isinstance(param, c_ast.Decl) and param.name:
+    for param in parameters_of(tree):
+        if param.name:
             ev.state.bind(param.name, parameter_binding(ev, param, {}))
     with suppress(BudgetExceeded, RecursionError):
         ev.execute(tree.body)
@@ -73,7 +72,7 @@ class TensorMapPolicy(KernelPolicy):
         self.found: list[LayoutUse] = []
         self._function = function
 
-    def intercept_call(self, ev: Evaluator, node: c_ast.FuncCall) -> Value | None:
+    def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Notes a call that encodes a descriptor; it is evaluated like all others."""
         exprs = arguments_of(node)
         if len(exprs) == _ARGUMENTS and not ev.state.trace.is_muted and not ev.state.assumptions:
@@ -83,7 +82,7 @@ class TensorMapPolicy(KernelPolicy):
         return None
 
     def _encoded(
-        self, ev: Evaluator, exprs: list[c_ast.Node], node: c_ast.FuncCall
+        self, ev: Evaluator, exprs: Sequence[ir.Node], node: ir.FuncCall
     ) -> LayoutUse | None:
         names = [getattr(exprs[k], "name", "") for k in (_DATA_TYPE, _INTERLEAVE, _SWIZZLE)]
         names = [n if isinstance(n, str) else "" for n in names]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pycparser import c_ast
+from smemlint.frontend import ir
 
 _STATEMENTS = (
-    c_ast.Compound, c_ast.For, c_ast.DeclList, c_ast.Pragma, c_ast.EmptyStatement, c_ast.If,
+    ir.Compound, ir.For, ir.DeclList, ir.Pragma, ir.EmptyStatement, ir.If,
 )  # fmt: skip
 _EXPRESSIONS = (
-    c_ast.BinaryOp, c_ast.ArrayRef, c_ast.StructRef, c_ast.Constant, c_ast.Cast, c_ast.TernaryOp,
-    c_ast.ExprList, c_ast.ID, c_ast.Typename, c_ast.TypeDecl, c_ast.PtrDecl, c_ast.IdentifierType,
+    ir.BinaryOp, ir.ArrayRef, ir.StructRef, ir.Constant, ir.Cast, ir.TernaryOp,
+    ir.ExprList, ir.ID, ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.IdentifierType,
 )  # fmt: skip
 
 
@@ -33,7 +33,7 @@ class Effects:
     writes: frozenset[str]
 
 
-def effects_of(node: c_ast.Node, pure: frozenset[str]) -> Effects | None:
+def effects_of(node: ir.Node, pure: frozenset[str]) -> Effects | None:
     """Returns what a loop names; None when it does more than compute and assign.
 
     Args:
@@ -43,49 +43,49 @@ def effects_of(node: c_ast.Node, pure: frozenset[str]) -> Effects | None:
     reads: set[str] = set()
     writes: set[str] = set()
     declared: set[str] = set()
-    work: list[c_ast.Node] = [node]
+    work: list[ir.Node] = [node]
     while work:
         current = work.pop()
         match current:
-            case c_ast.Assignment():
+            case ir.Assignment():
                 root = root_of(current.lvalue)
                 if root is None:
                     return None
                 writes.add(root)
-            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+            case ir.UnaryOp(op="++" | "--" | "p++" | "p--"):
                 root = root_of(current.expr)
                 if root is None:
                     return None
                 writes.add(root)
-            case c_ast.UnaryOp(op="-" | "+" | "!" | "~" | "&" | "*"):
+            case ir.UnaryOp(op="-" | "+" | "!" | "~" | "&" | "*"):
                 pass
-            case c_ast.Decl() if not (current.storage or current.name is None):
+            case ir.Decl() if current.name and not current.storage:
                 declared.add(current.name)
-            case c_ast.FuncCall(name=c_ast.ID()) if current.name.name in pure:
+            case ir.FuncCall(name=ir.ID(name=name)) if name in pure:
                 work.extend(current.args.exprs if current.args is not None else ())
                 continue
-            case c_ast.ID():
+            case ir.ID():
                 reads.add(current.name)
-            case c_ast.StructRef():
+            case ir.StructRef():
                 work.append(current.name)  # the member's name is no variable
                 continue
             case _ if isinstance(current, _STATEMENTS + _EXPRESSIONS):
                 pass
             case _:
                 return None
-        work.extend(child for _, child in current.children())
+        work += current.children()
     return Effects(frozenset(reads - declared), frozenset(writes - declared))
 
 
-def root_of(node: c_ast.Node) -> str | None:
+def root_of(node: ir.Node) -> str | None:
     """Returns the variable whose bytes an lvalue names."""
     while True:
         match node:
-            case c_ast.ArrayRef() | c_ast.StructRef(type="."):
+            case ir.ArrayRef() | ir.StructRef(type="."):
                 node = node.name
-            case c_ast.Cast() | c_ast.UnaryOp(op="&" | "*"):
+            case ir.Cast() | ir.UnaryOp(op="&" | "*"):
                 node = node.expr
-            case c_ast.ID():
-                return str(node.name)
+            case ir.ID():
+                return node.name
             case _:
                 return None

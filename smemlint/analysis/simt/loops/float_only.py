@@ -23,12 +23,11 @@ from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.state import Loop
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
 
 
-def is_float_only(ev: Evaluator, node: c_ast.Node) -> bool:
+def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
     """Whether the loop only computes floating-point numbers and touches no shared memory."""
     state = ev.state
     if id(node) not in state.float_effects:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from pycparser import c_ast
 
 from smemlint.analysis.simt.codegen.unroll import unrolled
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
@@ -23,6 +22,7 @@ from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.modified import keeps_what_is_followed, mod_set
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.analysis.simt.state import Loop
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -37,10 +37,10 @@ Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 class LoopParts:
     """The parts of a loop; `first`: the body is executed before the condition."""
 
-    node: c_ast.Node
-    cond: c_ast.Node | None
-    step: c_ast.Node | None
-    body: c_ast.Node
+    node: ir.Node
+    cond: ir.Node | None
+    step: ir.Node | None
+    body: ir.Node
     first: bool = False
 
 
@@ -75,7 +75,7 @@ def execute_iterations(
     state.loops.append(loop)
     assumed = len(state.assumptions)
     state.memory.begin()
-    head = state.frame.scopes[-1] if isinstance(parts.node, c_ast.For) else {}
+    head = state.frame.scopes[-1] if isinstance(parts.node, ir.For) else {}
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
     starts: list[int] = []
     is_constant = True
@@ -150,7 +150,7 @@ def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
 
 
 def _mark_loop_carried(
-    ev: Evaluator, carried: Carried, node: c_ast.Node, together: int, trip: int
+    ev: Evaluator, carried: Carried, node: ir.Node, together: int, trip: int
 ) -> None:
     """Gives what the loop changes a form of its own: the compiler sees a variable there."""
     state = ev.state
@@ -207,28 +207,26 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
             loop.cost = cost
 
 
-def _is_endless(cond: c_ast.Node | None) -> bool:
+def _is_endless(cond: ir.Node | None) -> bool:
     """Returns whether only the body can end the loop: `for (;;)`, `while (true)`."""
-    is_true = isinstance(cond, c_ast.ID) and cond.name == "true"
-    return cond is None or is_true or isinstance(cond, c_ast.Constant)
+    is_true = isinstance(cond, ir.ID) and cond.name == "true"
+    return cond is None or is_true or isinstance(cond, ir.Constant)
 
 
-def _is_geometric(step: c_ast.Node | None) -> bool:
+def _is_geometric(step: ir.Node | None) -> bool:
     """Whether the counter doubles or halves, so that no division tells how often a loop runs."""
-    if not isinstance(step, c_ast.Assignment):
+    if not isinstance(step, ir.Assignment):
         return False
     if step.op in ("<<=", ">>=", "*=", "/="):
         return True
-    return isinstance(step.rvalue, c_ast.BinaryOp) and step.rvalue.op in ("<<", ">>", "*", "/")
+    return isinstance(step.rvalue, ir.BinaryOp) and step.rvalue.op in ("<<", ">>", "*", "/")
 
 
-def counter_of(node: c_ast.Node) -> str:
+def counter_of(node: ir.Node) -> str:
     """Returns the name of the variable that a loop declares or sets first; empty without one."""
     init = getattr(node, "init", None)
-    if isinstance(init, c_ast.DeclList) and init.decls:
-        return init.decls[0].name or ""
-    if isinstance(init, c_ast.Decl):
-        return init.name or ""
-    if isinstance(init, c_ast.Assignment) and isinstance(init.lvalue, c_ast.ID):
-        return init.lvalue.name  # type: ignore[no-any-return]
+    if isinstance(init, ir.DeclList) and init.decls and isinstance(init.decls[0], ir.Decl):
+        return init.decls[0].name
+    if isinstance(init, ir.Assignment) and isinstance(init.lvalue, ir.ID):
+        return init.lvalue.name
     return ""

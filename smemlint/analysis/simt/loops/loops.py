@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pycparser import c_ast
 
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -24,6 +23,7 @@ from smemlint.analysis.simt.loops.known_trips import (
 )
 from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
 from smemlint.analysis.simt.state import LoopPlan, State
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +35,8 @@ _TRIED = 2
 """Iterations that tell what one costs and changes."""
 
 
-@executes(c_ast.For)
-def execute_for(ev: Evaluator, node: c_ast.For) -> None:
+@executes(ir.For)
+def execute_for(ev: Evaluator, node: ir.For) -> None:
     """Executes a `for` loop, whose head has a scope of its own."""
     scopes = ev.state.frame.scopes
     scopes.append({})
@@ -48,14 +48,14 @@ def execute_for(ev: Evaluator, node: c_ast.For) -> None:
         scopes.pop()
 
 
-@executes(c_ast.While)
-def execute_while(ev: Evaluator, node: c_ast.While) -> None:
+@executes(ir.While)
+def execute_while(ev: Evaluator, node: ir.While) -> None:
     """Executes a `while` loop."""
     execute_loop(ev, LoopParts(node, node.cond, None, node.stmt))
 
 
-@executes(c_ast.DoWhile)
-def execute_do_while(ev: Evaluator, node: c_ast.DoWhile) -> None:
+@executes(ir.DoWhile)
+def execute_do_while(ev: Evaluator, node: ir.DoWhile) -> None:
     """Executes a `do` loop."""
     execute_loop(ev, LoopParts(node, node.cond, None, node.stmt, first=True))
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.loops.float_effects import root_of
+from smemlint.frontend import ir
 
 _PLAIN = (
-    c_ast.Compound, c_ast.If, c_ast.DeclList, c_ast.Pragma, c_ast.EmptyStatement, c_ast.BinaryOp,
-    c_ast.ArrayRef, c_ast.Constant, c_ast.Cast, c_ast.TernaryOp, c_ast.ExprList, c_ast.ID,
-    c_ast.Typename, c_ast.TypeDecl, c_ast.PtrDecl, c_ast.ArrayDecl, c_ast.IdentifierType,
-    c_ast.InitList, c_ast.Case, c_ast.Default,
+    ir.Compound, ir.If, ir.DeclList, ir.Pragma, ir.EmptyStatement, ir.BinaryOp,
+    ir.ArrayRef, ir.Constant, ir.Cast, ir.TernaryOp, ir.ExprList, ir.ID,
+    ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.ArrayDecl, ir.IdentifierType,
+    ir.InitList, ir.Case, ir.Default,
 )  # fmt: skip
-_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch)
+_LOOPS = (ir.For, ir.While, ir.DoWhile, ir.Switch)
 _SPECIAL = ("__lambda", "__init", "__unparsed")
 
 
@@ -57,7 +56,7 @@ class ModSet:
     given: tuple[Escape, ...]
 
 
-def mod_set_of(node: c_ast.Node) -> ModSet | None:
+def mod_set_of(node: ir.Node) -> ModSet | None:
     """What a statement may change; None where its text does not tell, or control may leave it."""
     reader = _Reader()
     if not reader.reads(node, inside_loop=False):
@@ -74,25 +73,25 @@ class _Reader:
         self.declared: set[str] = set()
         self.given: list[Escape] = []
 
-    def reads(self, node: c_ast.Node, *, inside_loop: bool) -> bool:
+    def reads(self, node: ir.Node, *, inside_loop: bool) -> bool:
         """Takes in a tree; False where it may do more than `Writes` can say."""
         match node:
-            case c_ast.Assignment():
+            case ir.Assignment():
                 return self._assigns(node.lvalue) and self._children(node, inside_loop)
-            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+            case ir.UnaryOp(op="++" | "--" | "p++" | "p--"):
                 return self._assigns(node.expr) and self._children(node, inside_loop)
-            case c_ast.UnaryOp():
+            case ir.UnaryOp():
                 return self._children(node, inside_loop)
-            case c_ast.Decl():
-                if node.name is None or set(node.storage or ()) - {"const", "constexpr"}:
+            case ir.Decl():
+                if not node.name or set(node.storage) - {"const", "constexpr"}:
                     return False
                 self.declared.add(node.name)
                 return self._children(node, inside_loop)
-            case c_ast.StructRef():
+            case ir.StructRef():
                 return self.reads(node.name, inside_loop=inside_loop)
-            case c_ast.FuncCall():
+            case ir.FuncCall():
                 return self._calls(node, inside_loop)
-            case c_ast.Break() | c_ast.Continue():
+            case ir.Break() | ir.Continue():
                 return inside_loop
             case _ if isinstance(node, _LOOPS):
                 return self._children(node, True)
@@ -100,51 +99,51 @@ class _Reader:
                 return self._children(node, inside_loop)
         return False
 
-    def _children(self, node: c_ast.Node, inside_loop: bool) -> bool:
-        return all(self.reads(child, inside_loop=inside_loop) for _, child in node.children())
+    def _children(self, node: ir.Node, inside_loop: bool) -> bool:
+        return all(self.reads(child, inside_loop=inside_loop) for child in node.children())
 
-    def _assigns(self, target: c_ast.Node) -> bool:
-        if isinstance(target, c_ast.ID):
-            self.whole.add(str(target.name))
+    def _assigns(self, target: ir.Node) -> bool:
+        if isinstance(target, ir.ID):
+            self.whole.add(target.name)
         root = root_of(target)
         if root is not None:
             self.names.add(root)
             return True
-        while isinstance(target, c_ast.ArrayRef | c_ast.StructRef | c_ast.Cast):
-            target = target.expr if isinstance(target, c_ast.Cast) else target.name
-        if not (isinstance(target, c_ast.UnaryOp) and target.op == "*"):
+        while isinstance(target, ir.ArrayRef | ir.StructRef | ir.Cast):
+            target = target.expr if isinstance(target, ir.Cast) else target.name
+        if not (isinstance(target, ir.UnaryOp) and target.op == "*"):
             return False
         self.given += (Escape("*", 0, n, False, False) for n in _named(target.expr))
         return True
 
-    def _calls(self, node: c_ast.FuncCall, inside_loop: bool) -> bool:
+    def _calls(self, node: ir.FuncCall, inside_loop: bool) -> bool:
         called = node.name
-        if isinstance(called, c_ast.StructRef) and self._assigns(called.name):  # `this` may change
+        if isinstance(called, ir.StructRef) and self._assigns(called.name):  # `this` may change
             callee = called.field.name
-        elif isinstance(called, c_ast.ID) and not called.name.startswith(_SPECIAL):
+        elif isinstance(called, ir.ID) and not called.name.startswith(_SPECIAL):
             callee = called.name
         else:
             return False
         if callee == "__in":
             return True
-        arguments = list(node.args.exprs) if node.args is not None else []
+        arguments = node.args.exprs if node.args is not None else ()
         for index, argument in enumerate(arguments):
             if not self.reads(argument, inside_loop=inside_loop):
                 return False
             root = root_of(argument)
             if root is not None:
-                address = isinstance(argument, c_ast.UnaryOp) and argument.op == "&"
+                address = isinstance(argument, ir.UnaryOp) and argument.op == "&"
                 self.given.append(Escape(callee, index, root, True, address))
             else:
                 self.given += (Escape(callee, index, n, False, False) for n in _named(argument))
         return True
 
 
-def _named(node: c_ast.Node) -> list[str]:
+def _named(node: ir.Node) -> list[str]:
     """Variables of an expression, those of calls in it left to the calls, subscripts left out."""
-    if isinstance(node, c_ast.FuncCall):
+    if isinstance(node, ir.FuncCall):
         return []
-    if isinstance(node, c_ast.ArrayRef):
+    if isinstance(node, ir.ArrayRef):
         return _named(node.name)
-    own = [str(node.name)] if isinstance(node, c_ast.ID) else []
-    return own + [name for _, child in node.children() for name in _named(child)]
+    own = [node.name] if isinstance(node, ir.ID) else []
+    return own + [name for child in node.children() for name in _named(child)]

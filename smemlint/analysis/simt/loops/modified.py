@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.calls.candidates import takes_by_value
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
@@ -20,14 +18,15 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Space, Unknown
 from smemlint.analysis.simt.loops.mod_sets import Escape, ModSet, mod_set_of
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
-_NEVER_IDLE = (c_ast.Decl, c_ast.DeclList, c_ast.Typedef, c_ast.Return, c_ast.Pragma)
+_NEVER_IDLE = (ir.Decl, ir.DeclList, ir.Typedef, ir.Return, ir.Pragma)
 
 
-def may_skip(ev: Evaluator, node: c_ast.Node) -> bool:
+def may_skip(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether a dry run may skip a statement: nothing that is followed can change."""
     if isinstance(node, _NEVER_IDLE):
         return False
@@ -45,7 +44,7 @@ def may_skip(ev: Evaluator, node: c_ast.Node) -> bool:
     return True
 
 
-def mod_set(ev: Evaluator, node: c_ast.Node) -> ModSet | None:
+def mod_set(ev: Evaluator, node: ir.Node) -> ModSet | None:
     """Returns what a statement may change, read from its text once."""
     known = ev.state.mod_sets.get(id(node))
     if known is None:  # the node is kept: its id stays its own

@@ -28,10 +28,9 @@ from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
 
 if TYPE_CHECKING:
-    from pycparser import c_ast
-
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.analysis.simt.state import Loop
+    from smemlint.frontend import ir
 
 
 _ROUNDS = 4
@@ -39,7 +38,7 @@ _ROUNDS = 4
 
 
 def execute_iteration(
-    ev: Evaluator, name: str, step: c_ast.Node | None, body: c_ast.Node, loop: Loop
+    ev: Evaluator, name: str, step: ir.Node | None, body: ir.Node, loop: Loop
 ) -> None:
     """Runs body and step once; the counter's value is kept for messages."""
     state = ev.state
@@ -66,10 +65,10 @@ def execute_iteration(
 
 def execute_widened(
     ev: Evaluator,
-    node: c_ast.Node,
-    cond: c_ast.Node | None,
-    step: c_ast.Node | None,
-    body: c_ast.Node,
+    node: ir.Node,
+    cond: ir.Node | None,
+    step: ir.Node | None,
+    body: ir.Node,
     *,
     is_uniform: bool,
 ) -> None:
@@ -146,8 +145,8 @@ def _find_changes(
     ev: Evaluator,
     forms: dict[tuple[int, int], tuple[Object, int, Value]],
     trip: AffineInt,
-    step: c_ast.Node | None,
-    body: c_ast.Node,
+    step: ir.Node | None,
+    body: ir.Node,
     loop: Loop,
     mask: Mask,
 ) -> tuple[bool, bool]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.state import Frame
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +29,14 @@ def enumerators(ev: Evaluator) -> dict[str, Value]:
     return lexicon.enumerators
 
 
-def _enums(ev: Evaluator) -> Iterator[c_ast.Enum]:
+def _enums(ev: Evaluator) -> Iterator[ir.Enum]:
     """Every enum of the unit, to be read outside of functions."""
     state = ev.state
     for group in list(state.unit.declarations.values()):
         for declaration in group:
             node = declaration.parse() if declaration.kind == "enum" else None
             enum = getattr(node, "type", node)
-            if isinstance(enum, c_ast.Enum):
+            if isinstance(enum, ir.Enum):
                 frames, state.frames = state.frames, [Frame("file", [{}])]
                 try:
                     yield enum
@@ -45,7 +44,7 @@ def _enums(ev: Evaluator) -> Iterator[c_ast.Enum]:
                     state.frames = frames
 
 
-def enumerator_values(ev: Evaluator, node: c_ast.Enum) -> dict[str, Value]:
+def enumerator_values(ev: Evaluator, node: ir.Enum) -> dict[str, Value]:
     """Name -> value of one enum."""
     state = ev.state
     values: dict[str, Value] = {}
@@ -53,7 +52,7 @@ def enumerator_values(ev: Evaluator, node: c_ast.Enum) -> dict[str, Value]:
     state.frame.scopes.append(scope)
     following: Value = AffineInt(0)
     try:
-        for item in node.values.enumerators if node.values is not None else ():
+        for item in node.enumerators or ():
             value = ev.evaluate(item.value) if item.value is not None else following
             values[item.name] = scope[item.name] = value
             if isinstance(value, AffineInt):
@@ -63,7 +62,7 @@ def enumerator_values(ev: Evaluator, node: c_ast.Enum) -> dict[str, Value]:
     return values
 
 
-def bind_enumerators(ev: Evaluator, node: c_ast.Enum) -> None:
+def bind_enumerators(ev: Evaluator, node: ir.Enum) -> None:
     """Declares a local enum's names."""
     for name, value in enumerator_values(ev, node).items():
         ev.state.bind(name, value)

@@ -7,9 +7,8 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, FloatType, IntType, PointerType
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +41,7 @@ class Signature:
         returns_reference: whether the result is another name for an object.
     """
 
-    parameters: tuple[c_ast.Decl, ...]
+    parameters: tuple[ir.Decl, ...]
     shapes: tuple[Shape, ...]
     least: int
     most: int
@@ -72,33 +71,31 @@ def _read(function: Function) -> Signature:
         tuple(_shape(p.type) for p in parameters),
         0 if takes_any else required,
         UNBOUNDED if takes_any else len(parameters),
-        _is_reference(tree.decl.type.type),
+        _is_reference(tree.type.type),
     )
 
 
-def parameters_of(tree: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:
+def parameters_of(tree: ir.FuncDef) -> tuple[ir.Decl, ...]:
     """Returns the declared parameters of a definition."""
-    params = tree.decl.type.args
-    items = params.params if params is not None else ()
-    return tuple(p for p in items if isinstance(p, c_ast.Decl))
+    return tree.type.params
 
 
-def type_words(node: c_ast.Node | None) -> list[str]:
+def type_words(node: ir.Node | None) -> list[str]:
     """Returns the words of the type that a declarator is built on."""
-    while node is not None and not isinstance(node, c_ast.IdentifierType):
+    while node is not None and not isinstance(node, ir.IdentifierType):
         node = getattr(node, "type", None)
     return list(node.names) if node is not None else []
 
 
-def _is_reference(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.PtrDecl) and bool({"&", "&&"} & set(node.quals or ()))
+def _is_reference(node: ir.Node) -> bool:
+    return isinstance(node, ir.PtrDecl) and bool({"&", "&&"} & set(node.quals))
 
 
-def _shape(node: c_ast.Node) -> Shape:
+def _shape(node: ir.Node) -> Shape:
     is_reference = _is_reference(node)
-    if is_reference and isinstance(node.type, c_ast.ArrayDecl):
+    if isinstance(node, ir.PtrDecl) and is_reference and isinstance(node.type, ir.ArrayDecl):
         return Shape.ARRAY
-    if isinstance(node, c_ast.ArrayDecl) or (isinstance(node, c_ast.PtrDecl) and not is_reference):
+    if isinstance(node, ir.ArrayDecl) or (isinstance(node, ir.PtrDecl) and not is_reference):
         return Shape.POINTER
     words = type_words(node)
     if not _INTEGRAL.isdisjoint(words):

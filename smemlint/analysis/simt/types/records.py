@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain.ctypes import (
     CType,
     OpaqueType,
@@ -29,6 +27,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     type_argument,
     value_argument,
 )
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -103,7 +102,7 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     return made
 
 
-def local_record(ev: Evaluator, node: c_ast.Struct | c_ast.Union) -> CType:
+def local_record(ev: Evaluator, node: ir.Struct | ir.Union) -> CType:
     """Returns a struct or union defined inside a function or as a member's type."""
     made = _lay_out_members(ev, node.name or "", node, [], None, ())
     if node.name:
@@ -114,7 +113,7 @@ def local_record(ev: Evaluator, node: c_ast.Struct | c_ast.Union) -> CType:
 def _lay_out_members(
     ev: Evaluator,
     name: str,
-    tree: c_ast.Node | None,
+    tree: ir.Node | None,
     fields: list[tuple[str, CType, int]],
     record: Record | None,
     arguments: tuple[str, ...],
@@ -124,35 +123,34 @@ def _lay_out_members(
     align = 1
     try:
         for decl in getattr(tree, "decls", None) or ():
-            if isinstance(decl, c_ast.Typedef):
+            if isinstance(decl, ir.Typedef):
                 scope[decl.name] = ev.types.resolve(decl.type)
-            elif not isinstance(decl, c_ast.Decl):
+            elif not isinstance(decl, ir.Decl):
                 continue
-            elif {"static", "constexpr"} & set(decl.storage or ()):
+            elif {"static", "constexpr"} & set(decl.storage):
                 if decl.init is not None:
                     scope[decl.name] = Lazy(decl.init, scope)
             else:
                 kind = ev.types.resolve(decl.type)
-                if not decl.name and not isinstance(decl.type, c_ast.Struct | c_ast.Union):
+                if not decl.name and not isinstance(decl.type, ir.Struct | ir.Union):
                     continue
                 if not decl.name and getattr(decl.type, "name", None):
                     continue  # a nested definition, not an anonymous member
-                fields.append((decl.name or "", kind, declared_alignment(ev, decl)))
+                fields.append((decl.name, kind, declared_alignment(ev, decl)))
     finally:
         ev.state.frame.scopes.pop()
-    union = isinstance(tree, c_ast.Union) or (record is not None and record.kind == "union")
+    union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
     align = max(align, getattr(record, "alignment", 0) or 0, _struct_alignment(tree))
     made = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)
     made.statics.update(scope)
     return made
 
 
-def declared_alignment(ev: Evaluator, decl: c_ast.Decl) -> int:
+def declared_alignment(ev: Evaluator, decl: ir.Decl) -> int:
     """Bytes that `alignas` or `__align__` demand; 0 without one."""
     best = 0
-    for spec in decl.align or ():
-        operand = getattr(spec, "alignment", spec)
-        if isinstance(operand, c_ast.Typename):
+    for operand in decl.align:
+        if isinstance(operand, ir.Typename):
             best = max(best, ev.types.resolve(operand).align)
             continue
         value = ev.evaluate(operand)
@@ -167,5 +165,5 @@ def _base_name(spelling: str) -> str:
     return spelling
 
 
-def _struct_alignment(tree: c_ast.Node | None) -> int:
+def _struct_alignment(tree: ir.Node | None) -> int:
     return int(getattr(tree, "alignment", 0) or 0)

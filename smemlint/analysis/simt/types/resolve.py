@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import I32, ArrayType, CType, OpaqueType, PointerType
 from smemlint.analysis.simt.domain.environment import CTYPES
@@ -15,12 +13,13 @@ from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.enums import bind_enumerators
 from smemlint.analysis.simt.types.named_types import resolve_spelling
 from smemlint.analysis.simt.types.records import local_record
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Unit
 
-_WRAPPERS = (c_ast.TypeDecl, c_ast.Typename, c_ast.Decl, c_ast.Typedef)
+_WRAPPERS = (ir.TypeDecl, ir.Typename, ir.Decl, ir.Typedef)
 _REFERENCES = frozenset(("&", "&&"))
 
 
@@ -40,27 +39,27 @@ class Resolver:
         state.unit = unit
         state.resolution.cache = type_cache(unit, (type(self._ev.policy), state.geometry.block))
 
-    def resolve(self, node: c_ast.Node) -> CType:
+    def resolve(self, node: ir.Node) -> CType:
         """Returns the type that a declarator, type-id or specifier node names."""
         while isinstance(node, _WRAPPERS):
             node = node.type
-        if isinstance(node, c_ast.IdentifierType):
+        if isinstance(node, ir.IdentifierType):
             return self.named(tuple(node.names))
-        if isinstance(node, c_ast.PtrDecl):
+        if isinstance(node, ir.PtrDecl):
             reference = bool(node.quals) and not _REFERENCES.isdisjoint(node.quals)
             target = self.resolve(node.type)
             if reference and isinstance(target, PointerType) and target.is_reference:
                 return target
             return PointerType(target, reference)
-        if isinstance(node, c_ast.ArrayDecl):
+        if isinstance(node, ir.ArrayDecl):
             count = None
             if node.dim is not None:
                 value = self._ev.evaluate(node.dim)
                 count = value.constant if isinstance(value, AffineInt) else None
             return ArrayType(self.resolve(node.type), count)
-        if isinstance(node, c_ast.Struct | c_ast.Union):
+        if isinstance(node, ir.Struct | ir.Union):
             return local_record(self._ev, node) if node.decls else self.named((node.name or "",))
-        if isinstance(node, c_ast.Enum):
+        if isinstance(node, ir.Enum):
             bind_enumerators(self._ev, node)
             return I32
         return OpaqueType(type(node).__name__)

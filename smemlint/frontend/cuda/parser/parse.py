@@ -1,6 +1,6 @@
 """Parses the pieces of a unit: desugars their tokens and hands them to pycparser.
 
-The trees are pycparser's `c_ast` with CUDA words in it:
+The nodes are those of `frontend.ir`, with CUDA words in them:
 
 | CUDA | in the tree |
 | --- | --- |
@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
+from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import lex, spelling_of, split_commas
 from smemlint.frontend.cuda.parser.desugar import Desugarer
 from smemlint.frontend.cuda.parser.desugar_records import alignments, desugar_members
@@ -63,6 +64,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
 from smemlint.frontend.cuda.parser.error_recovery import parse_with_recovery
 from smemlint.frontend.cuda.parser.grammar import Aside, CannotDesugar, Grammar
 from smemlint.frontend.cuda.parser.qualified_names import Names, Word, declared_variables
+from smemlint.frontend.cuda.parser.to_ir import convert_function, to_ir
 from smemlint.frontend.cuda.parser.token_stream import SyntaxFailure, parse
 from smemlint.frontend.program import Dropped, ParsedFunction
 
@@ -76,6 +78,9 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.parser.spans import SpanTable
     from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
     from smemlint.frontend.program import TemplateParameter
+
+
+_TOO_DEEP = "cannot be parsed: it is nested too deeply"
 
 
 class _Piece:
@@ -143,7 +148,12 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     failed = _put_asides(function, low.asides)
     more += [Dropped(piece.span(aside.word), reason) for aside, reason in failed]
     _set_defaults(function, defaults, names, table)
-    return ParsedFunction(function, (*dropped, *more))
+    try:
+        converted = convert_function(function)
+    except RecursionError:
+        name = piece.at(len(pieces.head))
+        return ParsedFunction(None, (*dropped, *more, Dropped(piece.span(name), _TOO_DEEP)))
+    return ParsedFunction(converted, (*dropped, *more))
 
 
 def _signature(
@@ -212,7 +222,7 @@ def _set_defaults(
     for param, words in zip(params.params if params is not None else (), defaults, strict=False):
         if words and isinstance(param, c_ast.Decl):
             tokens = table.tokens(words[0].first, words[-1].last)
-            param.init = parse_expression_tokens(tokens, names, table) or c_ast.ID("__unparsed")
+            param.init = _parse_expression(tokens, names, table) or c_ast.ID("__unparsed")
 
 
 def _put_asides(tree: c_ast.Node, asides: dict[str, Aside]) -> list[tuple[Aside, str]]:
@@ -266,8 +276,8 @@ def _parse_single(piece: _Piece) -> c_ast.Node | None:
 
 def parse_declaration(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
-) -> c_ast.Node | None:
-    """`Decl`, `Typedef` or `Enum` of a declaration's tokens (without the `;`)."""
+) -> ir.Declaration | ir.Enum | None:
+    """The declaration of these tokens (without the `;`)."""
     if len(tokens) > 2 and tokens[0].text == "extern" and tokens[1].kind == "string":
         tokens = tokens[2:]  # `extern "C" const int n = 4`
     if not tokens:
@@ -279,10 +289,10 @@ def parse_declaration(
     desugar_statement(low, words, 0, len(words))
     if low.lost:
         return None
-    found = _parse_single(piece)
-    if isinstance(found, c_ast.Decl) and not found.name and isinstance(found.type, c_ast.Enum):
+    found = _converted(_parse_single(piece))
+    if isinstance(found, ir.Decl) and not found.name and isinstance(found.type, ir.Enum):
         return found.type
-    return found
+    return found if isinstance(found, ir.Declaration) else None
 
 
 def parse_members(
@@ -292,7 +302,7 @@ def parse_members(
     kind: str,
     name: str,
     attributes: Sequence[Token] = (),
-) -> c_ast.Struct | c_ast.Union | None:
+) -> ir.Struct | ir.Union | None:
     """The members of a record, as the front end found them; None when they do not parse.
 
     The first member takes over what `attributes` say of the record's alignment.
@@ -305,15 +315,16 @@ def parse_members(
     low.name(name or "__anonymous", at)
     low.op("{", at)
     if not words:
-        return c_ast.Union(name, []) if kind == "union" else c_ast.Struct(name, [])
+        return ir.Union(name, ()) if kind == "union" else ir.Struct(name, ())
     try:
         desugar_members(low, words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
     except (CannotDesugar, IndexError, RecursionError):
         return None
     low.op("}", at)
     low.op(";", at)
-    inner = getattr(_parse_single(piece), "type", None)
-    return inner if isinstance(inner, c_ast.Struct | c_ast.Union) else None
+    found = _converted(_parse_single(piece))
+    inner = found.type if isinstance(found, ir.Decl) else None
+    return inner if isinstance(inner, ir.Struct | ir.Union) else None
 
 
 def _parse_value(
@@ -339,8 +350,15 @@ def _parse_value(
 
 def parse_expression_tokens(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
-) -> c_ast.Node | None:
+) -> ir.Expression | None:
     """An expression, or None when it is none."""
+    found = _converted(_parse_expression(tokens, names, table))
+    return found if isinstance(found, ir.Expression) else None
+
+
+def _parse_expression(
+    tokens: Sequence[Token], names: KnownNames, table: SpanTable
+) -> c_ast.Node | None:
     piece = _Piece(tokens, names, table)
     words = piece.words(tokens)
     return _parse_value(piece, words, piece.desugarer.expression, "") if words else None
@@ -348,15 +366,23 @@ def parse_expression_tokens(
 
 def parse_type_tokens(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
-) -> c_ast.Typename | None:
+) -> ir.Typename | None:
     """A type-id, or None when it is none."""
     piece = _Piece(tokens, names, table)
     words = piece.words(tokens)
     if not words:
         return None
     size = _parse_value(piece, words, partial(take_type_id, piece.desugarer), "sizeof")
-    operand = getattr(size, "expr", None)
-    return operand if isinstance(operand, c_ast.Typename) else None
+    found = _converted(getattr(size, "expr", None))
+    return found if isinstance(found, ir.Typename) else None
+
+
+def _converted(node: c_ast.Node | None) -> ir.Node | None:
+    """The node that a tree stands for; None for none and for one that is nested too deeply."""
+    try:
+        return to_ir(node) if node is not None else None
+    except RecursionError:
+        return None
 
 
 def reads_as_type(tokens: Sequence[Token], names: KnownNames) -> bool:

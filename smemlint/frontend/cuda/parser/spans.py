@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
 from smemlint.facts import Span
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ _MOST_BEFORE = 200
 class SpanTable:
     """The raw tokens of everything that was parsed, numbered through the unit.
 
-    A node's `coord.line` is 1 + the number of its token. Tokens of one piece (a function, a
+    A node's `at` is 1 + the number of its token. Tokens of one piece (a function, a
     declaration) stand together, so the end of a node is found by matching brackets between them.
     """
 
@@ -31,8 +30,8 @@ class SpanTable:
         self._files = files
         self._tokens: list[Token] = []
         self._last: dict[int, int] = {}
-        self._spans: dict[int, tuple[c_ast.Node, Span]] = {}  # holds the node: its id is the key
-        self._extents: dict[int, tuple[c_ast.Node, tuple[int, int] | None]] = {}
+        self._spans: dict[int, tuple[ir.Node, Span]] = {}  # holds the node: its id is the key
+        self._extents: dict[int, tuple[ir.Node, tuple[int, int] | None]] = {}
 
     def extend(self, tokens: Sequence[Token]) -> int:
         """Numbers the tokens of one piece; returns the first number."""
@@ -45,7 +44,7 @@ class SpanTable:
         if last != first:
             self._last[first] = last
 
-    def token(self, node: c_ast.Node) -> Token | None:
+    def token(self, node: ir.Node) -> Token | None:
         """The token a node begins with."""
         number = _number(node)
         return None if number is None else self._tokens[number]
@@ -58,13 +57,13 @@ class SpanTable:
         """The source range of the tokens from one number to another."""
         return self._between(first, last)
 
-    def span(self, node: c_ast.Node) -> Span:
+    def span(self, node: ir.Node) -> Span:
         """The exact source range; the call site of a macro for what a macro made."""
         if id(node) not in self._spans:
             self._spans[id(node)] = node, self._find(node)
         return self._spans[id(node)][1]
 
-    def last_line(self, node: c_ast.Node) -> int:
+    def last_line(self, node: ir.Node) -> int:
         r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1.
 
         All that a macro is replaced by, its arguments too, stands on the line of its call.
@@ -85,45 +84,45 @@ class SpanTable:
                 return before
         return token
 
-    def _find(self, node: c_ast.Node) -> Span:
+    def _find(self, node: ir.Node) -> Span:
         extent = self._extent(node)
         if extent is None:
             path = next((f.path for f in self._files.values()), "")
             return Span(path, 1, 1, 1, 1)
         return self._between(*extent)
 
-    def _extent(self, node: c_ast.Node) -> tuple[int, int] | None:
+    def _extent(self, node: ir.Node) -> tuple[int, int] | None:
         """Numbers of the first and the last token of a node; None for one that has none."""
         if id(node) not in self._extents:  # every operator asks for that of its operand
             self._extents[id(node)] = node, self._measured(node)
         return self._extents[id(node)][1]
 
-    def _measured(self, node: c_ast.Node) -> tuple[int, int] | None:
+    def _measured(self, node: ir.Node) -> tuple[int, int] | None:
         numbers = [n for n in self._numbers(node) if n < len(self._tokens)]
         if not numbers:
             return None
         last = max(numbers)
         return self._balanced(min(numbers), self._last.get(last, last))
 
-    def _numbers(self, node: c_ast.Node) -> Iterator[int]:
+    def _numbers(self, node: ir.Node) -> Iterator[int]:
         """Numbers of the operands, and of the operators around them that have no node."""
         yield from _operands(node)
-        if isinstance(node, c_ast.Decl):
+        if isinstance(node, ir.Decl):
             return
         work = [node]
         while work:
             current = work.pop()
-            if isinstance(current, c_ast.FuncCall) and current.args is None:
+            if isinstance(current, ir.FuncCall) and current.args is None:
                 behind = self._behind(current.name)
                 if behind is not None and self._tokens[behind].text == "(":
                     yield self._balanced(behind, behind)[1]
-            elif isinstance(current, c_ast.UnaryOp):
+            elif isinstance(current, ir.UnaryOp):
                 operator = self._operator(current)
                 if operator is not None:
                     yield operator
-            work.extend(child for _, child in current.children())
+            work.extend(child for child in current.children())
 
-    def _operator(self, node: c_ast.UnaryOp) -> int | None:
+    def _operator(self, node: ir.UnaryOp) -> int | None:
         """Number of the operator of `*p` or `p++`, whose node stands at its operand."""
         extent = self._extent(node.expr)
         if extent is None:
@@ -136,7 +135,7 @@ class SpanTable:
                 at -= 1
         return at if at >= 0 and self._tokens[at].text == text else None
 
-    def _behind(self, node: c_ast.Node) -> int | None:
+    def _behind(self, node: ir.Node) -> int | None:
         """Number of the token behind a node; None at the end."""
         extent = self._extent(node)
         if extent is None or extent[1] + 1 >= len(self._tokens):
@@ -172,32 +171,31 @@ class SpanTable:
         return self._files[head.file].span(start, end)
 
 
-def _number(node: c_ast.Node) -> int | None:
-    if isinstance(node, c_ast.Decl | c_ast.Typedef):
-        inner = node.type
-        while inner is not None and not isinstance(inner, c_ast.TypeDecl):
+def _number(node: ir.Node) -> int | None:
+    if isinstance(node, ir.Decl | ir.Typedef):
+        inner: ir.Node | None = node.type
+        while inner is not None and not isinstance(inner, ir.TypeDecl):
             inner = getattr(inner, "type", None)
-        if inner is not None and inner.coord is not None:
-            return int(inner.coord.line) - 1
-    coord = node.coord
-    return int(coord.line) - 1 if coord is not None else None
+        if inner is not None and inner.at:
+            return inner.at - 1
+    return node.at - 1 if node.at else None
 
 
-def _operands(node: c_ast.Node) -> Iterator[int]:
+def _operands(node: ir.Node) -> Iterator[int]:
     """Numbers of the tokens of a node and of what is below it."""
-    if isinstance(node, c_ast.Decl):  # a declaration is shown by its name and extents
+    if isinstance(node, ir.Decl):  # a declaration is shown by its name and extents
         number = _number(node)
         if number is not None:
             yield number
         inner = node.type
-        while isinstance(inner, c_ast.ArrayDecl | c_ast.PtrDecl):
-            if isinstance(inner, c_ast.ArrayDecl) and inner.dim is not None:
+        while isinstance(inner, ir.ArrayDecl | ir.PtrDecl):
+            if isinstance(inner, ir.ArrayDecl) and inner.dim is not None:
                 yield from _operands(inner.dim)
             inner = inner.type
         return
     work = [node]
     while work:
         current = work.pop()
-        if current.coord is not None:
-            yield int(current.coord.line) - 1
-        work.extend(child for _, child in current.children())
+        if current.at:
+            yield current.at - 1
+        work.extend(child for child in current.children())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
+from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted, is_none
 from smemlint.frontend.python.jit.dialects import element_type
 from smemlint.frontend.python.jit.ir_builder import array_of
@@ -84,7 +83,7 @@ def _element_type(lowering: Lowering, name: str, call: ast.Call) -> str:
     return word or "__unknown_dtype"
 
 
-def declare_array(lowering: Lowering, name: str, call: ast.Call, node: ast.AST) -> c_ast.Node:
+def declare_array(lowering: Lowering, name: str, call: ast.Call, node: ast.AST) -> ir.Decl:
     """Returns the declaration of an array in C."""
     array = lowering.arrays[name]
     type_ = _array_type(lowering, _element_type(lowering, name, call), array)
@@ -92,19 +91,15 @@ def declare_array(lowering: Lowering, name: str, call: ast.Call, node: ast.AST) 
     storage = ["__shared__"] if lowering.member(call.func) in lowering.dialect.shared else []
     if array.is_dynamic:
         storage.append("extern")
-    inner = type_
-    while not isinstance(inner, c_ast.TypeDecl):
-        inner = inner.type
-    inner.declname = name
     quals = [] if lowering.dialect.merges_accesses else ["volatile"]
-    declaration = lowering.make.declare(name, type_, node, storage=storage, quals=quals)
     alignment = keyword(call, "alignment")
+    align = []
     if alignment is not None and integer(alignment) is not None:
-        declaration.align = [c_ast.Alignas(lowering.expression(alignment))]
-    return declaration
+        align.append(lowering.expression(alignment))
+    return lowering.make.declare(name, type_, node, storage=storage, quals=quals, align=align)
 
 
-def _array_type(lowering: Lowering, word: str, array: LocalArray) -> c_ast.Node:
+def _array_type(lowering: Lowering, word: str, array: LocalArray) -> ir.Type:
     """Returns the C type of a shared or local array."""
     if array.is_dynamic:
         return array_of(word, [None])

@@ -1,12 +1,10 @@
-"""Builds pycparser trees whose nodes know the Python code that they came from."""
+"""Builds nodes that know the Python code that they came from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-from pycparser.c_parser import Coord
-
+from smemlint.frontend import ir
 from smemlint.frontend.python.python_source import text_of
 
 if TYPE_CHECKING:
@@ -18,16 +16,15 @@ if TYPE_CHECKING:
 
 
 class Builder:
-    """Makes nodes; a node's `coord.line` is its number in a table of Python nodes."""
+    """Makes nodes; a node's `at` is its number in a table of Python nodes."""
 
     def __init__(self, text: PythonText) -> None:
         self._text = text
         self._origins: list[ast.AST] = [text.tree]
 
-    def span(self, node: c_ast.Node) -> Span:
+    def span(self, node: ir.Node) -> Span:
         """Returns where the Python code of a node stands."""
-        number = node.coord.line if node.coord is not None else 0
-        return self.tree_span(self._origins[number])
+        return self.tree_span(self._origins[node.at])
 
     def tree_span(self, origin: ast.AST) -> Span:
         """Returns where a Python node stands."""
@@ -38,120 +35,122 @@ class Builder:
         text = text_of(origin, self._text).spelling(origin)
         return text if len(text) <= 60 else text[:57] + "..."
 
-    def mark(self, node: c_ast.Node, origin: ast.AST) -> c_ast.Node:
-        """Gives a node its place; each gets a number of its own, which names it."""
+    def place(self, origin: ast.AST) -> int:
+        """Returns the place of a new node: a number of its own, which names it."""
         self._origins.append(origin)
-        node.coord = Coord(self._text.path, len(self._origins) - 1)
-        return node
+        return len(self._origins) - 1
 
     # ---- expressions
 
-    def name(self, text: str, at: ast.AST) -> c_ast.Node:
+    def name(self, text: str, at: ast.AST) -> ir.Expression:
         """Returns an identifier."""
-        return self.mark(c_ast.ID(text), at)
+        return ir.ID(text, at=self.place(at))
 
-    def integer(self, value: int, at: ast.AST, *, wide: bool) -> c_ast.Node:
+    def integer(self, value: int, at: ast.AST, *, wide: bool) -> ir.Expression:
         """Returns an integer constant; wide ones are 64-bit."""
         if value < 0:
             return self.unary("-", self.integer(-value, at, wide=wide), at)
         is_long = wide or value >= 1 << 31
-        return self.mark(c_ast.Constant("int", f"{value}LL" if is_long else str(value)), at)
+        return ir.Constant("int", f"{value}LL" if is_long else str(value), at=self.place(at))
 
-    def floating(self, at: ast.AST) -> c_ast.Node:
+    def floating(self, at: ast.AST) -> ir.Expression:
         """Returns a floating-point constant; its value is never needed."""
-        return self.mark(c_ast.Constant("double", "0.0"), at)
+        return ir.Constant("double", "0.0", at=self.place(at))
 
-    def unary(self, op: str, operand: c_ast.Node, at: ast.AST) -> c_ast.Node:
+    def unary(self, op: str, operand: ir.Expression, at: ast.AST) -> ir.Expression:
         """Returns `op operand`."""
-        return self.mark(c_ast.UnaryOp(op, operand), at)
+        return ir.UnaryOp(op, operand, at=self.place(at))
 
-    def binary(self, op: str, a: c_ast.Node, b: c_ast.Node, at: ast.AST) -> c_ast.Node:
+    def binary(self, op: str, a: ir.Expression, b: ir.Expression, at: ast.AST) -> ir.Expression:
         """Returns `a op b`."""
-        return self.mark(c_ast.BinaryOp(op, a, b), at)
+        return ir.BinaryOp(op, a, b, at=self.place(at))
 
-    def call(self, function: str, arguments: Sequence[c_ast.Node], at: ast.AST) -> c_ast.Node:
+    def call(self, function: str, arguments: Sequence[ir.Expression], at: ast.AST) -> ir.Expression:
         """Returns a call of a name."""
         return self.call_of(self.name(function, at), arguments, at)
 
     def call_of(
-        self, callee: c_ast.Node, arguments: Sequence[c_ast.Node], at: ast.AST
-    ) -> c_ast.Node:
+        self, callee: ir.Expression, arguments: Sequence[ir.Expression], at: ast.AST
+    ) -> ir.Expression:
         """Returns a call of what an expression gives."""
-        return self.mark(c_ast.FuncCall(callee, c_ast.ExprList(list(arguments))), at)
+        return ir.FuncCall(callee, ir.ExprList(tuple(arguments)), at=self.place(at))
 
-    def coordinate(self, name: str, axis: str, at: ast.AST, *, wide: bool) -> c_ast.Node:
+    def coordinate(self, name: str, axis: str, at: ast.AST, *, wide: bool) -> ir.Expression:
         """Returns `threadIdx.x` and its like; wide ones are signed 64-bit numbers."""
-        found = self.mark(c_ast.StructRef(c_ast.ID(name), ".", c_ast.ID(axis)), at)
+        found = ir.StructRef(ir.ID(name), ".", ir.ID(axis), at=self.place(at))
         return self.cast("int64_t", found, at) if wide else found
 
-    def cast(self, word: str, operand: c_ast.Node, at: ast.AST) -> c_ast.Node:
+    def cast(self, word: str, operand: ir.Expression, at: ast.AST) -> ir.Expression:
         """Returns `(word) operand`."""
-        return self.mark(c_ast.Cast(c_ast.Typename(None, [], None, type_of(word)), operand), at)
+        return ir.Cast(ir.Typename(type_of(word)), operand, at=self.place(at))
 
-    def element(self, base: c_ast.Node, index: c_ast.Node, at: ast.AST) -> c_ast.Node:
+    def element(self, base: ir.Expression, index: ir.Expression, at: ast.AST) -> ir.Expression:
         """Returns `base[index]`."""
-        return self.mark(c_ast.ArrayRef(base, index), at)
+        return ir.ArrayRef(base, index, at=self.place(at))
 
     # ---- statements
 
     def assign(
-        self, target: c_ast.Node, value: c_ast.Node, at: ast.AST, op: str = "="
-    ) -> c_ast.Node:
+        self, target: ir.Expression, value: ir.Expression, at: ast.AST, op: str = "="
+    ) -> ir.Expression:
         """Returns `target op value`."""
-        return self.mark(c_ast.Assignment(op, target, value), at)
+        return ir.Assignment(op, target, value, at=self.place(at))
 
-    def block(self, items: Sequence[c_ast.Node], at: ast.AST) -> c_ast.Node:
+    def block(self, items: Sequence[ir.BlockItem], at: ast.AST) -> ir.Compound:
         """Returns `{ items }`."""
-        return self.mark(c_ast.Compound(list(items)), at)
+        return ir.Compound(tuple(items), at=self.place(at))
 
     def declare(
         self,
         name: str,
-        type: c_ast.Node,
+        type: ir.Type,
         at: ast.AST,
-        init: c_ast.Node | None = None,
+        init: ir.Expression | None = None,
         *,
         storage: Sequence[str] = (),
         quals: Sequence[str] = (),
-    ) -> c_ast.Decl:
+        align: Sequence[ir.Expression] = (),
+    ) -> ir.Decl:
         """Returns a declaration of a variable."""
-        node = c_ast.Decl(name, list(quals), [], list(storage), [], type, init, None)
-        self.mark(node, at)
-        return node
+        return ir.Decl(
+            name,
+            type,
+            init,
+            quals=tuple(quals),
+            storage=tuple(storage),
+            align=tuple(align),
+            at=self.place(at),
+        )
 
     def function(
         self,
         name: str,
         result: str,
-        params: Sequence[c_ast.Node],
-        body: c_ast.Node,
+        params: Sequence[ir.Decl],
+        body: ir.Compound,
         at: ast.AST,
-    ) -> c_ast.FuncDef:
+    ) -> ir.FuncDef:
         """Returns a function definition."""
-        arguments = c_ast.ParamList(list(params)) if params else None
-        head = c_ast.FuncDecl(arguments, type_of(result, name))
-        decl = c_ast.Decl(name, [], [], [], [], head, None, None)
-        node = c_ast.FuncDef(decl, None, body)
-        self.mark(node, at)
-        return node
+        head = ir.FuncDecl(tuple(params), type_of(result))
+        return ir.FuncDef(name, head, body, at=self.place(at))
 
 
-def type_of(word: str, name: str | None = None) -> c_ast.Node:
+def type_of(word: str) -> ir.Type:
     """Returns the type that a word names."""
-    return c_ast.TypeDecl(name, [], None, c_ast.IdentifierType([word]))
+    return ir.TypeDecl(ir.IdentifierType((word,)))
 
 
-def pointer_to(word: str, depth: int = 1) -> c_ast.Node:
+def pointer_to(word: str, depth: int = 1) -> ir.Type:
     """Returns `word *` with as many stars as `depth`."""
     node = type_of(word)
     for _ in range(depth):
-        node = c_ast.PtrDecl([], node)
+        node = ir.PtrDecl(node)
     return node
 
 
-def array_of(word: str, extents: Sequence[c_ast.Node | None]) -> c_ast.Node:
+def array_of(word: str, extents: Sequence[ir.Expression | None]) -> ir.Type:
     """Returns `word [n][m]`; None is an extent left open."""
     node = type_of(word)
     for extent in reversed(extents):
-        node = c_ast.ArrayDecl(node, extent, [])
+        node = ir.ArrayDecl(node, extent)
     return node

@@ -15,15 +15,14 @@ from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, intege
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pycparser import c_ast
-
+    from smemlint.frontend import ir
     from smemlint.frontend.python.jit.lowering import Lowering
 
 _PYTHON = frozenset(("min", "max", "abs", "int", "float"))
 
 
 @lowers(ast.Call)
-def lower_call(lowering: Lowering, node: ast.Call) -> c_ast.Node:
+def lower_call(lowering: Lowering, node: ast.Call) -> ir.Expression:
     """Lowers a call: a launch, a function of the dialect or of Python, or one of the file."""
     arguments = arguments_of(node)
     if isinstance(node.func, ast.Subscript) and len(indices_of(node.func)) >= 2:
@@ -51,7 +50,7 @@ def lower_call(lowering: Lowering, node: ast.Call) -> c_ast.Node:
     return lowering.opaque(node, arguments)
 
 
-def _wrapped_kernel(lowering: Lowering, node: ast.Call) -> c_ast.Node | None:
+def _wrapped_kernel(lowering: Lowering, node: ast.Call) -> ir.Expression | None:
     """Returns `cuda.jit(f)` is `f`."""
     if len(node.args) == 1 and isinstance(node.args[0], ast.Name):
         found = lowering.definition.lookup(node.args[0].id)
@@ -62,7 +61,7 @@ def _wrapped_kernel(lowering: Lowering, node: ast.Call) -> c_ast.Node | None:
 
 def _launch(
     lowering: Lowering, head: ast.Subscript, arguments: list[ast.expr], node: ast.Call
-) -> c_ast.Node:
+) -> ir.Expression:
     """Returns `k[grid, block, stream, shared](..)`."""
     config = [i for i in indices_of(head) if not isinstance(i, ast.Slice)]
     shared = config[3:4]
@@ -74,7 +73,7 @@ def _lower_launch(
     parts: Sequence[ast.expr],
     arguments: Sequence[ast.expr],
     node: ast.Call,
-) -> c_ast.Node:
+) -> ir.Expression:
     passed = list(arguments)
     if len(passed) == 1 and isinstance(passed[0], ast.Tuple):  # cupyx passes one tuple
         passed = list(passed[0].elts)
@@ -84,7 +83,7 @@ def _lower_launch(
 
 def _builtin(
     lowering: Lowering, member: str, node: ast.Call, arguments: list[ast.expr]
-) -> c_ast.Node | None:
+) -> ir.Expression | None:
     dialect, make = lowering.dialect, lowering.make
     assert dialect is not None
     if not member:
@@ -101,7 +100,7 @@ def _builtin(
     return lowering.opaque(node, arguments)
 
 
-def global_index(lowering: Lowering, member: str, axis: int, node: ast.AST) -> c_ast.Node:
+def global_index(lowering: Lowering, member: str, axis: int, node: ast.AST) -> ir.Expression:
     """Returns one coordinate of `grid(n)` or `gridsize(n)`."""
     make, wide, name = lowering.make, lowering.wide, AXES[axis]
     block = make.coordinate("blockDim", name, node, wide=wide)
@@ -115,7 +114,7 @@ def global_index(lowering: Lowering, member: str, axis: int, node: ast.AST) -> c
 
 def _atomic(
     lowering: Lowering, function: str, arguments: list[ast.expr], node: ast.Call
-) -> c_ast.Node:
+) -> ir.Expression:
     if len(arguments) < 3:
         return lowering.opaque(node, arguments)
     array, index, *values = arguments
@@ -130,7 +129,7 @@ def _atomic(
 
 def _python_builtin(
     lowering: Lowering, resolved: str, arguments: list[ast.expr], node: ast.Call
-) -> c_ast.Node | None:
+) -> ir.Expression | None:
     lowered = [lowering.expression(a) for a in arguments] if resolved in _PYTHON else []
     match resolved:
         case "min" | "max" if len(lowered) >= 2:
@@ -156,7 +155,7 @@ def _python_builtin(
     return None
 
 
-def parameter_type(lowering: Lowering, name: str) -> c_ast.Node:
+def parameter_type(lowering: Lowering, name: str) -> ir.Type:
     """Returns a pointer with one star for each index that the body uses; else a number."""
     depth = 0
     for node in lowering.definition.own_nodes():

@@ -10,8 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
+from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import AXES, COORDINATES
 from smemlint.frontend.python.jit.lowering import lowers
@@ -41,7 +40,7 @@ _SIZES = frozenset(("shape", "size", "ndim", "strides", "nbytes", "itemsize"))
 
 
 @lowers(ast.Name)
-def lower_name(lowering: Lowering, node: ast.Name) -> c_ast.Node:
+def lower_name(lowering: Lowering, node: ast.Name) -> ir.Expression:
     """Lowers a name: a function, a constant of the dialect, or a variable."""
     member = lowering.member(node)
     if member in ("warpsize", "laneid"):
@@ -53,7 +52,7 @@ def lower_name(lowering: Lowering, node: ast.Name) -> c_ast.Node:
 
 
 @lowers(ast.Constant)
-def lower_constant_node(lowering: Lowering, node: ast.Constant) -> c_ast.Node:
+def lower_constant_node(lowering: Lowering, node: ast.Constant) -> ir.Expression:
     """Lowers a literal; the value of a floating-point one is never needed."""
     match node.value:
         case bool():
@@ -71,7 +70,7 @@ def lower_constant_node(lowering: Lowering, node: ast.Constant) -> c_ast.Node:
 
 
 @lowers(ast.BinOp)
-def lower_binary(lowering: Lowering, node: ast.BinOp) -> c_ast.Node:
+def lower_binary(lowering: Lowering, node: ast.BinOp) -> ir.Expression:
     """Lowers an operator of two operands."""
     a, b = lowering.expression(node.left), lowering.expression(node.right)
     return lower_operator(lowering, node.op, a, b, node)
@@ -80,10 +79,10 @@ def lower_binary(lowering: Lowering, node: ast.BinOp) -> c_ast.Node:
 def lower_operator(
     lowering: Lowering,
     operator: ast.operator,
-    a: c_ast.Node,
-    b: c_ast.Node,
+    a: ir.Expression,
+    b: ir.Expression,
     node: ast.BinOp | ast.AugAssign,
-) -> c_ast.Node:
+) -> ir.Expression:
     """Returns a binary operation with Python's meaning."""
     make, operator_type = lowering.make, type(operator)
     if operator_type in BINARY:
@@ -106,13 +105,13 @@ def lower_operator(
 
 
 @lowers(ast.UnaryOp)
-def lower_unary(lowering: Lowering, node: ast.UnaryOp) -> c_ast.Node:
+def lower_unary(lowering: Lowering, node: ast.UnaryOp) -> ir.Expression:
     """Lowers an operator of one operand."""
     return lowering.make.unary(_UNARY[type(node.op)], lowering.expression(node.operand), node)
 
 
 @lowers(ast.BoolOp)
-def lower_logical(lowering: Lowering, node: ast.BoolOp) -> c_ast.Node:
+def lower_logical(lowering: Lowering, node: ast.BoolOp) -> ir.Expression:
     """Lowers `and` and `or`."""
     op = "&&" if isinstance(node.op, ast.And) else "||"
     found = lowering.expression(node.values[0])
@@ -122,9 +121,9 @@ def lower_logical(lowering: Lowering, node: ast.BoolOp) -> c_ast.Node:
 
 
 @lowers(ast.Compare)
-def lower_comparison(lowering: Lowering, node: ast.Compare) -> c_ast.Node:
+def lower_comparison(lowering: Lowering, node: ast.Compare) -> ir.Expression:
     """Lowers a chain of comparisons to a conjunction."""
-    found: c_ast.Node | None = None
+    found: ir.Expression | None = None
     left = node.left
     for operator, right in zip(node.ops, node.comparators, strict=True):
         op = _COMPARISONS.get(type(operator))
@@ -138,18 +137,18 @@ def lower_comparison(lowering: Lowering, node: ast.Compare) -> c_ast.Node:
 
 
 @lowers(ast.IfExp)
-def lower_conditional(lowering: Lowering, node: ast.IfExp) -> c_ast.Node:
+def lower_conditional(lowering: Lowering, node: ast.IfExp) -> ir.Expression:
     """Lowers a conditional expression."""
-    found = c_ast.TernaryOp(
+    return ir.TernaryOp(
         lowering.expression(node.test),
         lowering.expression(node.body),
         lowering.expression(node.orelse),
+        at=lowering.make.place(node),
     )
-    return lowering.make.mark(found, node)
 
 
 @lowers(ast.Tuple, ast.List)
-def lower_sequence(lowering: Lowering, node: ast.Tuple | ast.List) -> c_ast.Node:
+def lower_sequence(lowering: Lowering, node: ast.Tuple | ast.List) -> ir.Expression:
     """Lowers the shape of a launch; elsewhere such a value is of no use."""
     parts = node.elts
     if not 1 <= len(parts) <= 3 or any(isinstance(e, ast.Starred) for e in parts):
@@ -161,7 +160,7 @@ def lower_sequence(lowering: Lowering, node: ast.Tuple | ast.List) -> c_ast.Node
 
 
 @lowers(ast.Attribute)
-def lower_attribute(lowering: Lowering, node: ast.Attribute) -> c_ast.Node:
+def lower_attribute(lowering: Lowering, node: ast.Attribute) -> ir.Expression:
     """Lowers an attribute: a coordinate, a property of an array, or a name with dots."""
     member = lowering.member(node)
     if member in ("warpsize", "laneid"):
@@ -181,14 +180,14 @@ def lower_attribute(lowering: Lowering, node: ast.Attribute) -> c_ast.Node:
     return lowering.opaque(node, [node.value])
 
 
-def _constant_member(lowering: Lowering, member: str, node: ast.AST) -> c_ast.Node:
+def _constant_member(lowering: Lowering, member: str, node: ast.AST) -> ir.Expression:
     if member == "warpsize":
         return lowering.make.integer(32, node, wide=lowering.wide)
     lane = lowering.make.call("__laneid", [], node)
     return lowering.make.cast("int64_t", lane, node) if lowering.wide else lane
 
 
-def _shape_attribute(lowering: Lowering, name: str, node: ast.Attribute) -> c_ast.Node:
+def _shape_attribute(lowering: Lowering, name: str, node: ast.Attribute) -> ir.Expression:
     array = lowering.arrays.get(name)
     if array is not None and not array.is_dynamic and node.attr == "size":
         found = lowering.expression(array.extents[0])
@@ -202,7 +201,7 @@ def _shape_attribute(lowering: Lowering, name: str, node: ast.Attribute) -> c_as
 
 
 @lowers(ast.Subscript)
-def lower_subscript(lowering: Lowering, node: ast.Subscript) -> c_ast.Node:
+def lower_subscript(lowering: Lowering, node: ast.Subscript) -> ir.Expression:
     """Lowers a subscript: an element, the address of a slice, or an extent."""
     shape = node.value
     indices = indices_of(node)
@@ -219,7 +218,7 @@ def lower_subscript(lowering: Lowering, node: ast.Subscript) -> c_ast.Node:
     return base
 
 
-def lower_index(lowering: Lowering, index: ast.expr, extent: ast.expr | None) -> c_ast.Node:
+def lower_index(lowering: Lowering, index: ast.expr, extent: ast.expr | None) -> ir.Expression:
     """Returns an index as C takes it; a slice stands for where it begins."""
     if isinstance(index, ast.Slice):
         if index.step is not None:
@@ -239,7 +238,7 @@ def lower_index(lowering: Lowering, index: ast.expr, extent: ast.expr | None) ->
 
 def _extent(
     lowering: Lowering, shape: ast.Attribute, indices: list[ast.expr], node: ast.Subscript
-) -> c_ast.Node:
+) -> ir.Expression:
     name = dotted(shape.value)
     at = integer(indices[0]) if len(indices) == 1 else None
     if name is None or at is None:
@@ -249,7 +248,7 @@ def _extent(
 
 def extent_of(
     lowering: Lowering, name: str, attribute: str, axis: int, node: ast.AST
-) -> c_ast.Node:
+) -> ir.Expression:
     """Returns `name.shape[axis]`: for an own array what it is declared with."""
     array = lowering.arrays.get(name)
     if array is not None and attribute == "shape" and axis < len(array.extents):

@@ -6,11 +6,10 @@ A name is declared in the block that `block_scopes` finds, or at the head of the
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pycparser import c_ast
-
+from smemlint.frontend import ir
 from smemlint.frontend.program import Dropped, ParsedFunction
 from smemlint.frontend.python.imports import dotted, is_none
 from smemlint.frontend.python.jit.arrays import declare_array, find_arrays
@@ -41,7 +40,7 @@ def lower_function(definition: Definition, imports: Imports, make: Builder) -> P
 
 def lower_constant(
     value: ast.expr, definition: Definition, imports: Imports, make: Builder
-) -> c_ast.Node:
+) -> ir.Expression:
     """Returns the C tree of a value that a module assigns."""
     return Lowering(definition, imports, make).expression(value)
 
@@ -85,17 +84,15 @@ class _FunctionLowering:
             for name, scope in self.scopes.items()
             if scope is None and name not in self.values.arrays
         ]
-        body.block_items = [*self._captured(), *hoisted, *(body.block_items or ())]
+        body = replace(body, block_items=(*self._captured(), *hoisted, *body.block_items))
         params = [self._parameter(p) for p in self.definition.parameters]
-        params += [
-            make.declare(text, type_of("int64_t", text), node) for text in self.values.hidden
-        ]
+        params += [make.declare(text, type_of("int64_t"), node) for text in self.values.hidden]
         tree = make.function(self.definition.unique, result, params, body, node)
         return ParsedFunction(tree, tuple(self.lost))
 
     # ---- the head
 
-    def _parameter(self, param: Parameter) -> c_ast.Decl:
+    def _parameter(self, param: Parameter) -> ir.Decl:
         name = param.name
         type_ = type_of("auto")
         if self.definition.is_kernel or self.definition.dialect is None:
@@ -103,17 +100,17 @@ class _FunctionLowering:
         init = self.values.expression(param.default) if param.default is not None else None
         return self.make.declare(name, type_, param.arg, init)
 
-    def _captured(self) -> list[c_ast.Node]:
+    def _captured(self) -> list[ir.BlockItem]:
         """Constants that enclosing functions give names which the kernel uses."""
         if self.values.dialect is None:
             return []
-        found: dict[str, c_ast.Node] = {}
+        found: dict[str, ir.BlockItem] = {}
         for node in self.definition.own_nodes():
             if isinstance(node, ast.Name) and not self.values.is_local(node.id):
                 self._capture(node.id, found, depth=0)
         return list(found.values())
 
-    def _capture(self, name: str, found: dict[str, c_ast.Node], depth: int) -> None:
+    def _capture(self, name: str, found: dict[str, ir.BlockItem], depth: int) -> None:
         """Declares a captured name behind those that its value is made of."""
         value, scope = self._enclosing_value(name)
         if name in found or value is None or scope is None or depth > _MAX_CAPTURED:
@@ -122,7 +119,7 @@ class _FunctionLowering:
             if isinstance(node, ast.Name):
                 self._capture(node.id, found, depth + 1)
         if len(found) < _MAX_CAPTURED:
-            type_ = type_of("auto", name)
+            type_ = type_of("auto")
             init = lower_constant(value, scope, self.values.imports, self.make)
             found[name] = self.make.declare(name, type_, value, init, quals=("const",))
 
@@ -147,9 +144,9 @@ class _FunctionLowering:
 
     # ---- statements
 
-    def block(self, body: Block, at: ast.AST) -> c_ast.Compound:
+    def block(self, body: Block, at: ast.AST) -> ir.Compound:
         self.blocks.append(body)
-        items: list[c_ast.Node] = []
+        items: list[ir.BlockItem] = []
         for statement in body:
             try:
                 items += self._statement(statement)
@@ -159,7 +156,7 @@ class _FunctionLowering:
         self.blocks.pop()
         return self.make.block(items, at)
 
-    def _statement(self, node: ast.stmt) -> Sequence[c_ast.Node]:
+    def _statement(self, node: ast.stmt) -> Sequence[ir.BlockItem]:
         handler = _STATEMENTS.get(type(node))
         if handler is not None:
             return handler(self, node)
@@ -167,47 +164,47 @@ class _FunctionLowering:
             return ()
         raise CannotLower(node, f"a `{type(node).__name__.lower()}` statement")
 
-    def _expression_statement(self, node: ast.Expr) -> Sequence[c_ast.Node]:
+    def _expression_statement(self, node: ast.Expr) -> Sequence[ir.BlockItem]:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return ()
         return (self.values.expression(node.value),)
 
-    def _assign_statement(self, node: ast.Assign) -> Sequence[c_ast.Node]:
+    def _assign_statement(self, node: ast.Assign) -> Sequence[ir.BlockItem]:
         return self._assignments(node.targets, node.value, node)
 
-    def _annotated(self, node: ast.AnnAssign) -> Sequence[c_ast.Node]:
+    def _annotated(self, node: ast.AnnAssign) -> Sequence[ir.BlockItem]:
         if node.value is None:
             return ()
         return self._assignments([node.target], node.value, node)
 
-    def _if(self, node: ast.If) -> Sequence[c_ast.Node]:
+    def _if(self, node: ast.If) -> Sequence[ir.BlockItem]:
         otherwise = self.block(node.orelse, node) if node.orelse else None
         test = self.values.expression(node.test)
-        return (self.make.mark(c_ast.If(test, self.block(node.body, node), otherwise), node),)
+        return (ir.If(test, self.block(node.body, node), otherwise, at=self.make.place(node)),)
 
-    def _while(self, node: ast.While) -> Sequence[c_ast.Node]:
+    def _while(self, node: ast.While) -> Sequence[ir.BlockItem]:
         if node.orelse:
             raise CannotLower(node, "`while .. else`")
-        loop = c_ast.While(self.values.expression(node.test), self.block(node.body, node))
-        return (self.make.mark(loop, node),)
+        test = self.values.expression(node.test)
+        return (ir.While(test, self.block(node.body, node), at=self.make.place(node)),)
 
-    def _return(self, node: ast.Return) -> Sequence[c_ast.Node]:
+    def _return(self, node: ast.Return) -> Sequence[ir.BlockItem]:
         value = self.values.expression(node.value) if node.value is not None else None
-        return (self.make.mark(c_ast.Return(value), node),)
+        return (ir.Return(value, at=self.make.place(node)),)
 
-    def _break(self, node: ast.Break) -> Sequence[c_ast.Node]:
-        return (self.make.mark(c_ast.Break(), node),)
+    def _break(self, node: ast.Break) -> Sequence[ir.BlockItem]:
+        return (ir.Break(at=self.make.place(node)),)
 
-    def _continue(self, node: ast.Continue) -> Sequence[c_ast.Node]:
-        return (self.make.mark(c_ast.Continue(), node),)
+    def _continue(self, node: ast.Continue) -> Sequence[ir.BlockItem]:
+        return (ir.Continue(at=self.make.place(node)),)
 
-    def _framed(self, node: ast.With | ast.Try) -> Sequence[c_ast.Node]:
+    def _framed(self, node: ast.With | ast.Try) -> Sequence[ir.BlockItem]:
         """Lowers the body of a `with` or `try` of host code."""
         if self.values.dialect is not None:
             raise CannotLower(node, f"a `{type(node).__name__.lower()}` statement")
         return (self.block(node.body, node),)
 
-    def _for(self, node: ast.For) -> Sequence[c_ast.Node]:
+    def _for(self, node: ast.For) -> Sequence[ir.BlockItem]:
         """Returns `for i in range(..)` with the counter as Python would have it."""
         call = node.iter
         is_range = isinstance(call, ast.Call) and (
@@ -230,22 +227,22 @@ class _FunctionLowering:
         stop = self.values.expression(bounds[0] if len(bounds) == 1 else bounds[1])
         is_down = step is not None and step < 0
         counter = make.name(name, node.target)
-        init: c_ast.Node
+        init: ir.DeclList | ir.Expression
         if self.scopes.get(name) is None:
             init = make.assign(counter, start, node)
         else:
             word = "int64_t" if self.values.wide else "int"
-            init = c_ast.DeclList([make.declare(name, type_of(word, name), node.target, start)])
+            init = ir.DeclList((make.declare(name, type_of(word), node.target, start),))
         cond = make.binary(">" if is_down else "<", counter, stop, node)
         advance = (
             make.unary("p++", counter, node)
             if step == 1
             else make.assign(counter, self.values.expression(bounds[2]), node, "+=")
         )
-        loop = make.mark(c_ast.For(init, cond, advance, self.block(node.body, node)), node)
+        loop = ir.For(init, cond, advance, self.block(node.body, node), at=make.place(node))
         return (*self._unrolled(call), loop)
 
-    def _unrolled(self, call: ast.Call) -> Sequence[c_ast.Node]:
+    def _unrolled(self, call: ast.Call) -> Sequence[ir.BlockItem]:
         """Returns `jit.range(.., unroll=4)`."""
         unroll = keyword(call, "unroll")
         if unroll is None or is_none(unroll):
@@ -254,15 +251,15 @@ class _FunctionLowering:
         text = f"unroll {factor}" if factor is not None else "unroll"
         if isinstance(unroll, ast.Constant) and unroll.value is False:
             text = "unroll 1"
-        return (self.make.mark(c_ast.Pragma(text), call),)
+        return (ir.Pragma(text, at=self.make.place(call)),)
 
-    def _open_for(self, node: ast.For) -> Sequence[c_ast.Node]:
+    def _open_for(self, node: ast.For) -> Sequence[ir.BlockItem]:
         """Returns a loop over anything else: in host code its body once, with unknown values."""
         if self.values.dialect is not None:
             raise CannotLower(node, f"a loop over `{self.make.spelling(node.iter)}`")
         given = self._assignments([node.target], node.iter, node, is_open=True)
         body = self.block(node.body, node)
-        return (self.make.block([*given, *(body.block_items or ())], node),)
+        return (self.make.block([*given, *body.block_items], node),)
 
     # ---- assignments
 
@@ -273,8 +270,8 @@ class _FunctionLowering:
         node: ast.AST,
         *,
         is_open: bool = False,
-    ) -> Sequence[c_ast.Node]:
-        found: list[c_ast.Node] = []
+    ) -> Sequence[ir.BlockItem]:
+        found: list[ir.BlockItem] = []
         for target in targets:
             found += self._assign(target, value, node, is_open)
         return found
@@ -285,7 +282,7 @@ class _FunctionLowering:
         value: ast.expr,
         node: ast.AST,
         is_open: bool,
-    ) -> list[c_ast.Node]:
+    ) -> list[ir.BlockItem]:
         if isinstance(target, ast.Tuple | ast.List):
             return self._unpack(target, value, node, is_open)
         if isinstance(target, ast.Name) and target.id in self.values.arrays and not is_open:
@@ -295,13 +292,13 @@ class _FunctionLowering:
         lowered = self.values.opaque(value) if is_open else self.values.expression(value)
         return [self._given(target, lowered, node)]
 
-    def _given(self, target: ast.expr, value: c_ast.Node, node: ast.AST) -> c_ast.Node:
+    def _given(self, target: ast.expr, value: ir.Expression, node: ast.AST) -> ir.BlockItem:
         make = self.make
         if isinstance(target, ast.Name):
             name = target.id
             if self.scopes.get(name) is self.blocks[-1] and name not in self.declared:
                 self.declared.add(name)
-                return make.declare(name, type_of("auto", name), node, value)
+                return make.declare(name, type_of("auto"), node, value)
             return make.assign(make.name(name, target), value, node)
         if isinstance(target, ast.Subscript):
             return make.assign(self.values.expression(target), value, node)
@@ -313,25 +310,25 @@ class _FunctionLowering:
         value: ast.expr,
         node: ast.AST,
         is_open: bool,
-    ) -> list[c_ast.Node]:
+    ) -> list[ir.BlockItem]:
         names = target.elts
         values = self._parts(value, len(names)) if not is_open else None
         if values is None:
-            first = [] if is_open else [self.values.opaque(value)]
+            first: list[ir.BlockItem] = [] if is_open else [self.values.opaque(value)]
             return [*first, *(self._given(n, self.values.opaque(value), node) for n in names)]
-        temporaries: list[c_ast.Node] = []
-        results: list[c_ast.Node] = []
+        temporaries: list[ir.BlockItem] = []
+        results: list[ir.Expression] = []
         simultaneous = isinstance(value, ast.Tuple | ast.List) and len(names) > 1
         for k, part in enumerate(values):
             if simultaneous:  # all values first: `a, b = b, a`
                 hidden = f"{k} of {self.make.spelling(node)}"
-                temporaries.append(self.make.declare(hidden, type_of("auto", hidden), node, part))
+                temporaries.append(self.make.declare(hidden, type_of("auto"), node, part))
                 results.append(self.make.name(hidden, node))
             else:
                 results.append(part)
         return temporaries + [self._given(n, v, node) for n, v in zip(names, results, strict=True)]
 
-    def _parts(self, value: ast.expr, count: int) -> list[c_ast.Node] | None:
+    def _parts(self, value: ast.expr, count: int) -> list[ir.Expression] | None:
         """Returns the single values of what is unpacked, where they are known one by one."""
         if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == count:
             return [self.values.expression(e) for e in value.elts]
@@ -345,7 +342,7 @@ class _FunctionLowering:
                 return [extent_of(self.values, name, "shape", axis, value) for axis in range(count)]
         return None
 
-    def _augmented(self, node: ast.AugAssign) -> Sequence[c_ast.Node]:
+    def _augmented(self, node: ast.AugAssign) -> Sequence[ir.BlockItem]:
         make, operator = self.make, type(node.op)
         target, value = self.values.expression(node.target), self.values.expression(node.value)
         if operator in BINARY:
@@ -355,7 +352,7 @@ class _FunctionLowering:
         return (make.assign(target, result, node),)
 
 
-_STATEMENTS: dict[type[ast.stmt], Callable[..., Sequence[c_ast.Node]]] = {
+_STATEMENTS: dict[type[ast.stmt], Callable[..., Sequence[ir.BlockItem]]] = {
     ast.Expr: _FunctionLowering._expression_statement,
     ast.Assign: _FunctionLowering._assign_statement,
     ast.AnnAssign: _FunctionLowering._annotated,

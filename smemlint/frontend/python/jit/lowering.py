@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pycparser import c_ast
-
+    from smemlint.frontend import ir
     from smemlint.frontend.python.imports import Imports
     from smemlint.frontend.python.jit.definitions import Definition
     from smemlint.frontend.python.jit.dialects import Dialect
     from smemlint.frontend.python.jit.ir_builder import Builder
 
-_Handler = TypeVar("_Handler", bound="Callable[..., c_ast.Node]")
-_EXPRESSIONS: dict[type[ast.expr], Callable[..., c_ast.Node]] = {}
+_Handler = TypeVar("_Handler", bound="Callable[..., ir.Expression]")
+_EXPRESSIONS: dict[type[ast.expr], Callable[..., ir.Expression]] = {}
 
 
 def lowers(*nodes: type[ast.expr]) -> Callable[[_Handler], _Handler]:
@@ -88,7 +87,7 @@ class Lowering:
         """Returns whether every integer has 64 bits."""
         return self.dialect is None or self.dialect.has_wide_integers
 
-    def expression(self, node: ast.expr) -> c_ast.Node:
+    def expression(self, node: ast.expr) -> ir.Expression:
         """Returns the C tree of an expression; what has none becomes a call of its own text."""
         handler = _EXPRESSIONS.get(type(node))
         if handler is not None:
@@ -96,7 +95,7 @@ class Lowering:
         parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
         return self.opaque(node, parts)
 
-    def opaque(self, node: ast.AST, parts: Sequence[ast.expr] = ()) -> c_ast.Node:
+    def opaque(self, node: ast.AST, parts: Sequence[ast.expr] = ()) -> ir.Expression:
         """Returns a call of something unknown: its operands are evaluated, its value is not."""
         name = self.make.spelling(node).replace("::", ": :")
         return self.make.call(f"{name} ", [self.expression(p) for p in parts], node)
@@ -112,7 +111,7 @@ class Lowering:
             return ""
         return self.dialect.member(self.imports.resolve(node))
 
-    def argument_property(self, text: str, node: ast.AST) -> c_ast.Node:
+    def argument_property(self, text: str, node: ast.AST) -> ir.Expression:
         """Returns a number that an argument brings along: one unknown for the entire kernel."""
         self.hidden.setdefault(text)
         return self.make.name(text, node)

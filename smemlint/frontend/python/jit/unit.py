@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from pycparser import c_ast
-
 from smemlint.facts import Span
+from smemlint.frontend import ir
 from smemlint.frontend.program import Dropped, ParsedFunction
 from smemlint.frontend.python.imports import Imports
 from smemlint.frontend.python.jit.definitions import Definition, Definitions
@@ -140,13 +139,13 @@ class PythonConstant:
         return text_of(self.value, self._unit.source).span(self.value)
 
     @cached_property
-    def _parsed(self) -> c_ast.Decl:
+    def _parsed(self) -> ir.Decl:
         unit = self._unit
         init = lower_constant(self.value, unit.definitions.host, unit.imports, unit.builder)
-        type_ = type_of("auto", self.name)
+        type_ = type_of("auto")
         return unit.builder.declare(self.name, type_, self.value, init, quals=("const",))
 
-    def parse(self) -> c_ast.Node | None:
+    def parse(self) -> ir.Decl:
         """Returns a `Decl` with its value."""
         return self._parsed
 
@@ -217,11 +216,11 @@ class PythonUnit:
         """Returns the whole file: there are no tokens."""
         return Span(self.path, 1, 1, 1, 1)
 
-    def span(self, node: c_ast.Node) -> Span:
+    def span(self, node: ir.Node) -> Span:
         """Returns where the Python code of a node stands."""
         return self.builder.span(node)
 
-    def line(self, node: c_ast.Node) -> int:
+    def line(self, node: ir.Node) -> int:
         """Returns the first line of the node's code."""
         return self.builder.span(node).line
 
@@ -229,16 +228,16 @@ class PythonUnit:
         """Returns the source text of a range."""
         return self.imported.texts.get(span.path, self.source).within(span)
 
-    def conditions(self, node: c_ast.Node) -> tuple[str, ...]:
+    def conditions(self, node: ir.Node) -> tuple[str, ...]:
         """Returns none: Python has no preprocessor."""
         return ()
 
-    def parse_expression(self, text: str) -> c_ast.Node | None:
+    def parse_expression(self, text: str) -> ir.Expression | None:
         """Returns a number or a name, as pragmas and options write them."""
         text = text.strip()
-        return c_ast.Constant("int", text) if text.isdigit() else c_ast.ID(text)
+        return ir.Constant("int", text) if text.isdigit() else ir.ID(text)
 
-    def parse_type(self, text: str) -> c_ast.Typename | None:
+    def parse_type(self, text: str) -> ir.Typename | None:
         """Returns none: types have no spelling of their own."""
         return None
 

@@ -1,0 +1,117 @@
+"""Expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.ir.node import Expression
+
+if TYPE_CHECKING:
+    from smemlint.frontend.ir.node import Node
+    from smemlint.frontend.ir.types import Typename
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ID(Expression):
+    """A name: an identifier, a qualified name `a::b` or a template-id `f<64>`, as spelled."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Expression):
+    """A literal; `type` is `int`, `double`, `char` or `string` with its prefixes."""
+
+    type: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayRef(Expression):
+    """`name[subscript]`."""
+
+    name: Expression
+    subscript: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructRef(Expression):
+    """`name.field` or `name->field`; `type` is the operator."""
+
+    name: Expression
+    type: str
+    field: ID
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExprList(Expression):
+    """Arguments of a call, or expressions joined by the comma operator."""
+
+    exprs: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FuncCall(Expression):
+    """`name(args)`; `args` is None where there are none."""
+
+    name: Expression
+    args: ExprList | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnaryOp(Expression):
+    """An operator with one operand; `p++` and `p--` are the postfix ones, `sizeof` takes a type."""
+
+    op: str
+    expr: Expression | Typename
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinaryOp(Expression):
+    """`left op right`."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TernaryOp(Expression):
+    """`cond ? iftrue : iffalse`."""
+
+    cond: Expression
+    iftrue: Expression
+    iffalse: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignment(Expression):
+    """`lvalue op rvalue`; `op` is `=`, `+=` or its like."""
+
+    op: str
+    lvalue: Expression
+    rvalue: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Expression):
+    """`(to_type)expr`."""
+
+    to_type: Typename
+    expr: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InitList(Expression):
+    """`{a, b}` as the initializer of a declaration."""
+
+    exprs: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedInitializer(Expression):
+    """`.name[0] = expr` in a list of initializers."""
+
+    name: tuple[Node, ...]
+    expr: Expression

@@ -1,0 +1,28 @@
+"""Functions, and statements in the place of an expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.ir.node import Expression, Statement
+
+if TYPE_CHECKING:
+    from smemlint.frontend.ir.statements import Compound
+    from smemlint.frontend.ir.types import FuncDecl
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FuncDef(Statement):
+    """A function definition."""
+
+    name: str
+    type: FuncDecl
+    body: Compound
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatementExpression(Expression):
+    """`({ .. })`: statements in the place of an expression."""
+
+    body: Compound

@@ -1,0 +1,121 @@
+"""Statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.ir.node import Statement
+
+if TYPE_CHECKING:
+    from smemlint.frontend.ir.node import BlockItem, Expression
+    from smemlint.frontend.ir.types import DeclList
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compound(Statement):
+    """`{ .. }`."""
+
+    block_items: tuple[BlockItem, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmptyStatement(Statement):
+    """`;`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If(Statement):
+    """`if (cond) iftrue else iffalse`."""
+
+    cond: Expression
+    iftrue: BlockItem | None
+    iffalse: BlockItem | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class For(Statement):
+    """`for (init; cond; next) stmt`."""
+
+    init: DeclList | Expression | None
+    cond: Expression | None
+    next: Expression | None
+    stmt: BlockItem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class While(Statement):
+    """`while (cond) stmt`."""
+
+    cond: Expression
+    stmt: BlockItem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DoWhile(Statement):
+    """`do stmt while (cond)`."""
+
+    cond: Expression
+    stmt: BlockItem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Switch(Statement):
+    """`switch (cond) stmt`."""
+
+    cond: Expression
+    stmt: BlockItem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case(Statement):
+    """`case expr:` with the statements up to the next label."""
+
+    expr: Expression
+    stmts: tuple[BlockItem, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Default(Statement):
+    """`default:` with the statements up to the next label."""
+
+    stmts: tuple[BlockItem, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Break(Statement):
+    """`break;`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Continue(Statement):
+    """`continue;`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Return(Statement):
+    """`return expr;`."""
+
+    expr: Expression | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goto(Statement):
+    """`goto name;`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Label(Statement):
+    """`name: stmt`."""
+
+    name: str
+    stmt: BlockItem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pragma(Statement):
+    """`#pragma string`, in front of the statement that it is for."""
+
+    string: str

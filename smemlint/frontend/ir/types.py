@@ -1,0 +1,130 @@
+"""Types and what they declare: a declarator wraps the type that it changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from smemlint.frontend.ir.node import Node, Statement, Type
+
+if TYPE_CHECKING:
+    from smemlint.frontend.ir.node import Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentifierType(Type):
+    """The words of a type: `("unsigned", "int")`, `("float4",)`, `("A<int>::T",)`."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeDecl(Type):
+    """The innermost declarator: a type with its qualifiers."""
+
+    type: Type
+    quals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PtrDecl(Type):
+    """A pointer; with `&` or `&&` among the qualifiers a reference."""
+
+    type: Type
+    quals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayDecl(Type):
+    """An array; `dim` is None where the extent is left open."""
+
+    type: Type
+    dim: Expression | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FuncDecl(Type):
+    """A function that returns `type`."""
+
+    params: tuple[Decl, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Typename(Type):
+    """A type-id: a type without a declared name."""
+
+    type: Type
+    quals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Struct(Type):
+    """`struct name { decls }`; None for one that is only mentioned."""
+
+    name: str | None
+    decls: tuple[Declaration, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Union(Type):
+    """`union name { decls }`; None for one that is only mentioned."""
+
+    name: str | None
+    decls: tuple[Declaration, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enumerator(Node):
+    """`name = value` of an enum."""
+
+    name: str
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enum(Type):
+    """`enum name { .. }`; None for one that is only mentioned."""
+
+    name: str | None
+    enumerators: tuple[Enumerator, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decl(Statement):
+    """A variable, parameter, member or function.
+
+    Attributes:
+        name: empty for an unnamed parameter and for a record that is only defined.
+        storage: `extern`, `static`, `constexpr`, `__shared__`, ...
+        quals: of the outermost type: `const`, `volatile`.
+        align: what `alignas` and `__align__` demand.
+        bitsize: width of a bit-field.
+    """
+
+    name: str
+    type: Type
+    init: Expression | None = None
+    bitsize: Expression | None = None
+    quals: tuple[str, ...] = ()
+    storage: tuple[str, ...] = ()
+    align: tuple[Expression | Typename, ...] = field(default=(), metadata={"is_child": False})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclList(Statement):
+    """Declarations that share their specifiers, in the head of a `for`."""
+
+    decls: tuple[Declaration, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Typedef(Statement):
+    """`using name = type`."""
+
+    name: str
+    type: Type
+
+
+Declaration: TypeAlias = Decl | DeclList | Typedef
+"""What introduces names."""
