@@ -11,6 +11,7 @@ from smemlint.analysis.simt.calls.operands import (
     operand_value,
     operand_values,
 )
+from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
@@ -50,6 +51,7 @@ from smemlint.analysis.simt.types.overloads import (
     parameters_of,
     type_words,
 )
+from smemlint.analysis.simt.types.specializations import definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function
 
+_WHICH = "which specialization is meant is not known"
 MAX_RECURSION = 8
 MAX_DEPTH = 48
 
@@ -74,7 +77,14 @@ def inline_best(
 ) -> Value:
     """Executes the candidate that fits the operands best, and returns its value."""
     operands = [operand_of(ev, a) for a in arguments_of(node)]
-    function = best_fit(candidates, [o.type for o in operands], arguments, ev.state.unit.is_type)
+    types = [o.type for o in operands]
+    fitting = definitions_for(ev, candidates, arguments, types)
+    if not fitting:
+        why = "no definition was read" if fitting is not None else _WHICH
+        return unfollowed_values(ev, candidates[0].name, operand_values(ev, operands), node, why)
+    function = best_fit(
+        fitting, types, arguments, ev.state.unit.is_type, lambda f: takes(ev, f, types)
+    )
     return inline(ev, function, operands, arguments, node, this, record)
 
 

@@ -14,16 +14,25 @@ from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend import ir
 
 
 def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Returns a call of what is not known: its value, and what it may have changed."""
-    state = ev.state
     is_macro = name.isupper()
     values = _macro_arguments(ev, name, node) if is_macro else argument_values(ev, node)
-    reason = f"the call of `{name}` is not followed: no definition was read"
+    return unfollowed_values(ev, name, values, node, "no definition was read")
+
+
+def unfollowed_values(
+    ev: Evaluator, name: str, values: Sequence[Value], node: ir.Node, why: str
+) -> Value:
+    """Returns the value of a call that is not followed, and notes what it may change."""
+    state = ev.state
+    reason = f"the call of `{name}` is not followed: {why}"
     for value in values:
         if isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms):
             said = f"`{name}` is given a shared address and its definition was not read"

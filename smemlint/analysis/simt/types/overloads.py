@@ -134,28 +134,27 @@ def best_fit(
     types: Sequence[CType],
     arguments: tuple[str, ...],
     is_type: Callable[[str], bool],
+    takes: Callable[[Function], bool],
 ) -> Function:
-    """Returns the definition that fits best: explicit specialization, arity, kinds of parameters.
+    """Returns the definition that fits best: template arguments, arity, kinds of parameters.
 
     Args:
         candidates: not empty; of equals the first is taken.
         types: of the call's arguments.
         arguments: spelling of the template arguments that the call gives.
         is_type: whether such a spelling is a type.
+        takes: whether a definition has exactly the types of the call's operands.
     """
     if len(candidates) == 1:
         return candidates[0]
-    joined = ",".join(arguments).replace(" ", "")
     kinds = [is_type(a) for a in arguments]
 
     def fit(function: Function) -> tuple[int, int]:
-        if function.specialization is not None:
-            is_exact = bool(joined) and function.specialization.replace(" ", "") == joined
-            return (3 if is_exact else -3, 0)
         template = function.template
-        if arguments and not template:
+        if arguments and not template and function.specialization is None:
             return (-4, 0)
         score = 1 if arguments and len(template) >= len(arguments) else 0
+        score += not arguments and not template and takes(function)
         score += sum((p.kind == "type") == k for k, p in zip(kinds, template, strict=False))
         shapes = signature_of(function).shapes
         return (score, sum(_fits(s, t) for s, t in zip(shapes, types, strict=False)))

@@ -1,4 +1,4 @@
-"""Which definition of a class template its arguments choose: a specialization or the primary."""
+"""Which definition of a template its arguments choose: a specialization or the primary."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import CType, PointerType, is_opaque
 from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.frontend.cuda.parser.parse import template_arguments
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Record
+    from smemlint.frontend.program import Function, Record
 
 Argument: TypeAlias = CType | Value | None
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -56,6 +57,73 @@ def specialization_for(
         if answer:
             fitting.append(Specialization(record, match.bound))
     return min(fitting, key=lambda s: len(s.bound)) if fitting else False
+
+
+def definitions_for(
+    ev: Evaluator, candidates: Sequence[Function], arguments: Sequence[str], types: Sequence[CType]
+) -> Sequence[Function] | None:
+    """Returns the definitions of a function that its explicit specializations leave for a call.
+
+    Those whose arguments are the call's are the only ones, the others are none. None where one may
+    be meant and hangs on an argument that is not known.
+
+    Args:
+        ev: reads the arguments where the call stands.
+        candidates: definitions of one name.
+        arguments: spelling of the template arguments that the call gives.
+        types: of the call's operands; they choose where it gives no template arguments.
+    """
+    if not any(f.specialization is not None for f in candidates):
+        return candidates
+    given = [_argument(ev, a) for a in arguments]
+    chosen: list[Function] = []
+    others: list[Function] = []
+    is_open = False
+    for function in candidates:
+        if function.specialization is None:
+            others.append(function)
+            continue
+        answer = _is_for(ev, function, arguments, given) if given else takes(ev, function, types)
+        if answer:
+            chosen.append(function)
+        is_open |= answer is None
+    return chosen or (None if is_open else others)
+
+
+def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
+    """Returns whether the parameters have exactly the types of a call's operands."""
+    parameters = signature_of(function).parameters
+    if len(parameters) != len(types):
+        return False
+    resolved = [ev.types.resolve(p.type) for p in parameters]
+    return [_unreferenced(t) for t in resolved] == [_unreferenced(t) for t in types]
+
+
+def _unreferenced(kind: CType) -> CType:
+    return kind.target if isinstance(kind, PointerType) and kind.is_reference else kind
+
+
+def _is_for(
+    ev: Evaluator, function: Function, spellings: Sequence[str], given: Sequence[Argument]
+) -> bool | None:
+    """Whether an explicit specialization is for these arguments; those behind them are deduced."""
+    _, patterns = template_arguments(f"_<{function.specialization}>")
+    answers = [
+        spelling == pattern or _same(_argument(ev, pattern), argument)
+        for pattern, spelling, argument in zip(patterns, spellings, given, strict=False)
+    ]
+    if False in answers or len(spellings) > len(patterns):
+        return False
+    return None if None in answers else True
+
+
+def _argument(ev: Evaluator, spelling: str) -> Argument:
+    """Returns what a template argument is: a type if it names one, else a value."""
+    kind = type_argument(ev, spelling)
+    if kind is not None and not is_opaque(kind):
+        return kind
+    value = value_argument(ev, spelling)
+    return value if isinstance(value, AffineInt) else kind
 
 
 class _Match:

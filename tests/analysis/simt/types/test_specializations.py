@@ -1,0 +1,56 @@
+"""Which explicit specialization of a function a call means; strides that g++ 12 computes, too."""
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import Certainty
+
+DEFINITIONS = """
+template <int Bytes> __device__ int bytes();  // declared only
+template <> __device__ int bytes<16>() { return 16; }
+template <> __device__ int bytes<4>() { return 4; }
+enum class Mode { A, B };
+template <Mode m> __device__ int mode();
+template <> __device__ int mode<Mode::A>() { return 1; }
+template <> __device__ int mode<Mode::B>() { return 2; }
+template <typename T> __device__ int of(T *p) { return 1; }
+template <> __device__ int of(float *p) { return 2; }
+template <> __device__ int of<double>(double *p) { return 8; }
+template <typename T, int N> __device__ int both(T x) { return 1; }
+template <> __device__ int both<float, 4>(float x) { return 8; }
+template <> __device__ int both<float, 2>(float x) { return 16; }
+constexpr int two = 2;
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "stride"),
+    [
+        ("bytes<sizeof(int)>()", 4),
+        ("bytes<two * 8>()", 16),
+        ("mode<Mode::B>()", 2),
+        ("of((int *)g)", 1),
+        ("of(g)", 2),
+        ("of((double *)g)", 8),
+        ("both<float, sizeof(short)>(g[0])", 16),
+        ("both<float, 8>(g[0])", 1),
+        ("both<int, 4>(3)", 1),
+    ],
+)
+def test_the_values_of_template_arguments_choose(call, stride):
+    text = f"""{DEFINITIONS}
+    __global__ void k(float *g) {{ __shared__ int s[1024]; s[{call} * threadIdx.x] = 1; }}
+    void run(float *g) {{ k<<<1, 32>>>(g); }}"""
+    (access,) = accesses_of(text)
+    assert (access.certainty, access.ways) == (Certainty.ASSUMED, stride)
+
+
+@pytest.mark.parametrize("argument", ["8", "N", "UNREAD"])
+def test_no_specialization_is_taken_at_random(argument):
+    text = f"""{DEFINITIONS}
+    template <int N> __global__ void k(float *g) {{
+      __shared__ int s[1024];
+      s[bytes<{argument}>() * threadIdx.x] = 1;
+    }}"""
+    (access,) = accesses_of(text)
+    assert access.certainty is Certainty.UNKNOWN
