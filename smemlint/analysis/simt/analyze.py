@@ -218,7 +218,7 @@ class Project:
             self._seen.add(key)
             with self.guard.protect(function.span, function.name):
                 facts = self._evaluated(unit, tasks)
-                kernels.append(agreed(facts, tasks))
+                kernels.append(agreed(facts))
                 effort.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
         if effort.left:
             left = "instance is" if effort.left == 1 else "instances are"

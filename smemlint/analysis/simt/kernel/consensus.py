@@ -5,17 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain.environment import MAX_THREADS
 from smemlint.facts import Certainty, KernelFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.facts import Access
 
 
-def agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
-    """Returns the first of several guesses; an access on which they differ is only a sample."""
+def agreed(facts: Sequence[KernelFacts]) -> KernelFacts:
+    """Returns the first of several guesses; an access on which they differ is only a sample.
+
+    Guesses at the shape of a block whose threads are counted (`__launch_bounds__`) do not count
+    where a warp leaves an array: no launch has that shape.
+    """
+    if facts[0].instance.origin:
+        facts = [f for f in facts if not any(map(_reaches_outside, f.accesses))] or facts
     first = facts[0]
     outside = None if first.instance.origin else next(filter(_begins_outside, first.accesses), None)
     if outside is not None and outside.array is not None:
@@ -36,12 +42,17 @@ def agreed(facts: Sequence[KernelFacts], tasks: Sequence[Task]) -> KernelFacts:
 
 def _begins_outside(access: Access) -> bool:
     """Whether the first warp leaves the array: no block has that shape, or the lanes it has."""
+    return not access.conditions and _reaches_outside(access, warps=1)
+
+
+def _reaches_outside(access: Access, warps: int = MAX_THREADS // 32) -> bool:
+    """Whether one of the first warps leaves the array."""
     array = access.array
-    if array is None or array.bytes is None or access.conditions:
+    if array is None or array.bytes is None:
         return False
     for pattern in access.patterns:
         offsets = pattern.addresses[pattern.active] - array.base
-        if pattern.warp > 0 or not offsets.size:
+        if pattern.warp >= warps or not offsets.size:
             continue
         first = int(offsets.min()) if pattern.exact else 0
         last = first + int(offsets.max()) - int(offsets.min()) + pattern.width

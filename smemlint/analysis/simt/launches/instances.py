@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 from functools import partial
-from math import prod
+from math import isqrt, prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
@@ -38,8 +38,11 @@ _MOST_LINKED = 30_000_000
 """Characters of units whose host code is looked through for launches: some 1 GB of memory."""
 _MAX_ANCESTRY = 6
 _LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
+_THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
+_MOST_CALLED = 200
+"""Functions looked through for `threadIdx.y`: more are a library's."""
 
 
 Block = tuple[int, int, int]
@@ -217,10 +220,8 @@ class Instances:
     def _guessed(self, function: Function, scope: Scope, said: tuple[str, ...]) -> list[Task]:
         bound = self._launch_bound(function, scope)
         if bound is not None:
-            shape = (
-                (bound, 1, 1) if not self._uses_plane(function) else (32, max(bound // 32, 1), 1)
-            )
-            return [self._task(function, scope, shape, "__launch_bounds__", said)]
+            counted = _planes_of(bound) if self._uses_plane(function) else [(bound, 1, 1)]
+            return [self._task(function, scope, s, "__launch_bounds__", said) for s in counted]
         shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
         said = (*said, "no launch was found: the figure is the same for several block shapes")
         return [self._task(function, scope, s, "", said) for s in shapes]
@@ -244,7 +245,7 @@ class Instances:
 
     def _uses_plane(self, function: Function) -> bool:
         if id(function) not in self._planes:
-            self._planes[id(function)] = _uses_plane(function)
+            self._planes[id(function)] = any(map(_uses_plane, _called(self._unit, function)))
         return self._planes[id(function)]
 
     def _launch_bound(self, function: Function, scope: Scope) -> int | None:
@@ -357,15 +358,39 @@ def _ancestors(
     return list(tops.values()), frozenset(f.name for f in reached.values())
 
 
+def _planes_of(threads: int) -> list[Block]:
+    """Returns the blocks of so many threads that a kernel with rows of threads may have.
+
+    The first has rows of a warp; then half warps, and a square.
+    """
+    rows = dict.fromkeys(n for n in (32, 16, isqrt(threads)) if threads % n == 0)
+    return [(row, threads // row, 1) for row in rows] or [(threads, 1, 1)]
+
+
+def _called(unit: Unit, kernel: Function) -> list[Function]:
+    """Returns a kernel and the device functions that it may call, nearest first."""
+    found = {id(kernel): kernel}
+    work = [kernel]
+    for function in work:
+        for name in sorted(function.words):
+            for callee in unit.functions_named(name):
+                if callee.is_device and id(callee) not in found and len(work) < _MOST_CALLED:
+                    found[id(callee)] = callee
+                    work.append(callee)
+    return work
+
+
 def _uses_plane(function: Function) -> bool:
-    """Returns whether the kernel names `threadIdx.y` or `blockDim.y`."""
+    """Returns whether the function names `threadIdx.y` or `blockDim.y`."""
+    if not function.words & _THREAD_WORDS or not function.words & {"y", "z"}:
+        return False
     tree = function.parse().tree
     work: list[ir.Node] = [tree] if tree is not None else []
     while work:
         node = work.pop()
         if isinstance(node, ir.StructRef):
             of = getattr(node.name, "name", "")
-            if of in ("threadIdx", "blockDim") and node.field.name in ("y", "z"):
+            if of in _THREAD_WORDS and node.field.name in ("y", "z"):
                 return True
         work.extend(child for child in node.children())
     return False

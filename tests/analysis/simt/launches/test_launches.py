@@ -161,16 +161,41 @@ def test_an_included_kernel_has_the_macros_of_its_includer(tmp_path):
 
 @pytest.mark.parametrize(
     ("bounds", "index", "block"),
-    [("128", "threadIdx.x", (128, 1, 1)), ("256, 2", "threadIdx.y * 32 + threadIdx.x", (32, 8, 1))],
+    [
+        ("128", "[threadIdx.x][0]", (128, 1, 1)),
+        ("256, 2", "[threadIdx.y][threadIdx.x]", (32, 8, 1)),
+    ],
 )
 def test_launch_bounds_stand_in_for_a_launch(bounds, index, block):
     text = (
         f"__global__ void __launch_bounds__({bounds}) k(float *g) "
-        f"{{ __shared__ float s[1024]; s[{index}] = g[0]; }}"
+        f"{{ __shared__ float s[{block[1] if block[1] > 1 else 128}][33]; s{index} = g[0]; }}"
     )
     (kernel,) = facts_of(text).kernels
     assert kernel.instance.block == block
     assert kernel.accesses[0].assumptions == (f"block {block} (__launch_bounds__)",)
+
+
+@pytest.mark.parametrize(
+    ("threads", "index", "extents", "block", "ways"),
+    [
+        # 32 rows of 2 threads and 16 of 4 leave the array: 8 words a row, 32 lanes in 8 rows
+        (64, "[threadIdx.x][threadIdx.y]", "[8][8]", (8, 8, 1), 2),
+        (256, "[threadIdx.y][threadIdx.x]", "[8][40]", (32, 8, 1), 1),
+        # both (32, 8) and (16, 16) fit: 1 and 2 ways
+        (256, "[threadIdx.y][threadIdx.x]", "[16][40]", (32, 8, 1), None),
+    ],
+)
+def test_bounds_count_threads_and_leave_the_shape_open(threads, index, extents, block, ways):
+    text = f"""
+    __device__ void fill(float (*s){extents[extents.index("]") + 1 :]}, float v) {{ s{index} = v; }}
+    __global__ void __launch_bounds__({threads}) k(float *g) {{
+      __shared__ float s{extents};
+      fill(s, g[0]);
+    }}"""
+    kernel = next(iter(facts_of(text).kernels))
+    assert kernel.instance.block == block
+    assert [a.ways if a.certainty is Certainty.ASSUMED else None for a in kernel.accesses] == [ways]
 
 
 def test_without_a_launch_only_figures_that_no_block_changes_are_reported():
