@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import NotAnalysed, Span
 from smemlint.files.sandbox import AccessDenied, Sandbox
-from smemlint.frontend.cuda.build import makefile
-from smemlint.frontend.cuda.build.lookup import Build, build_of
+from smemlint.frontend.cuda.build_system import makefile
+from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.limits.steps import current, spend
 from smemlint.sources.languages import is_python_path

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.build.flags import split_command
+from smemlint.frontend.cuda.build_system.flags import split_command
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge
 

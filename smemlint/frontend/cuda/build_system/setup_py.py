@@ -10,7 +10,7 @@ import posixpath
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.build.flags import BuildFlags, flags_of
+from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.sources.source import Source
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import posixpath
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.config.build_database import FILE_NAME
-from smemlint.frontend.cuda.build import cmake, makefile, setup_py
-from smemlint.frontend.cuda.build.compile_commands import commands_of
-from smemlint.frontend.cuda.build.flags import BuildFlags, flags_of
+from smemlint.frontend.cuda.build_system import cmake, makefile, setup_py
+from smemlint.frontend.cuda.build_system.compile_commands import commands_of
+from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from smemlint.frontend.cuda.build.compile_commands import Command
+    from smemlint.frontend.cuda.build_system.compile_commands import Command
 
     Read = Callable[[str], str | None]
 
 _MOST_FOLDERS_UP = 6
-"""Above a source, where build files are looked for; the sandbox ends it at the repository's root."""
+"""Above a source, where build files are looked for; the sandbox ends it at the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Build:
         problem: why the database that was found is not used; empty if it is.
     """
 
-    flags: BuildFlags = BuildFlags()
+    flags: BuildFlags = field(default_factory=BuildFlags)
     origin: str = ""
     others: int = 0
     problem: str = ""

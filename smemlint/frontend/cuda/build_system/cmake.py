@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.build.flags import BuildFlags, flags_of, split_command
+from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of, split_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,14 +17,19 @@ FILE_NAME = "CMakeLists.txt"
 
 _MOST_COMMANDS = 20_000
 _TOKEN = re.compile(
-    r"\#\[(=*)\[.*?\]\1\] | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\] | \"(?P<quoted>(?:[^\"\\]|\\.)*)\""
+    r"\#\[(=*)\[.*?\]\1\] | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\]"
+    r" | \"(?P<quoted>(?:[^\"\\]|\\.)*)\""
     r" | (?P<open>\" | \#?\[=*\[) | (?P<parenthesis>[()]) | (?P<word>[^\s()\"\#]+)",
     re.X | re.S,
 )
 _OPENS = ("if", "foreach", "while", "function", "macro", "block")
 _CLOSES = tuple(f"end{name}" for name in _OPENS)
-_SCOPES = ("PRIVATE", "PUBLIC", "INTERFACE", "SYSTEM", "BEFORE", "AFTER", "STATIC", "SHARED", "MODULE")
-_TARGETS = ("add_executable", "add_library", "cuda_add_executable", "cuda_add_library", "target_sources")
+_SCOPES = (
+    "PRIVATE", "PUBLIC", "INTERFACE", "SYSTEM", "BEFORE", "AFTER", "STATIC", "SHARED", "MODULE",
+)  # fmt: skip
+_TARGETS = (
+    "add_executable", "add_library", "cuda_add_executable", "cuda_add_library", "target_sources",
+)  # fmt: skip
 _HERE = ("${CMAKE_CURRENT_SOURCE_DIR}/", "${CMAKE_CURRENT_LIST_DIR}/")
 
 
@@ -51,7 +56,7 @@ def flags_for(text: str, source: str) -> BuildFlags:
             case name, (target, *sources) if name in _TARGETS:
                 if any(_is_same(s, source) for s in sources):
                     targets.add(target)
-            case ("add_definitions" | "add_compile_options"), given:
+            case (("add_definitions" | "add_compile_options"), given):
                 arguments += given
             case "add_compile_definitions", given:
                 arguments += _defined(given)
@@ -81,7 +86,8 @@ def _folders(given: Sequence[str]) -> list[str]:
 
 
 def _split(given: Sequence[str]) -> list[str]:
-    return [word for text in given for word in split_command(text.replace("${CMAKE_CUDA_FLAGS}", ""))]
+    texts = (text.replace("${CMAKE_CUDA_FLAGS}", "") for text in given)
+    return [word for text in texts for word in split_command(text)]
 
 
 def _below(name: str) -> str:
@@ -112,7 +118,8 @@ def _all_commands(text: str) -> Iterator[_Command]:
     for match in _TOKEN.finditer(text):
         if match["open"]:
             return  # it does not end: nothing behind it is a command
-        word = next((v for v in (match["word"], match["quoted"], match["bracket"]) if v is not None), None)
+        words = (match["word"], match["quoted"], match["bracket"])
+        word = next((w for w in words if w is not None), None)
         if match["parenthesis"] == "(":
             depth += 1
         elif match["parenthesis"] == ")":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemlint.frontend.cuda.build.flags import BuildFlags, flags_of, split_command
+from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of, split_command
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from smemlint.analysis.analyze import analyze
 from smemlint.config.build_database import database_above
 from smemlint.config.settings import Configuration, Settings
-from smemlint.frontend.cuda.build.compile_commands import Command, commands_of
+from smemlint.frontend.cuda.build_system.compile_commands import Command, commands_of
 from smemlint.sources.discovery import find_sources
 
 KERNEL = """\
@@ -42,8 +42,9 @@ def test_entries_of_either_form(entry):
 
 
 def test_what_is_no_entry_is_passed_over():
-    entries = [1, None, {}, {"file": 3, "command": "x"}, {"file": "a.cu"}, {"file": "b.cu", "command": "c"}]
-    assert commands_of(json.dumps(entries), "/b") == {"/b/b.cu": (Command("/b", "c"),)}
+    entries = [1, None, {}, {"file": 3, "command": "x"}, {"file": "a.cu"}]
+    last = {"file": "b.cu", "command": "c"}
+    assert commands_of(json.dumps([*entries, last]), "/b") == {"/b/b.cu": (Command("/b", "c"),)}
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "[" * 100_000, "1e999999", '"x"'])

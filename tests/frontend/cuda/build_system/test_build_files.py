@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from smemlint.frontend.cuda.build import cmake, setup_py
-from smemlint.frontend.cuda.build.flags import BuildFlags
-from smemlint.frontend.cuda.build.lookup import build_of
+from smemlint.frontend.cuda.build_system import cmake, setup_py
+from smemlint.frontend.cuda.build_system.flags import BuildFlags
+from smemlint.frontend.cuda.build_system.lookup import build_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
-from smemlint.frontend.cuda.build.makefile import macros_of
+from smemlint.frontend.cuda.build_system.makefile import macros_of
 from smemlint.sources.discovery import find_sources
 
 

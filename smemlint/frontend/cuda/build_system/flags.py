@@ -1,4 +1,4 @@
-"""Reads what a compiler's arguments say about a source: nvcc's, and clang's and gcc's where they differ."""
+"""Reads what a compiler's arguments say about a source: those of nvcc, clang and gcc."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _TAKES_NEXT = {
     "-I": "include", "--include-path": "include",
     "-isystem": "include", "--system-include": "include", "-iquote": "include",
     "-include": "forced", "--pre-include": "forced",
-    "-arch": "arch", "--gpu-architecture": "arch", "--cuda-gpu-arch": "arch", "--offload-arch": "arch",
+    "-arch": "arch", "--gpu-architecture": "arch",
+    "--cuda-gpu-arch": "arch", "--offload-arch": "arch",
     "-gencode": "arch", "--generate-code": "arch",
     "-std": "std", "--std": "std",
     "-optf": "file", "--options-file": "file",
