@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.files import compiled_facts, is_compiled, may_share_memory
+from smemlint.analysis.compiled.launch import source_launches
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import analyze_python, holds_marks
 from smemlint.analysis.shared_memory import describes_swizzle, may_touch_shared
@@ -16,6 +17,7 @@ from smemlint.sources.languages import is_python_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from smemlint.analysis.compiled.launch import SourceLaunches
     from smemlint.analysis.program.memo import AnalysisScope, Memo
     from smemlint.analysis.simt.analyze import Project
     from smemlint.config.settings import Settings
@@ -60,9 +62,10 @@ def analyze(
 
         parts.insert(0, analyze_units(cuda, settings, crashes.append, scope, memo))
     paths = [s.path for s in sources]
+    launches = source_launches(kernel for part in parts for kernel in part.kernels)
     for source in sources:
         if is_compiled(source) and (scope is None or source.path == scope.path):
-            parts.append(compiled_facts(source, settings, paths, crashes.append))
+            parts.append(compiled_facts(source, settings, paths, crashes.append, launches))
     facts = Facts.joined(parts)
     notes = (*unreadable_sources(sources), *facts.not_analysed, *crashes)
     return replace(facts, not_analysed=notes), bool(crashes)
@@ -72,6 +75,9 @@ class Analyzer:
     """Analyses the files of a run one by one, each under its own settings.
 
     It lives in every process of a run and keeps the units that it read from one file to the next.
+
+    Attributes:
+        launches: of kernels, in the sources; compiled code has none of its own.
 
     Args:
         sources: the files of the run.
@@ -95,6 +101,7 @@ class Analyzer:
         self._crashed = crashed
         self._memo = memo
         self._programs: dict[int, Project] = {}
+        self.launches: SourceLaunches = {}
 
     @cached_property
     def needs_units(self) -> bool:
@@ -132,7 +139,7 @@ class Analyzer:
         if path in self._compiled:
             paths = [s.path for s in self._sources]
             settings, source = self._settings_of(path), self._compiled[path]
-            facts = compiled_facts(source, settings, paths, self._crashed)
+            facts = compiled_facts(source, settings, paths, self._crashed, self.launches)
             return facts, Dependencies({path: None})
         return self.program(path).alone(path)
 

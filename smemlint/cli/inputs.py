@@ -82,6 +82,10 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         return Inputs(settings, configuration, sources, is_done=True)
     if not sources:
         _warn("no files to check")
+    if settings.compile and not reads_stdin:
+        from smemlint.driver.compiler import compiled_sources
+
+        sources += compiled_sources(sources, configuration, settings.jobs)
     return Inputs(settings, configuration, sources, is_stdin=reads_stdin)
 
 

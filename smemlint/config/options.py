@@ -223,6 +223,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "and in build*/ if not given; `none` uses none", "PATH", "p", is_path=True),
         Option("ptx", (), read_list, "compiled code of the kernels, to compare with", "FILE", "",
                True, key=False),
+        Option("compile", False, read_bool, "compile the kernels with nvcc, and compare with that",
+               key=False),
     ),
     "rules": (
         Option("select", (), read_list, "rules to run: codes, prefixes or names", "RULES",

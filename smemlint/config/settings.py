@@ -57,6 +57,7 @@ class Settings:
     include_dir: tuple[str, ...] = ()
     build_path: str = ""
     ptx: tuple[str, ...] = ()
+    compile: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.analyze import needs_analysis, unreadable_sources, without_compiled
 from smemlint.analysis.compiled.files import is_compiled
+from smemlint.analysis.compiled.launch import source_launches
 from smemlint.config.settings import Configuration
 from smemlint.driver.fixes import find_fixes, spent_on_files, with_fixes
 from smemlint.driver.request import Request
@@ -191,10 +192,15 @@ def _unit_results(
     results = {path: known[path] for path in files if path in known}
     fresh = [path for path in files if path not in known]
     limit = max((configuration.for_file(path).time_limit for path in fresh), default=1.0)
-    for path, answer in run_tasks(fresh, task, request.jobs, limit):
-        if not isinstance(answer, UnitResult):
-            answer = _lost(path, answer, configuration)
-        results[path] = answer
+    compiled = {source.path for source in request.sources if is_compiled(source)}
+    for stage in ([p for p in fresh if p not in compiled], [p for p in fresh if p in compiled]):
+        # How kernels are launched, only sources say.
+        kernels = (kernel for result in results.values() for kernel in result.facts.kernels)
+        analyzer.launches = source_launches(kernels)
+        for path, answer in run_tasks(stage, task, request.jobs, limit):
+            if not isinstance(answer, UnitResult):
+                answer = _lost(path, answer, configuration)
+            results[path] = answer
     return {path: results[path] for path in files}
 
 

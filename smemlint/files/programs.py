@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,13 @@ class Bounds:
         seconds: on the clock.
         output: bytes that it may print.
         memory: bytes of its address space; None for what this process has.
+        file: bytes of a file that it writes; None for any.
     """
 
     seconds: float
     output: int
     memory: int | None = None
+    file: int | None = None
 
 
 def find_program(name: str, *never: str) -> str | None:
@@ -57,15 +60,23 @@ def find_program(name: str, *never: str) -> str | None:
         never: folders besides the working directory whose programs are not run.
     """
     file = f"{name}.exe" if sys.platform == "win32" else name
+    paths = (os.path.join(folder, file) for folder in trusted_path(*never))
+    return next((p for p in paths if os.path.isfile(p) and os.access(p, os.X_OK)), None)
+
+
+def trusted_path(*never: str) -> list[str]:
+    """Returns the folders of PATH that are absolute and not below an untrusted one.
+
+    Args:
+        never: folders besides the working directory whose programs are not run.
+    """
     closed = [os.path.realpath(f) for f in (*never, os.getcwd()) if f]
     closed = [f for f in closed if f != os.path.dirname(f)]
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if not os.path.isabs(folder) or any(is_below(os.path.realpath(folder), c) for c in closed):
-            continue
-        path = os.path.join(folder, file)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
+    return [
+        folder
+        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)
+        if os.path.isabs(folder) and not any(is_below(os.path.realpath(folder), c) for c in closed)
+    ]
 
 
 def run_program(
@@ -94,8 +105,8 @@ def run_program(
         )  # fmt: skip
     except OSError as error:
         raise ProgramFailed(f"{name} cannot be run: {error.strerror}") from error
-    if HAS_LIMITS and bounds.memory is not None:
-        _limit_memory(process.pid, bounds.memory)
+    if HAS_LIMITS:
+        _limit(process.pid, bounds)
     printed, said, problem = _bounded_output(process, bounds)
     if problem:
         raise ProgramFailed(f"{name} {problem}")
@@ -106,11 +117,13 @@ def run_program(
     return printed
 
 
-def _limit_memory(pid: int, size: int) -> None:
-    try:
-        resource.prlimit(pid, resource.RLIMIT_AS, (size, size))
-    except (OSError, ValueError):  # it has ended already, or has less
-        return
+def _limit(pid: int, bounds: Bounds) -> None:
+    """Limits a process and those that it will start."""
+    limits = ((resource.RLIMIT_AS, bounds.memory), (resource.RLIMIT_FSIZE, bounds.file))
+    for kind, size in limits:
+        if size is not None:
+            with suppress(OSError, ValueError):  # it has ended already, or has less
+                resource.prlimit(pid, kind, (size, size))
 
 
 def _bounded_output(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bytes, str]:

@@ -67,7 +67,7 @@ def test_binary_files_are_said(smemlint, tmp_path):
     ours, compiled = out.splitlines()
     assert (code, ours) == (0, "k.cu:1:1: SML901 note: not analysed: binary")
     assert compiled.startswith("object.cu:1:1: SML901 ")
-    assert "cuobjdump -ptx" in compiled
+    assert "cuobjdump -xptx" in compiled
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from smemlint.analysis.compiled.launch import SourceLaunches
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
@@ -34,6 +35,7 @@ def compiled_facts(
     settings: Settings,
     paths: Sequence[str],
     crashed: Callable[[NotAnalysed], None],
+    launches: SourceLaunches | None = None,
 ) -> Facts:
     """Returns the facts of a file of compiled code.
 
@@ -42,15 +44,16 @@ def compiled_facts(
         settings: its settings.
         paths: of the files of the run, whose lines accesses may stand on.
         crashed: told of an internal error.
+        launches: of kernels, in the sources of the run.
     """
     try:
         if source.path.endswith(CUBIN_SUFFIX):
             from smemlint.analysis.compiled.sass.analyze import cubin_facts
 
-            return cubin_facts(source, settings, paths) if source.data else Facts()
+            return cubin_facts(source, settings, paths, launches or {}) if source.data else Facts()
         from smemlint.analysis.compiled.ptx.analyze import ptx_facts
 
-        return ptx_facts(source, settings, paths) if source.text else Facts()
+        return ptx_facts(source, settings, paths, launches or {}) if source.text else Facts()
     except (RecursionError, MemoryError) as spent:
         is_deep = isinstance(spent, RecursionError)
         reason = "nested too deeply" if is_deep else "evaluation stopped: out of memory"

@@ -24,7 +24,7 @@ from smemlint.sources.pragmas import pragmas_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from smemlint.config.options import Block
+    from smemlint.analysis.compiled.launch import SourceLaunches
     from smemlint.config.settings import Settings
     from smemlint.frontend.ptx.module import Function, Module
     from smemlint.frontend.ptx.syntax import Body, Unreadable
@@ -37,29 +37,31 @@ _STEPS_A_STATEMENT = 8
 """Reading a statement and lowering it takes as long."""
 
 
-def ptx_facts(source: Source, settings: Settings, paths: Sequence[str]) -> Facts:
+def ptx_facts(
+    source: Source, settings: Settings, paths: Sequence[str], launches: SourceLaunches
+) -> Facts:
     """Returns the facts of every kernel of a PTX file.
 
     Args:
         source: the file.
         settings: its settings: block shapes, the target where the text names none.
         paths: the files of the run, whose lines findings stand on.
+        launches: of kernels, in the sources of the run.
     """
     module = parse_module(source.text)
-    reader = _FileReader(source, module, settings, paths)
+    launch = LaunchInfo(settings, triton_launch(source.path, Sandbox.around(source.path)), launches)
+    reader = _FileReader(source, module, settings.arch, launch, paths)
     if not module.functions:
         return Facts(not_analysed=(reader.note(1, "", _why_empty(module.text)),))
     kernels: list[KernelFacts] = []
     notes = [n for n in (reader.unreadable(module.unreadable),) if n is not None]
     for function in module.functions:
         try:
-            kernel = reader.kernel(function) if function.is_kernel else None
+            kernels += reader.kernel(function) if function.is_kernel else ()
         except OutOfSteps as spent:  # what was decided so far stays
             name, _ = kernel_name(function.name)
             notes.append(reader.note(function.line, name, f"{reason_of(spent)}, here"))
             break
-        if kernel is not None:
-            kernels.append(kernel)
     return Facts(tuple(kernels), tuple(notes))
 
 
@@ -73,19 +75,18 @@ class _FileReader:
     """Evaluates the kernels of one file."""
 
     def __init__(
-        self, source: Source, module: Module, settings: Settings, paths: Sequence[str]
+        self, source: Source, module: Module, arch: str, launch: LaunchInfo, paths: Sequence[str]
     ) -> None:
         self._path = source.path
         self._module = module
         self._places = Places.of(source.path, module.files, paths)
-        triton = triton_launch(source.path, Sandbox.around(source.path))
-        self._launch = LaunchInfo(settings, triton)
+        self._launch = launch
         found = pragmas_in(source.text, CommentStyle.C) if "smemlint:" in source.text else ()
         self._pragmas = [p for p in found if p.name == "launch" and not p.problem]
         try:
             self._arch = architecture(module.target).name
         except ValueError:
-            self._arch = settings.arch
+            self._arch = arch
 
     def note(self, line: int, kernel: str, reason: str) -> NotAnalysed:
         """Returns a note at a line of the PTX text."""
@@ -95,10 +96,10 @@ class _FileReader:
         """Returns the note of a file that could not be read to its end."""
         return None if problem is None else self.note(problem.line, "", problem.reason)
 
-    def kernel(self, function: Function) -> KernelFacts | None:
-        """Returns the facts of a kernel; None for one that has nothing to do with shared memory."""
+    def kernel(self, function: Function) -> Iterator[KernelFacts]:
+        """Yields the facts of a kernel, one for each block shape, if it touches shared memory."""
         if not _SHARED.search(function.text):
-            return None
+            return
         name, template = kernel_name(function.name)
         instance = Instance(
             name,
@@ -107,25 +108,28 @@ class _FileReader:
             origin=self._origin,
         )
         if not function.is_whole:
-            return self._without(instance, function, "the file ends inside of the kernel")
+            yield self._without(instance, function, "the file ends inside of the kernel")
+            return
         body = self._module.body(function)
         spend(len(body.statements) * _STEPS_A_STATEMENT)
         instance = replace(instance, span=self._span_of_head(function, body))
         if body.unreadable is not None:
             problem = body.unreadable
-            return self._without(instance, function, problem.reason, problem.line)
-        block, assumed = self._block(function, name)
-        if block is None:
-            return self._without(instance, function, assumed)
-        task = Task(
-            body,
-            replace(instance, block=block),
-            self._places.span,
-            self._arch,
-            (assumed,) if assumed else (),
-            dict(self._arguments(function, name)),
-        )
-        return evaluate_kernel(self._module, task)
+            yield self._without(instance, function, problem.reason, problem.line)
+            return
+        blocks, why = self._launch.blocks(name, template, self._bounds(function))
+        if not blocks:
+            yield self._without(instance, function, why)
+        for block, assumed in blocks.items():
+            task = Task(
+                body,
+                replace(instance, block=block),
+                self._places.span,
+                self._arch,
+                (assumed,) if assumed else (),
+                dict(self._arguments(function, name)),
+            )
+            yield evaluate_kernel(self._module, task)
 
     @property
     def _origin(self) -> str:
@@ -149,16 +153,15 @@ class _FileReader:
 
     # ---- what is known of the launch
 
-    def _block(self, function: Function, name: str) -> tuple[Block | None, str]:
-        """The block shape and what is assumed for it, or None and why there is none."""
+    def _bounds(self, function: Function) -> Bounds:
+        """What the text says of the block shape."""
         written = None
         for pragma in self._pragmas:
             if "block" in pragma.values and pragma.target == function.line:
                 shape = read_block(pragma.values["block"].strip("()"))
                 assumed = f"a block is {shape} as the pragma at line {pragma.line} says"
                 written = written or (shape, assumed)
-        bounds = Bounds(function.required_block, function.largest_block, written)
-        return self._launch.block(name, bounds)
+        return Bounds(function.required_block, function.largest_block, written)
 
     def _arguments(self, function: Function, name: str) -> Iterator[tuple[tuple[str, int], int]]:
         """Arguments that the configuration gives a number: by name, or by place as `param_2`."""

@@ -25,6 +25,7 @@ from smemlint.limits.steps import spend
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from smemlint.analysis.compiled.launch import SourceLaunches
     from smemlint.config.settings import Settings
     from smemlint.frontend.sass.parser import Function
     from smemlint.sources.source import Source
@@ -46,13 +47,16 @@ _DESCRIPTORS = {
 }
 
 
-def cubin_facts(source: Source, settings: Settings, paths: Sequence[str]) -> Facts:
+def cubin_facts(
+    source: Source, settings: Settings, paths: Sequence[str], launches: SourceLaunches
+) -> Facts:
     """Returns the facts of every kernel of a cubin.
 
     Args:
         source: the file.
         settings: its settings.
         paths: the files of the run, whose lines findings stand on.
+        launches: of kernels, in the sources of the run.
     """
     data = source.data
     try:
@@ -67,17 +71,16 @@ def cubin_facts(source: Source, settings: Settings, paths: Sequence[str]) -> Fac
             raise CannotDisassemble(f"{said}: check the PTX of the kernel")
     except (CannotDisassemble, ValueError) as problem:
         return Facts(not_analysed=(_note(source.path, "", str(problem)),))
-    reader = _FileReader(source.path, code, sections, settings, paths)
+    launch = LaunchInfo(settings, triton_launch(source.path, Sandbox.around(source.path)), launches)
+    reader = _FileReader(source.path, code, sections, launch, paths)
     kernels: list[KernelFacts] = []
     notes: list[NotAnalysed] = []
     for name in code.kernels:
         try:
-            kernel = reader.kernel(name)
+            kernels += reader.kernel(name)
         except OutOfSteps as spent:  # what was decided so far stays
             notes.append(_note(source.path, kernel_name(name)[0], f"{reason_of(spent)}, here"))
             break
-        if kernel is not None:
-            kernels.append(kernel)
     if not code.kernels:
         notes.append(_note(source.path, "", "holds no kernel"))
     return Facts(tuple(kernels), tuple(notes))
@@ -100,21 +103,21 @@ class _FileReader:
         path: str,
         code: Disassembly,
         sections: dict[str, KernelSection],
-        settings: Settings,
+        launch: LaunchInfo,
         paths: Sequence[str],
     ) -> None:
         self._path = path
         self._code = code
         self._sections = sections
         self._places = Places.of(path, {}, paths)
-        self._launch = LaunchInfo(settings, triton_launch(path, Sandbox.around(path)))
+        self._launch = launch
 
-    def kernel(self, mangled: str) -> KernelFacts | None:
-        """Returns the facts of a kernel; None for one that has nothing to do with shared memory."""
+    def kernel(self, mangled: str) -> Iterator[KernelFacts]:
+        """Yields the facts of a kernel, one for each block shape, if it touches shared memory."""
         function = self._code.function(mangled)
         opcodes = {i.opcode for i in function.instructions}
         if opcodes.isdisjoint((*_SHARED, *_DESCRIPTORS)):
-            return None
+            return
         spend(len(function.instructions) * _STEPS_AN_INSTRUCTION)
         section = self._sections.get(mangled, KernelSection(mangled))
         name, template = kernel_name(mangled)
@@ -125,12 +128,19 @@ class _FileReader:
             origin=f"{self._path.rpartition('/')[2]} ({self._code.target})",
         )
         bounds = Bounds(section.block, section.max_block)
-        block, assumed = self._launch.block(name, bounds)
-        if block is None:
-            return KernelFacts(instance, not_analysed=(_note(self._path, name, assumed),))
-        instance = replace(instance, block=block)
+        blocks, why = self._launch.blocks(name, template, bounds)
+        if not blocks:
+            yield KernelFacts(instance, not_analysed=(_note(self._path, name, why),))
+        for block, assumed in blocks.items():
+            yield self._at_block(function, section, replace(instance, block=block), assumed)
+
+    def _at_block(
+        self, function: Function, section: KernelSection, instance: Instance, assumed: str
+    ) -> KernelFacts:
+        assert instance.block is not None
+        name = instance.kernel
         words = dict(self._words(section, name))
-        machine = Machine(translate(function, words), Geometry.of(block))
+        machine = Machine(translate(function, words), Geometry.of(instance.block))
         machine.run()
         failure = f"evaluation stopped after {machine.steps} instructions" * machine.is_spent
         assumptions = [assumed] if assumed else []
