@@ -194,6 +194,12 @@ class Project:
         instances = self._instances(unit)
         for function in functions:
             self._evaluate_function(unit, function, instances, kernels, notes)
+        if instances.unsearched:
+            files = "file that names" if instances.unsearched == 1 else "files that name"
+            message = (
+                f"{instances.unsearched} further {files} its kernels: not searched for launches"
+            )
+            notes.append(NotAnalysed(Span(unit.path, 1, 1, 1, 1), "", message))
 
     def _evaluate_function(
         self,
@@ -220,9 +226,10 @@ class Project:
                 facts = self._evaluated(unit, tasks)
                 kernels.append(agreed(facts))
                 effort.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
-        if effort.left:
-            left = "instance is" if effort.left == 1 else "instances are"
-            message = f"{effort.left} further {left} not evaluated"
+        count = effort.left + instances.left(function)
+        if count:
+            left = "instance is" if count == 1 else "instances are"
+            message = f"{count} further {left} not evaluated"
             notes.append(NotAnalysed(function.span, function.name, message))
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:

@@ -196,7 +196,7 @@ def test_parametrizations_are_a_product_of_a_few_rows():
 def test(a, b, c): pass
 """
     (function,) = ast.parse(text).body
-    found = list(parametrizations(function, lambda node: ast.literal_eval(node)))
-    assert len(found) == 6
+    found, left = parametrizations(function, lambda node: ast.literal_eval(node))
+    assert (len(found), left) == (6, 2)
     assert found[0] == {"a": 1, "b": 1, "c": 2}
     assert found[-1] == {"a": 3, "b": 3, "c": 4}

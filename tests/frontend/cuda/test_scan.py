@@ -187,7 +187,7 @@ def test_a_lost_bracket_costs_one_function(lost: int) -> None:
 def test_what_stands_in_front_hides_no_kernel(before: str) -> None:
     scanned = found(before + "__global__ void k(int n) {}\nint after() {}\n")
     names = [f.pieces.name for f in scanned.functions]
-    assert (names, scanned.notices) == (["k", "after"], [])
+    assert (names, list(scanned.notices)) == (["k", "after"], [])
 
 
 @pytest.mark.parametrize("before", ["", "LIBRARY_BEGIN\n", "REGISTER(a, (b))\n", "ONE(1)\nTWO()\n"])
@@ -216,4 +216,4 @@ def test_attributes_stay_with_their_function() -> None:
 
 def test_scopes_that_are_nested_too_deeply_are_said() -> None:
     scanned = found("namespace a {" * 150 + "void f() {}" + "}" * 150)
-    assert (scanned.functions, len(scanned.notices)) == ([], 1)
+    assert (scanned.functions, len(list(scanned.notices))) == ([], 1)

@@ -46,6 +46,7 @@ class _Run:
     function: Function
     arguments: Scope
     origin: str
+    left: int = 0  # launches of the kernel that are not evaluated
 
 
 class _File:
@@ -64,27 +65,43 @@ class _File:
         scope: Scope = {}
         self._guarded("", lambda: interpreter.run(self._text.tree.body, (scope,)))
         functions = list(functions_of(scope))
+        left: list[tuple[Launch, ast.FunctionDef, int]] = []
         for host in functions:
             if host.is_kernel:
                 continue
             evaluate = partial(interpreter.evaluate, scopes=(scope,))
-            for arguments in parametrizations(host.node, evaluate):
+            before = len(interpreter.launches)
+            chosen, others = parametrizations(host.node, evaluate)
+            for arguments in chosen:
                 interpreter.steps = 0
                 call = partial(call_from_outside, interpreter, host, arguments)
                 self._guarded(host.node.name, call)
+            left += ((launch, host.node, others) for launch in interpreter.launches[before:])
         kernels = [f for f in functions if f.is_kernel]
         self._model.reached.clear()  # by hosts: no kernel is executed yet
         found = []
         layouts = []
         nested = {launch.function.node: launch.function for launch in interpreter.launches}
         kernels += [f for node, f in nested.items() if all(node is not k.node for k in kernels)]
+        concerned = set()
         for run in _runs(kernels, interpreter.launches):
             kernel = self._kernel(run)
             if kernel is not None:
                 found.append(kernel)
                 layouts += self._model.layouts
+                concerned.add(run.function.node)
+                self._note_left(run.function.node, run.left, "launches")
+        for launch, test, others in left:
+            if launch.function.node in concerned:
+                self._note_left(test, others, "parametrizations")
         self._notes += self._unreached()
         return Facts(tuple(found), tuple(self._notes), tuple(layouts))
+
+    def _note_left(self, node: ast.FunctionDef, count: int, what: str) -> None:
+        message = f"{count} further {what} are not evaluated"
+        note = NotAnalysed(self._text.span(node), node.name, message)
+        if count > 0 and note not in self._notes:
+            self._notes.append(note)
 
     def _unreached(self) -> list[NotAnalysed]:
         """Returns allocations that no execution of a kernel reached; none of files for AMD."""
@@ -151,8 +168,9 @@ def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
         distinct: dict[str, Launch] = {}
         for launch in mine:
             distinct.setdefault(repr(sorted(_layout_arguments(launch.arguments).items())), launch)
+        left = len(distinct) - _MOST_INSTANCES
         for launch in list(distinct.values())[:_MOST_INSTANCES]:
-            found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}"))
+            found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}", left))
         called = names if kernel.owner is None else attributes
         if not mine and kernel.node.name not in called:
             found.append(_Run(kernel, {}, ""))
@@ -178,8 +196,8 @@ def _layout_arguments(arguments: Scope) -> dict[str, str]:
     for name, value in arguments.items():
         if value is UNKNOWN:
             continue
-        if isinstance(value, LayoutLiteral):
-            spelled[name] = value.spelled
+        if isinstance(value, LayoutLiteral):  # one spelling makes many where a helper has it
+            spelled[name] = repr(value.layout or value.spelled)
         elif isinstance(value, RegisterLayout) or is_known(value):
             spelled[name] = repr(value)
     return spelled

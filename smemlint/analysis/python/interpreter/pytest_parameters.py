@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from itertools import islice, product
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
 
@@ -15,16 +16,24 @@ _MAX_CHOICES = 8
 _MAX_ROWS = 3
 
 
+class Parametrizations(NamedTuple):
+    """Arguments of the first parametrizations, and how many others there are."""
+
+    chosen: list[Scope]
+    left: int
+
+
 def parametrizations(
     node: ast.FunctionDef, evaluate: Callable[[ast.expr], Value]
-) -> Iterator[Scope]:
-    """Yields the arguments of a few parametrizations; one without arguments where there are none.
+) -> Parametrizations:
+    """Returns the arguments of parametrizations; those of one without any where there are none.
 
     Args:
         node: the function.
         evaluate: returns the value of an expression of its decorators.
     """
     axes: list[list[Scope]] = []
+    counts: list[int] = []
     for decorator in node.decorator_list:
         if not (isinstance(decorator, ast.Call) and len(decorator.args) > 1):
             continue
@@ -39,5 +48,9 @@ def parametrizations(
             cells = row if len(names) > 1 and isinstance(row, list | tuple) else [row]
             axis.append(dict(zip(names, cells, strict=False)))
         axes.append(axis)
-    for chosen in islice(product(*axes), _MAX_CHOICES):
-        yield {name: cell for row in chosen for name, cell in row.items()}
+        counts.append(len(rows))
+    chosen = [
+        {name: cell for row in combination for name, cell in row.items()}
+        for combination in islice(product(*axes), _MAX_CHOICES)
+    ]
+    return Parametrizations(chosen, prod(counts) - len(chosen))

@@ -34,6 +34,7 @@ KERNEL_MARKS = ("triton.jit", "jit")
 _DEFAULT_STAGES = 3
 _LEAST_WARPS = 4
 _MOST_LAUNCHES = 8
+"""Of one kernel."""
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
@@ -66,6 +67,7 @@ class _File:
         self._text = text
         self._model = TritonModel(text.span)
         self._notes: list[NotAnalysed] = []
+        self._left: dict[str, dict[NotAnalysed, None]] = {}
 
     def facts(self) -> Facts:
         """Returns the matrix products of all launches."""
@@ -75,19 +77,29 @@ class _File:
         for function in functions_of(scope):
             if not function.is_kernel:
                 evaluate = partial(interpreter.evaluate, scopes=(scope,))
-                for arguments in parametrizations(function.node, evaluate):
+                before = len(interpreter.launches)
+                chosen, left = parametrizations(function.node, evaluate)
+                for arguments in chosen:
                     enter = partial(call_from_outside, interpreter, function, arguments)
                     self._guarded(function.node.name, interpreter, enter)
+                for launch in interpreter.launches[before:]:
+                    self._leave(launch, function.node, left, "parametrizations")
         found: dict[object, DotUse] = {}
-        known = [launch for launch in interpreter.launches if _passes_tensors(launch)][
-            :_MOST_LAUNCHES
-        ]
-        launched = {launch.function.node for launch in known}
-        for launch in [*known, *self._bare(scope, launched)]:
+        known: dict[ast.FunctionDef, list[Launch]] = {}
+        for launch in filter(_passes_tensors, interpreter.launches):
+            known.setdefault(launch.function.node, []).append(launch)
+        wanted = [launch for mine in known.values() for launch in mine[:_MOST_LAUNCHES]]
+        for launch in [*wanted, *self._bare(scope, known)]:
             scopes = launch.function.scopes
-            for chosen in choices_of(launch, partial(interpreter.evaluate, scopes=scopes)):
-                for dot in self._of(chosen):
+            choices = choices_of(launch, partial(interpreter.evaluate, scopes=scopes))
+            for choice in choices.launches:
+                for dot in self._of(choice):
                     found.setdefault((dot.span, dot.operands, dot.stages), dot)
+            node = launch.function.node
+            self._leave(launch, node, choices.left, "configurations of its autotuner")
+            self._leave(launch, node, len(known.get(node, ())) - _MOST_LAUNCHES, "launches")
+        kernels = dict.fromkeys(dot.kernel for dot in found.values())
+        self._notes += dict.fromkeys(n for kernel in kernels for n in self._left.get(kernel, ()))
         return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))
 
     def _of(self, launch: Launch) -> list[DotUse]:
@@ -123,6 +135,13 @@ class _File:
             is_launched = function.is_kernel and function.node.name in launched
             if is_launched and hidden_parameters(function.node, {}):
                 yield Launch(function, {})
+
+    def _leave(self, launch: Launch, node: ast.FunctionDef, count: int, what: str) -> None:
+        """Remembers how much of a function is left, in case that the kernel has products."""
+        if count > 0:
+            message = f"{count} further {what} are not evaluated"
+            note = NotAnalysed(self._text.span(node), node.name, message)
+            self._left.setdefault(launch.function.node.name, {})[note] = None
 
     def _guarded(self, name: str, interpreter: Interpreter, action: Callable[[], object]) -> None:
         interpreter.steps = 0

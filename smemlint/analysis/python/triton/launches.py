@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from smemlint.analysis.python.interpreter.values import ModelValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from smemlint.analysis.python.interpreter.values import Launch, Scope, Value
 
-_MOST_CHOICES = 4
+_MOST_CHOICES = 16
+"""Configurations of an autotuner that are evaluated."""
 _OPTIONS = ("num_warps", "num_stages")
 
 
@@ -39,8 +40,15 @@ def config(arguments: list[Value], named: Scope) -> Config:
     return Config({k: v for k, v in known.items() if isinstance(k, str)}, options)
 
 
-def choices_of(launch: Launch, evaluate: Callable[[ast.expr], Value]) -> Iterator[Launch]:
-    """Yields the launch with each of the first choices of the kernel's autotuner, else itself.
+class Choices(NamedTuple):
+    """Launches with the first choices of an autotuner, and how many others there are."""
+
+    launches: list[Launch]
+    left: int
+
+
+def choices_of(launch: Launch, evaluate: Callable[[ast.expr], Value]) -> Choices:
+    """Returns the launch with the choices of the kernel's autotuner, itself where there are none.
 
     An autotuner leaves out what does not fit: how deep a pipeline is, no choice tells for sure.
 
@@ -60,10 +68,12 @@ def choices_of(launch: Launch, evaluate: Callable[[ast.expr], Value]) -> Iterato
                 configs += (c for c in found if isinstance(c, Config))
     if not configs:
         options = {**launch.options, "num_stages": None} if is_tuned else launch.options
-        yield replace(launch, options=options)
+        return Choices([replace(launch, options=options)], 0)
+    launches = []
     for choice in configs[:_MOST_CHOICES]:
         arguments = {**launch.arguments, **choice.arguments}
         options = {**launch.options, **choice.options}
         if len(configs) > 1:
             options["num_stages"] = None
-        yield replace(launch, arguments=arguments, options=options)
+        launches.append(replace(launch, arguments=arguments, options=options))
+    return Choices(launches, len(configs) - len(launches))

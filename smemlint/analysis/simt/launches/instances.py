@@ -26,7 +26,7 @@ from smemlint.facts import Instance
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.units import ProgramIndex
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _MOST_LINKED = 30_000_000
 """Characters of units whose host code is looked through for launches: some 1 GB of memory."""
+_MOST_LINKED_FILES = 6
+"""Files besides the unit's own that name its kernels, and those that name what launches them."""
 _MAX_ANCESTRY = 6
 _LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
 _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
@@ -63,6 +65,17 @@ class Instances:
         self._launching: frozenset[str] = frozenset()
         self._planes: dict[int, bool] = {}
         self._runs: dict[tuple[int, frozenset[str], bool], list[Launch]] = {}
+        self._left: dict[int, int] = {}
+        self._unsearched = 0
+
+    def left(self, function: Function) -> int:
+        """Returns how many instantiations are in none of the groups that `of` returned."""
+        return self._left.get(id(function), 0)
+
+    @property
+    def unsearched(self) -> int:
+        """How many files name a kernel of the unit, may launch it, and were not looked through."""
+        return self._unsearched
 
     def of(self, function: Function) -> list[list[Task]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
@@ -93,6 +106,7 @@ class Instances:
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
         chosen = known or list(groups.values())
+        self._left[id(function)] = max((la.left for la in launches), default=0)
         return chosen or self._never_launched(function)
 
     def _never_launched(self, function: Function) -> list[list[Task]]:
@@ -100,8 +114,9 @@ class Instances:
 
         Explicit instantiations and tables of kernels spell them.
         """
-        written = written_instantiations(self._evaluator(), self._hosts()[0], function)
+        written, left = written_instantiations(self._evaluator(), self._hosts()[0], function)
         if written:
+            self._left[id(function)] = left
             return [self._guessed(function, scope, ()) for scope in written]
         scope, said = self._guess(function)
         return [self._guessed(function, scope, said)]
@@ -150,10 +165,11 @@ class Instances:
             near = index.mentioning(kernels, self._unit.path)
             paths = [p for p in near if p not in self._unit.files]
             units = [self._unit]
-            self._link(units, paths[:6])
+            self._link(units, paths[:_MOST_LINKED_FILES])
+            self._unsearched = self._launching_files(p for p in near if not _holds(units, p))
             starters = _starters(units)
             callers = index.mentioning([f.name for f in starters], self._unit.path)
-            self._link(units, callers[:6])
+            self._link(units, callers[:_MOST_LINKED_FILES])
             hosts = [f for u in units for f in u.functions if _is_host(f)]
             self._owners = {id(f): u for u in units for f in u.functions}
             self._found = units, _starters(units), hosts
@@ -164,8 +180,12 @@ class Instances:
         for path in paths:
             if sum(map(self._index.characters, units)) > _MOST_LINKED:
                 return
-            if not any(path in u.files for u in units):
+            if not _holds(units, path):
                 units.append(self._index.unit(path))
+
+    def _launching_files(self, paths: Iterable[str]) -> int:
+        texts = (self._index.read(path) or "" for path in paths)
+        return sum(any(word in text for word in _LAUNCH_WORDS) for text in texts)
 
     def _find_deep(self) -> list[Launch]:
         units, starters, hosts = self._hosts()
@@ -320,6 +340,10 @@ class Instances:
 
 def _place(launch: Launch) -> str:
     return f"launch at {launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
+
+
+def _holds(units: Iterable[Unit], path: str) -> bool:
+    return any(path in unit.files for unit in units)
 
 
 def _starters(units: Sequence[Unit]) -> list[Function]:

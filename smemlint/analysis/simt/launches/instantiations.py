@@ -6,7 +6,7 @@ who calls it, and with which types, need not be seen anywhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.types.template_arguments import template_scope
@@ -22,12 +22,21 @@ _MOST = 6
 """Instantiations of one function that are run."""
 
 
-def written_instantiations(ev: Evaluator, units: Iterable[Unit], function: Function) -> list[Scope]:
+class Instantiations(NamedTuple):
+    """Bindings of a function's template parameters that are run, and how many others there are."""
+
+    scopes: list[Scope]
+    left: int
+
+
+def written_instantiations(
+    ev: Evaluator, units: Iterable[Unit], function: Function
+) -> Instantiations:
     """The bindings of a function's template parameters that some unit spells out, each once."""
     found: dict[object, Scope] = {}
     for unit in units:
         for written in unit.template_ids(function.name):
             scope = template_scope(ev, function.template, written.arguments)
-            if len(found) < _MOST and is_known(scope, function):
+            if is_known(scope, function):
                 found.setdefault(scope_text(scope, function), scope)
-    return list(found.values())
+    return Instantiations(list(found.values())[:_MOST], max(len(found) - _MOST, 0))

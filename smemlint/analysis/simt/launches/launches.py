@@ -44,6 +44,7 @@ class Launch:
         arguments: values of the kernel's parameters, by name, where they are known numbers.
         assumed: the default path was taken somewhere before it.
         is_uninstantiated: it stands under a function template that nothing seen instantiates.
+        left: further instantiations of its function that were not run.
     """
 
     kernel: str
@@ -56,6 +57,7 @@ class Launch:
     assumed: tuple[str, ...] = ()
     extents: Extents = (None, None, None)
     is_uninstantiated: bool = False
+    left: int = 0
 
 
 class LaunchPolicy(HostPolicy):
@@ -205,18 +207,20 @@ def launches_of(
         launching: see `HostPolicy`.
         has_no_caller: no call tells its template arguments; those that are written anywhere do.
     """
-    scopes: list[Scope] = [{}]
+    scopes: list[Scope] = []
+    left = 0
     if has_no_caller and function.template:
         policy = LaunchPolicy(unit, linked)
         ev = host_interpreter(policy)
         ev.state.frames.append(Frame("file", [{}]))
-        scopes = written_instantiations(ev, policy.linked, function) or scopes
+        scopes, left = written_instantiations(ev, policy.linked, function)
     found = [
-        la for scope in scopes for la in _launches_under(unit, linked, function, launching, scope)
+        la
+        for scope in scopes or [{}]
+        for la in _launches_under(unit, linked, function, launching, scope)
     ]
-    if has_no_caller and function.template and scopes == [{}]:
-        return [replace(la, is_uninstantiated=True) for la in found]
-    return found
+    is_uninstantiated = has_no_caller and bool(function.template) and not scopes
+    return [replace(la, is_uninstantiated=is_uninstantiated, left=left) for la in found]
 
 
 def _launches_under(

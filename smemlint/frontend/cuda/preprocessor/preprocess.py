@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.includes import Includes, prepare_cached
@@ -18,13 +19,13 @@ from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_def
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
-from smemlint.frontend.program import Dropped
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
+    from smemlint.frontend.program import Dropped
 
 
 _MODELLED_FOLDERS = frozenset(("cute", "cutlass"))
@@ -76,8 +77,8 @@ class Preprocessed:
     files: dict[int, SourceFile]
     regions: AssumedRegions
     not_found: tuple[str, ...]
-    notices: list[Dropped]
-    unread: list[Dropped]
+    notices: Sequence[Dropped]
+    unread: Sequence[Dropped]
     expand: Callable[[list[Token]], list[Token]]
 
 
@@ -95,8 +96,8 @@ def preprocess(path: str, text: str, options: LoadOptions) -> Preprocessed:
         run.files,
         run.regions,
         tuple(dict.fromkeys(run.not_found)),
-        run.notices,
-        run.unread,
+        tuple(run.notices),
+        tuple(run.unread),
         run.expander.expand,
     )
 
@@ -109,8 +110,8 @@ class _Run:
         self.files: dict[int, SourceFile] = {}
         self.regions = AssumedRegions()
         self.not_found: list[str] = []
-        self.notices: list[Dropped] = []
-        self.unread: list[Dropped] = []
+        self.notices = Notices(_MAX_NOTICES)
+        self.unread = Notices(_MAX_NOTICES)
         self.expander = Expander(self.complain)
         self._buffer: list[Token] = []
         self._assumed: tuple[str, ...] = ()  # around the place being read
@@ -138,9 +139,7 @@ class _Run:
 
     def complain(self, token: Token, reason: str) -> None:
         """Notes something that could not be read."""
-        if len(self.notices) < _MAX_NOTICES:
-            span = self.files[token.file].span(token.start, token.end)
-            self.notices.append(Dropped(span, reason))
+        self.notices.add(partial(self.files[token.file].span, token.start, token.end), reason)
 
     def flush(self, depth: int) -> None:
         """Expands and emits the code read since the macros last changed."""
@@ -216,8 +215,7 @@ class _Run:
         lexed, source = prepared.lexed, prepared.source
 
         def note(offset: int, reason: str) -> None:
-            if len(self.notices) < _MAX_NOTICES:
-                self.notices.append(Dropped(source.span(offset, offset + 1), reason))
+            self.notices.add(partial(source.span, offset, offset + 1), reason)
 
         if lexed.skipped:
             note(lexed.first_skipped, f"{lexed.skipped} characters that belong to no token")
@@ -302,9 +300,7 @@ class _Run:
             partial(self._branches.text, prepared),
         )
         for token, reason in unread.beside(chosen, k):
-            if len(self.unread) < _MAX_NOTICES:
-                span = prepared.source.span(token.start, token.end)
-                self.unread.append(Dropped(span, reason))
+            self.unread.add(partial(prepared.source.span, token.start, token.end), reason)
         return chosen, conditions
 
     def _report_refused(self, token: Token, name: str, includer: str) -> None:

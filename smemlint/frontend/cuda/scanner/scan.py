@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.brackets import find_brackets
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, spelling_of, words
+from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
 from smemlint.frontend.cuda.scanner.definition_heads import (
     FunctionHead,
@@ -19,7 +21,7 @@ from smemlint.frontend.cuda.scanner.definition_heads import (
 )
 from smemlint.frontend.cuda.scanner.definition_tokens import FileTable, FunctionTokens
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
-from smemlint.frontend.program import Dropped, TemplateParameter
+from smemlint.frontend.program import TemplateParameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -87,7 +89,7 @@ class Scanned:
     declarations: list[FoundDeclaration] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
     templates: set[str] = field(default_factory=set)
-    notices: list[Dropped] = field(default_factory=list)
+    notices: Notices = field(default_factory=partial(Notices, 2 * _MAX_NOTICES))
 
 
 @dataclass(slots=True)
@@ -123,15 +125,13 @@ class _Scanner:
             ("is not closed", self.brackets.unclosed),
             ("closes nothing", self.brackets.stray),
         ):
-            for i in sorted(places)[:_MAX_NOTICES]:
+            for i in sorted(places):
                 self._notice(i, f"a `{tokens[i].text}` that {kind}")
 
     def _notice(self, token: int, reason: str) -> None:
-        """Notes that something at a token is not read; the first places stand for many."""
-        if len(self.found.notices) < 2 * _MAX_NOTICES:
-            place = self.tokens[token]
-            span = self.files[place.file].span(place.start, place.end)
-            self.found.notices.append(Dropped(span, reason))
+        """Notes that something at a token is not read."""
+        place = self.tokens[token]
+        self.found.notices.add(partial(self.files[place.file].span, place.start, place.end), reason)
 
     def run(self) -> None:
         self.todo.append(_Scope(0, len(self.tokens)))
