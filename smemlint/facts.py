@@ -122,6 +122,7 @@ class WarpPattern:
         spare: bytes at the end of each lane's that the source does not read.
         source: of an asynchronous copy: the bytes of global memory that the lanes read, int64 of
             shape (32,), counted from a multiple of 128.
+        chain: which of `Access.chains` issues it first.
     """
 
     addresses: NDArray[np.int64]
@@ -136,6 +137,7 @@ class WarpPattern:
     exact: bool = True
     spare: int = 0
     source: NDArray[np.int64] | None = None
+    chain: int = 0
 
     @property
     def ways(self) -> float:
@@ -185,6 +187,34 @@ class CallLine:
     ideal: Stat
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A call on the way from a kernel to an access.
+
+    Attributes:
+        name: the function that makes the call.
+        span: of the call.
+    """
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """Neighbouring accesses of the source that the compiler issues as one instruction.
+
+    Attributes:
+        count: accesses that one instruction stands for, iterations of unrolled loops included.
+        width_bytes: of each.
+        spans: where they stand, in program order, each once.
+    """
+
+    count: int
+    width_bytes: int
+    spans: tuple[Span, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """One shared access site of one kernel instance.
@@ -211,6 +241,9 @@ class Access:
         is_confirmed: of a source, whether compiled code of the run has the same figure; None
             without such code.
         remark: what compiled code of the run shows instead, in words.
+        fusion: of the widest instruction, where it stands for several accesses of the source.
+        chains: the calls that it is reached through, one chain for each way, innermost call first;
+            empty where the kernel itself makes it.
     """
 
     span: Span
@@ -236,6 +269,8 @@ class Access:
     origin: str = ""
     is_confirmed: bool | None = None
     remark: str = ""
+    fusion: Fusion | None = None
+    chains: tuple[tuple[Caller, ...], ...] = ()
 
     @property
     def ways(self) -> float:

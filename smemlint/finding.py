@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from smemlint.facts import Access, Certainty, Span
+    from smemlint.facts import Access, Certainty, Instance, Span
 
 
 BANK_CONFLICT = "SML101"
@@ -117,6 +117,8 @@ class Finding:
         fix: what `--fix` or the editor applies.
         measurement: what `--verify-gpu` saw.
         suppression: why it is not shown; None where it is.
+        others: the same of other kernel instances, or of the other access of a `+=`, heaviest
+            first; none of them is reported by itself.
     """
 
     code: str
@@ -133,6 +135,14 @@ class Finding:
     fix: Fix | None = None
     measurement: Measurement | None = None
     suppression: Suppression | None = None
+    others: tuple[Finding, ...] = ()
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """The kernel instances that it is about, heaviest first."""
+        accesses = (f.access for f in (self, *self.others))
+        by_key = {a.instance.key: a.instance for a in reversed([*accesses]) if a is not None}
+        return tuple(reversed(by_key.values()))
 
     @property
     def is_refuted(self) -> bool:

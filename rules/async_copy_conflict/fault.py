@@ -68,7 +68,7 @@ def _shared_fault(access: Access, pattern: WarpPattern, notes: tuple[str, ...]) 
         f"rows of {width} bytes of `{name}` do not fit the sectors of the lines that are read",
         notes,
         "an exclusive-or of the 16-byte chunks of 128-byte rows (Swizzle<3,4,3> of bytes) instead "
-        "of padding frees the reads, too, and costs the copy nothing",
+        "of padding removes the bank conflicts of the reads as well, and costs the copy nothing",
     )
 
 

@@ -42,6 +42,7 @@ class AsyncCopyConflict(Rule):
             f"copy to {access.array.shown} takes {ways:g} times its ideal: {fault.reason}",
             access.span,
             access=access,
+            pattern=pattern,
             notes=(
                 f"warp {pattern.warp}{where}: {pattern.wavefronts} wavefronts "
                 f"instead of {pattern.ideal}",

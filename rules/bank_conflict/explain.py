@@ -1,24 +1,63 @@
-"""Why the lanes of a conflicting pattern meet, where their addresses are linear over the lane."""
+"""Which lanes meet in the most crowded bank, and how their addresses make them."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from smemlint.hardware.arch import LANES
-from smemlint.layout.linear import ROW_BYTES, collision
+from smemlint.hardware.arch import BANKS, WORD
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.facts import Access, WarpPattern
+    from smemlint.lint.passes import Pass
+
+_MOST_LANES = 4
+"""Lanes that are listed one by one."""
 
 
-def explanation(access: Access, pattern: WarpPattern, ways: float) -> str:
-    """The lane bits that do not reach the bank, in words; empty where that does not tell `ways`."""
-    active = access.addressing(pattern)
-    size = min(LANES, ROW_BYTES // pattern.width)
-    for first in range(0, LANES, size):
-        if active[first : first + size].all():
-            lanes = pattern.addresses[first : first + size].tolist()
-            found = collision(lanes, pattern.width)
-            if found is not None and found.ways == ways:
-                return str(found)
-    return ""
+def explanation(access: Access, pattern: WarpPattern) -> str:
+    """Returns the lanes that want different words of one bank, and how far apart they are.
+
+    Empty where the passes of the instruction are not known.
+    """
+    from smemlint.lint.passes import passes
+
+    split = passes(access, pattern)
+    if sum(part.turns for part in split) != pattern.wavefronts:
+        return ""
+    crowded = max(split, key=lambda part: part.turns)
+    bank = crowded.words.index(crowded.turns)
+    lanes = _lanes_of_words(pattern, crowded, bank)
+    if len(lanes) < 2:
+        return ""
+    addresses = [int(pattern.addresses[lane]) for lane in lanes]
+    apart = {after - before for before, after in pairwise(addresses)}
+    if len(apart) == 1:
+        meet = f"all {len(lanes)} meet" if len(lanes) > 2 else "they meet"
+        return f"{_listed(lanes)} are {abs(apart.pop())} bytes apart, so {meet} in bank {bank}"
+    return f"{_listed(lanes)} want different words of bank {bank}"
+
+
+def _lanes_of_words(pattern: WarpPattern, part: Pass, bank: int) -> list[int]:
+    """Returns the first lane of each word of a bank."""
+    found: dict[int, int] = {}
+    for lane, banks in part.banks:
+        if bank in banks:
+            first = int(pattern.addresses[lane]) // WORD
+            found.setdefault(first + (bank - first) % BANKS, lane)
+    return list(found.values())
+
+
+def _listed(lanes: Sequence[int]) -> str:
+    """`lanes 0 to 31`, `lanes 0, 4, ..., 28`, `lanes 0, 5 and 9`, `lanes 0, 3, 5 and 8 others`."""
+    steps = {after - before for before, after in pairwise(lanes)}
+    if len(steps) == 1 and len(lanes) > 2:
+        if steps == {1}:
+            return f"lanes {lanes[0]} to {lanes[-1]}"
+        if len(lanes) > _MOST_LANES:
+            return f"lanes {lanes[0]}, {lanes[1]}, ..., {lanes[-1]}"
+    if len(lanes) > _MOST_LANES:
+        return f"lanes {', '.join(map(str, lanes[:3]))} and {len(lanes) - 3} others"
+    return f"lanes {', '.join(map(str, lanes[:-1]))} and {lanes[-1]}"

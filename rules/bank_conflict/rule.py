@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
+from smemlint.hardware.arch import WORD
 from smemlint.lint.rule import Rule
 
 from .explain import explanation
@@ -43,12 +44,17 @@ class BankConflict(Rule):
             return
         ways, pattern, spent, ideal = found
         verb = _VERBS[access.kind]
-        notes = (_proof(pattern, spent, ideal, access), explanation(access, pattern, ways))
+        notes = (
+            _proof(pattern, spent, ideal, access),
+            explanation(access, pattern),
+            _fusion(access, pattern),
+        )
         message = f"{ways:g}-way bank conflict {verb} {access.array.shown}"
         yield self.finding(
             message,
             access.span,
             access=access,
+            pattern=pattern,
             notes=tuple(filter(None, notes)),
             help=access.advice,
             weight=ways,
@@ -89,6 +95,23 @@ def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
     return (
         f"warp {pattern.warp}{where}: {lanes} lanes reach {words} words in {banks} "
         f"bank{plural}, {spent} wavefronts instead of {ideal}{mean}"
+    )
+
+
+def _fusion(access: Access, pattern: WarpPattern) -> str:
+    """What the compiler made one instruction of, where that is why it is so wide."""
+    fusion = access.fusion
+    if fusion is None or pattern.width != access.width_bytes:
+        return ""
+    is_load = access.kind is AccessKind.LOAD
+    noun, name = ("reads", "LDS") if is_load else ("writes", "STS")
+    size = f".{8 * pattern.width}" if pattern.width > WORD else ""
+    lines = sorted({span.line for span in fusion.spans})
+    where = f", lines {lines[0]} to {lines[-1]}" if len(lines) > 1 else ""
+    each = f"{fusion.width_bytes} byte{'s' if fusion.width_bytes > 1 else ''}"
+    return (
+        f"the compiler makes one {name}{size} of {fusion.count} {noun} of {each}{where}: "
+        f"{pattern.width} bytes a lane"
     )
 
 

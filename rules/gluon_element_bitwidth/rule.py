@@ -35,7 +35,7 @@ class GluonElementBitwidth(Rule):
             f"`element_bitwidth` is {bits}, the memory holds elements of {held} bits",
             layout.span,
             notes=(
-                "Triton compiles it without a word; the swizzle is then not the one of "
+                "Triton accepts it silently; the swizzle is then not the one of "
                 f"`swizzle_byte_width` for {held}-bit elements",
                 *layout.assumptions,
             ),

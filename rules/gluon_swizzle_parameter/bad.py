@@ -1,4 +1,4 @@
-"""Parameters that Triton 3.9.0 compiles without a word."""
+"""Parameters that Triton 3.9.0 accepts silently."""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl

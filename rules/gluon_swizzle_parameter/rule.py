@@ -34,7 +34,7 @@ class GluonSwizzleParameter(Rule):
                 f"`{name}` of `SwizzledSharedLayout` is {value}, no power of two",
                 layout.span,
                 notes=(
-                    "Triton compiles it without a word; groups and phases are bits of an offset",
+                    "Triton accepts it silently; groups and phases are bits of an offset",
                     *layout.assumptions,
                 ),
             )

@@ -37,7 +37,7 @@ class GluonSwizzleWraps(Rule):
             f"group{'s' if groups != 1 else ''} of `vec` {vec}",
             layout.span,
             notes=(
-                "Triton wraps the exchange within the row without a word",
+                "Triton silently wraps the exchange within the row",
                 *layout.assumptions,
             ),
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CONSEQUENCES = {
     "cute": "the template does not compile once it is instantiated",
-    "cute-dsl": "CuTe's Python makes the identity of it, without a word",
+    "cute-dsl": "CuTe's Python silently makes the identity of it",
 }
 
 
@@ -38,7 +38,7 @@ class InvalidSwizzle(Rule):
             return
         b, m, s = layout.swizzle
         yield self.finding(
-            f"`Swizzle<{b},{m},{s}>` is no swizzle: {reason}",
+            f"`Swizzle<{b},{m},{s}>` is not a valid swizzle: {reason}",
             layout.span,
             notes=(_CONSEQUENCES[layout.family], *layout.assumptions),
         )

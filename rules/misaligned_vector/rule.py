@@ -54,7 +54,12 @@ class MisalignedVector(Rule):
                 f"of {pattern.width}; {len(broken)} lanes fault{cause}"
             )
             yield self.finding(
-                message, access.span, access=access, notes=(note,), weight=len(broken)
+                message,
+                access.span,
+                access=access,
+                pattern=pattern,
+                notes=(note,),
+                weight=len(broken),
             )
             return
 

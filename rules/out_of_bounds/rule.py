@@ -45,11 +45,17 @@ class OutOfBounds(Rule):
                 continue
             lane = int(outside.argmax())
             where = "".join(f", {name} = {value}" for name, value in pattern.values)
-            message = f"access outside `{array.name}`: byte {int(offsets[lane])} of {array.bytes}"
-            note = (
-                f"warp {pattern.warp}, lane {lane}{where}; {int(outside.sum())} lanes are outside"
+            at = int(offsets[lane])
+            message = (
+                f"out of bounds: {pattern.width}-byte access at byte {at} of {array.shown}, "
+                f"which has {array.bytes} bytes"
             )
-            yield self.finding(message, access.span, access=access, notes=(note,))
+            count = int(outside.sum())
+            note = (
+                f"warp {pattern.warp}, lane {lane}{where}; "
+                f"{count} lane{'s' if count > 1 else ''} of the warp outside"
+            )
+            yield self.finding(message, access.span, access=access, pattern=pattern, notes=(note,))
             return
 
 

@@ -49,6 +49,7 @@ class UnderAlignedArray(Rule):
                 f"{pattern.width}-byte access of `{array.name}`, which begins at byte {base}",
                 access.span,
                 access=access,
+                pattern=pattern,
                 notes=(
                     f"static arrays lie in the order of their declarations: `{before.name}` ends "
                     f"in front of it, and `{array.name}` is aligned to {array.alignment} only; "

@@ -49,6 +49,7 @@ class VectorBeyondMBase(Rule):
                 f"`{use.spelled}` keeps only {swizzle.group} bytes together",
                 access.span,
                 access=access,
+                pattern=pattern,
                 notes=(
                     f"warp {pattern.warp}: the vectors of {int(torn.sum())} of "
                     f"{int(pattern.active.sum())} lanes cover bytes that belong to other elements",

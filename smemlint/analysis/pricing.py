@@ -35,6 +35,7 @@ class Group:
         spare: bytes at the end of each thread's that the source does not read.
         count: how often the block issued it.
         source: of an asynchronous copy: bytes of global memory that a thread reads.
+        chain: which of `Access.chains` issued it first.
     """
 
     addresses: NDArray[np.int64]
@@ -45,6 +46,7 @@ class Group:
     spare: int = 0
     count: int = 0
     source: NDArray[np.int64] | None = None
+    chain: int = 0
 
 
 def priced_patterns(
@@ -110,6 +112,7 @@ def _patterns_of_width(
             groups[owners[row]].exact,
             groups[owners[row]].spare,
             sources[row] if sources is not None else None,
+            groups[owners[row]].chain,
         )
         for k, row in enumerate(chosen)
     ]

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.cli.output import write
     from smemlint.driver.run import analyze_run
     from smemlint.facts import sites_of, verdicts
-    from smemlint.report.phrases import plural
+    from smemlint.report.phrases import plural, said_of_accesses
 
     inputs = prepare(arguments)
     if inputs.is_done:
@@ -44,6 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
 
         write(table(facts), arguments.output_file)
     found = verdicts(sites_of(facts.kernels)).values()
-    counts = f"{sum(found)} shared accesses decided, {len(found) - sum(found)} not"
+    counts = said_of_accesses(sum(found), len(found) - sum(found))
     print_lines(f"analysed {plural(len(sources), 'file')}: {counts}")
     return FAILED if crashed else CLEAN

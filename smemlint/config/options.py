@@ -72,10 +72,12 @@ def read_block(value: Any) -> Block:
     try:
         dims = [int(str(p).strip(" ()")) for p in parts]
     except (TypeError, ValueError):
-        raise ValueError(f"{value!r} is no block shape: write 256, or 32,8") from None
+        raise ValueError(f"{value!r} is not a valid block shape: write 256, or 32,8") from None
     dims += [1] * (3 - len(dims))
     if len(dims) != 3 or min(dims) < 1 or dims[0] * dims[1] * dims[2] > 1024:
-        raise ValueError(f"{value!r} is no block shape: one to three numbers, at most 1024 threads")
+        raise ValueError(
+            f"{value!r} is not a valid block shape: one to three numbers, at most 1024 threads"
+        )
     return dims[0], dims[1], dims[2]
 
 
@@ -118,7 +120,7 @@ def read_defines(value: Any) -> dict[str, str]:
     for item in [value] if isinstance(value, str) else value:
         name, _, text = str(item).partition("=")
         if not name.replace("_", "a").isalnum() or name[:1].isdigit():
-            raise ValueError(f"{item!r} is no macro: write NAME or NAME=VALUE")
+            raise ValueError(f"{item!r} is not a valid macro: write NAME or NAME=VALUE")
         found[name] = text if "=" in str(item) else "1"
     return found
 
@@ -130,7 +132,7 @@ def _macro_text(value: Any) -> str:
 def read_numbers(value: Any) -> dict[str, float]:
     """A table of numbers; true and false are 1 and 0."""
     if not isinstance(value, dict) or not all(isinstance(v, int | float) for v in value.values()):
-        raise ValueError(f"{value!r} is no table of numbers: write {{ n = 1024 }}")
+        raise ValueError(f"{value!r} is not a table of numbers: write {{ n = 1024 }}")
     return {str(k): int(v) if isinstance(v, bool) else v for k, v in value.items()}
 
 
@@ -160,14 +162,16 @@ def read_seconds(value: Any) -> float:
 def read_jobs(value: Any) -> int:
     """A number of processes; 0 for one a processor."""
     if isinstance(value, bool) or not str(value).isdigit():
-        raise ValueError(f"{value!r} is no number of processes: write 4, or 0 for all processors")
+        raise ValueError(
+            f"{value!r} is not a number of processes: write 4, or 0 for all processors"
+        )
     return int(value)
 
 
 def read_device(value: Any) -> int:
     """The number of a GPU."""
     if isinstance(value, bool) or not str(value).isdigit():
-        raise ValueError(f"{value!r} is no device number: 0, 1, ...")
+        raise ValueError(f"{value!r} is not a device number: 0, 1, ...")
     return int(value)
 
 
@@ -199,7 +203,7 @@ def _number(value: Any, what: str, least: float, most: float = float_info.max) -
         number = float("nan")
     if not least <= number <= most:
         limits = f"at least {least:g}" + (f", at most {most:g}" if most < float_info.max else "")
-        raise ValueError(f"{value!r} is no {what}: {limits}")
+        raise ValueError(f"{value!r} is not a valid {what}: {limits}")
     return number
 
 

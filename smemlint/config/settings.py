@@ -355,7 +355,7 @@ def _kernels(value: Any, file: ConfigFile) -> dict[str, KernelSettings]:
     found = {}
     for name, table in value.items():
         if not isinstance(table, dict):
-            raise ConfigError(f"`kernels.{name}` is no table", where=file.where("kernels", name))
+            raise ConfigError(f"`kernels.{name}` is not a table", where=file.where("kernels", name))
         read = {}
         for key, held in table.items():
             where = file.where("kernels", name, key)

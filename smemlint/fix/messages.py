@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def padding_fix(array: SharedArray, usage: Usage, padded: Padded, after: Access) -> Fix:
     """The fix of a finding whose access becomes `after`."""
     still = len(padded.comparison.conflicting_sites(array.span))
-    frees = f"frees {_all(usage)} of bank conflicts"
+    removes = f"removes the bank conflicts of {_all(usage)}"
     if still:
-        frees = f"frees this access of bank conflicts, {still} of {usage.sites} still have some"
+        removes = f"removes the bank conflict of this access; {still} of {usage.sites} keep some"
     return Fix(
-        f"pad the rows: `{padded.spelled}` {frees}",
+        f"pad the rows: `{padded.spelled}` {removes}",
         (padded.edit,),
         why_unsafe=f"`{array.name}` grows by {padded.added_bytes} bytes",
         after=after,
@@ -34,7 +34,8 @@ def trade_off(array: SharedArray, padded: Padded) -> str:
     if after >= before:
         return ""
     return (
-        f"no padding frees this access; with `{padded.spelled}` all accesses of `{array.name}` "
+        f"no padding is free of conflicts here; with `{padded.spelled}` all accesses of "
+        f"`{array.name}` "
         f"take {after:.0f} wavefronts instead of {before:.0f}"
     )
 
@@ -42,19 +43,24 @@ def trade_off(array: SharedArray, padded: Padded) -> str:
 def shape_advice(array: SharedArray, usage: Usage, padding: Padding) -> str:
     """The shape that frees all accesses, for a declaration that is no C declarator."""
     shape = ", ".join(map(str, padding.dims(array)))
-    return f"pad the rows: `{array.name}` of shape ({shape}) frees {_all(usage)} of bank conflicts"
+    return (
+        f"pad the rows: `{array.name}` of shape ({shape}) removes the bank conflicts of "
+        f"{_all(usage)}"
+    )
 
 
 def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
     """The swizzle as an expression, in coordinates where rows are powers of two."""
     return (
-        f"swizzle the index: {_expression(array, swizzle)}, which is {swizzle} of the element "
-        f"offset, frees {_all(usage)} of bank conflicts"
+        f"swizzle the index: {_expression(array, swizzle)} removes the bank conflicts of "
+        f"{_all(usage)}; it is {swizzle} of the element offset"
     )
 
 
 def _all(usage: Usage) -> str:
-    return {1: "its access", 2: "both accesses"}.get(usage.sites, f"all {usage.sites} accesses")
+    return {1: "its only access", 2: "both accesses"}.get(
+        usage.sites, f"all {usage.sites} accesses"
+    )
 
 
 def _expression(array: SharedArray, swizzle: Swizzle) -> str:

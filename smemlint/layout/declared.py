@@ -50,7 +50,7 @@ def read_declared(parameters: Sequence[object], units: object) -> DeclaredSwizzl
         raise ValueError("`swizzle` takes three numbers: write swizzle(3, 4, 3) bytes") from None
     reason = Swizzle.why_invalid(b, m, s)
     if reason is not None:
-        raise ValueError(f"swizzle({b}, {m}, {s}) is no swizzle: {reason}")
+        raise ValueError(f"swizzle({b}, {m}, {s}) is not a valid swizzle: {reason}")
     if units not in UNITS:
         raise ValueError(
             f"swizzle({b}, {m}, {s}) counts in what? write `bytes` or `elements` behind it"

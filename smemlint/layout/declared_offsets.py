@@ -113,9 +113,9 @@ def _call(text: str) -> ast.Call:
     try:
         found = ast.parse(text[:end], mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"`{text[:end]}` is no expression: {_HOW}") from None
+        raise ValueError(f"`{text[:end]}` is not an expression: {_HOW}") from None
     if not isinstance(found, ast.Call) or ast.unparse(found.func) != "shared":
-        raise ValueError(f"`{text[:end]}` is no call of `shared`: {_HOW}")
+        raise ValueError(f"`{text[:end]}` is not a call of `shared`: {_HOW}")
     return found
 
 
@@ -125,7 +125,7 @@ def _element(node: ast.expr | None) -> tuple[str, int]:
     match = _DTYPE.fullmatch(name)
     if match is None:
         raise ValueError(
-            f"`{said}` is no element type: {_HOW}" if said else f"of which type? {_HOW}"
+            f"`{said}` is not an element type: {_HOW}" if said else f"of which type? {_HOW}"
         )
     return name, int(match["bits"]) // 8
 
@@ -140,5 +140,5 @@ def _integers(name: str, node: ast.expr | None) -> tuple[int, ...]:
         value = None
     numbers = value if isinstance(value, tuple | list) else (value,)
     if not numbers or not all(type(n) is int and abs(n) < 1 << 31 for n in numbers):
-        raise ValueError(f"`{name}={ast.unparse(node)}` is no number or shape: {_HOW}")
+        raise ValueError(f"`{name}={ast.unparse(node)}` is not a number or shape: {_HOW}")
     return tuple(numbers)

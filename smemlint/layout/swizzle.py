@@ -41,7 +41,7 @@ class Swizzle:
     def __post_init__(self) -> None:
         reason = Swizzle.why_invalid(self.bits, self.base, self.shift)
         if reason is not None:
-            raise ValueError(f"{self} is not a swizzle: {reason}")
+            raise ValueError(f"{self} is not a valid swizzle: {reason}")
 
     def __str__(self) -> str:
         return f"Swizzle<{self.bits},{self.base},{self.shift}>"

@@ -61,7 +61,7 @@ class Baseline:
             raise ConfigError(f"is not JSON: {error}", where=path, hint=hint) from error
         known = data.get("findings") if isinstance(data, dict) else None
         if not isinstance(known, dict) or not all(isinstance(v, dict) for v in known.values()):
-            raise ConfigError("is no baseline", where=path, hint=hint)
+            raise ConfigError("is not a baseline", where=path, hint=hint)
         if data.get("version") != VERSION:
             said = f"is of version {data.get('version')}, this is {VERSION}"
             raise ConfigError(said, where=path, hint="write it anew with --write-baseline")

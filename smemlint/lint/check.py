@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
@@ -11,14 +10,11 @@ from smemlint.files.sandbox import Sandbox
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from smemlint.config.settings import Settings
     from smemlint.facts import Site
     from smemlint.finding import Finding
-
-_MOST_MILDER = 4
-"""Figures of other instances that a finding lists."""
 
 
 def run_rules(
@@ -120,34 +116,17 @@ def _is_compiled(finding: Finding) -> bool:
 
 
 def deduplicate(findings: Sequence[Finding]) -> list[Finding]:
-    """Returns one finding a rule and place: the heaviest kernel instance, the others counted."""
+    """Returns one finding a rule, place and declaration of an array, the heaviest.
+
+    The others, of other kernel instances or kinds of access, are its `others`.
+    """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         array = finding.access.array if finding.access is not None else None
-        what = array.name if array is not None else finding.message
+        what = (array.span, array.name) if array is not None else finding.message
         groups.setdefault((finding.code, finding.span, what), []).append(finding)
     kept = []
     for group in groups.values():
-        heaviest = max(group, key=lambda f: f.weight)
-        others = len(group) - 1
-        if others and heaviest.access is not None:
-            title = heaviest.access.instance.title
-            more = f"in `{title}`, the worst of {len(group)} findings here (instances or kinds)"
-            heaviest = replace(heaviest, notes=(*heaviest.notes, more, *_milder(group, heaviest)))
-        kept.append(heaviest)
+        heaviest, *others = sorted(group, key=lambda f: -f.weight)
+        kept.append(replace(heaviest, others=tuple(others)) if others else heaviest)
     return kept
-
-
-def _milder(group: Sequence[Finding], heaviest: Finding) -> Iterator[str]:
-    """What other instances have at the same place, where that is not the same."""
-    assert heaviest.access is not None
-    worst = heaviest.access.instance.title
-    titles: dict[str, dict[str, None]] = {}
-    for finding in sorted(group, key=lambda f: -f.weight):
-        title = finding.access.instance.title if finding.access is not None else worst
-        if finding.message != heaviest.message and title != worst:
-            titles.setdefault(finding.message, {})[title] = None
-    for message, where in islice(titles.items(), _MOST_MILDER):
-        first, *others = where
-        more = f" and {len(others)} more" if others else ""
-        yield f"{message} in `{first}`{more}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from smemlint.finding import Finding, Fix, Severity
+from smemlint.lint.places import assumption_notes, related_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from smemlint.config.settings import Settings
-    from smemlint.facts import Access, DotUse, Facts, KernelFacts, LayoutUse, Span
+    from smemlint.facts import Access, DotUse, Facts, KernelFacts, LayoutUse, Span, WarpPattern
 
 
 class Rule:
@@ -62,17 +63,21 @@ class Rule:
         span: Span,
         *,
         access: Access | None = None,
+        pattern: WarpPattern | None = None,
         notes: tuple[str, ...] = (),
         help: str = "",
         weight: float = 0.0,
         fix: Fix | None = None,
     ) -> Finding:
-        """A finding of this rule; an access brings its array and its assumptions along."""
+        """A finding of this rule.
+
+        An access brings its array, the calls that it is reached through and its assumptions along;
+        the calls are those of `pattern`, where that is given.
+        """
         related: tuple[tuple[Span, str], ...] = ()
         if access is not None:
-            notes = (*notes, *access.assumptions, *filter(None, [access.remark]))
-            if access.array is not None and access.array.name:
-                related = ((access.array.span, f"`{access.array.name}` is declared here"),)
+            notes = (*notes, *assumption_notes(access), *filter(None, [access.remark]))
+            related = related_places(access, pattern)
         return Finding(
             self.code,
             self.name,

@@ -193,7 +193,9 @@ class _File:
                 if near
                 else self.mender.without(pragma, [word])
             )
-            yield self._note(MALFORMED, pragma, f"`{word}` is no rule: {nearest_rule(word)}", fix)
+            yield self._note(
+                MALFORMED, pragma, f"`{word}` is not a rule: {nearest_rule(word)}", fix
+            )
 
     def _mended(
         self, pragma: Pragma, shown: Sequence[Finding], is_covered: IsCovered

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from smemlint.errors import SmemlintError
 from smemlint.finding import Severity
-from smemlint.report.phrases import labelled_notes
+from smemlint.report.phrases import headline, labelled_notes
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
@@ -30,7 +30,7 @@ def diagnostics(analysis: Analysis, places: Places) -> list[types.Diagnostic]:
 
 def diagnostic(finding: Finding, places: Places) -> types.Diagnostic:
     """One finding: its proof and what to write instead are part of the message."""
-    lines = [finding.message]
+    lines = [headline(finding)]
     lines += [f"{label}: {note}" for label, note in labelled_notes(finding)]
     if finding.certainty is not None:
         lines.append(f"certainty: {finding.certainty}")

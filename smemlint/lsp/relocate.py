@@ -6,13 +6,26 @@ import re
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from smemlint.facts import Access, Instance, KernelFacts, LayoutUse, NotAnalysed, SharedArray, Span
+from smemlint.facts import (
+    Access,
+    Caller,
+    CallLine,
+    Fusion,
+    Instance,
+    KernelFacts,
+    LayoutUse,
+    NotAnalysed,
+    SharedArray,
+    Span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NAMES_A_LINE = re.compile(r"line \d|:\d")
-_TREES = (Access, KernelFacts, LayoutUse, NotAnalysed, SharedArray)
+_TREES = (
+    Access, Caller, CallLine, Fusion, KernelFacts, LayoutUse, NotAnalysed, SharedArray,
+)  # fmt: skip
 
 Tree = TypeVar("Tree")
 

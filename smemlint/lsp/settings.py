@@ -34,7 +34,7 @@ def settings_from(given: Any) -> ConfigFile:
     if table is None:
         table = {}
     if not isinstance(table, dict):
-        raise ConfigError("is no table", where=_WHERE)
+        raise ConfigError("is not a table", where=_WHERE)
     set_keys = {key: value for key, value in table.items() if value is not None}
     file = _Given(Path(_WHERE), set_keys, "")
     from_file(Settings(), file, require_known_rules)

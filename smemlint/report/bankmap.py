@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.report.passes import passes
+from smemlint.lint.passes import passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from smemlint.facts import Access, WarpPattern
-    from smemlint.report.passes import Pass
+    from smemlint.lint.passes import Pass
 
 _BANKS, _LANES = 32, 32
 _CELL_W, _CELL_H = 11, 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.report.phrases import headline
 from smemlint.report.terminal import SEVERITY_COLOURS
 
 if TYPE_CHECKING:
@@ -23,5 +24,5 @@ def concise(finding: Finding, terminal: Terminal) -> str:
     path = terminal.paint(terminal.visible(span.path), "bold")
     what = terminal.paint(f"{finding.code} {severity}", "bold", SEVERITY_COLOURS[severity])
     sure = f" [{finding.certainty}]" if finding.certainty is not None else ""
-    said = terminal.visible(finding.message)
+    said = terminal.visible(headline(finding))
     return f"{path}:{span.line}:{span.column}: {what}: {said}{sure}"

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 from smemlint.report.analysis_json import access_record, span_record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.facts import Caller, Fusion
     from smemlint.finding import Finding, Fix, Measurement
     from smemlint.report.context import Run
 
@@ -35,7 +38,7 @@ def render(run: Run) -> str:
 
 
 def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
-    measured = finding.measurement
+    measured, access = finding.measurement, finding.access
     return {
         "code": finding.code,
         "name": finding.name,
@@ -45,11 +48,36 @@ def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "certainty": str(finding.certainty) if finding.certainty is not None else None,
         "notes": list(finding.notes),
         "help": finding.help or None,
+        "kernels": [_kernel(f) for f in (finding, *finding.others) if f.access is not None],
         "related": [{**span_record(s), "message": said} for s, said in finding.related],
         "fingerprint": fingerprint,
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "measurement": measurement_record(measured) if measured is not None else None,
-        "access": access_record(finding.access) if finding.access is not None else None,
+        "access": access_record(access) if access is not None else None,
+        "calls": [_chain(chain) for chain in access.chains] if access is not None else [],
+        "fusion": _fusion(access.fusion) if access is not None and access.fusion else None,
+    }
+
+
+def _chain(chain: Sequence[Caller]) -> list[dict[str, Any]]:
+    return [{"caller": call.name, **span_record(call.span)} for call in chain]
+
+
+def _fusion(fusion: Fusion) -> dict[str, Any]:
+    places = [span_record(span) for span in fusion.spans]
+    return {"count": fusion.count, "width_bytes": fusion.width_bytes, "places": places}
+
+
+def _kernel(finding: Finding) -> dict[str, Any]:
+    """A kernel instance that has the finding; one with several kinds of access stands twice."""
+    assert finding.access is not None
+    instance = finding.access.instance
+    return {
+        "kernel": instance.kernel,
+        "template": dict(instance.template),
+        "block": list(instance.block) if instance.block is not None else None,
+        "message": finding.message,
+        "certainty": str(finding.access.certainty),
     }
 
 

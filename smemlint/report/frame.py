@@ -49,24 +49,51 @@ def frame(
     limit = (term.width - numbers - 3) if term.width else _MOST_COLUMNS
     previous = 0
     for mark in sorted(marks, key=lambda m: m.span):
-        span = mark.span
-        last = min(span.end_line, span.line + _MOST_LINES - 1)
-        for number in range(span.line, last + 1):
-            if not 0 < number <= len(lines):
-                continue
-            text = lines[number - 1].rstrip()
-            first = span.column if number == span.line else len(text) - len(text.lstrip()) + 1
-            end = span.end_column if number == span.end_line else len(text) + 1
-            shown, first, end = _window(text, first, max(end, first + 1), limit)
-            if previous and number > previous + 1:
-                yield gap + term.paint(_CUT, "blue")
-            if number != previous:
-                label = term.paint(f"{number:>{numbers}}", "blue")
-                yield f"{label} {bar} {term.visible(shown)}".rstrip()
-            previous = number
-            said = f" {term.visible(mark.said)}" if mark.said and number == last else ""
-            under = mark.sign * columns(shown[first - 1 : end - 1] or " ")
-            yield f"{gap} {bar} {_blank(shown[: first - 1])}{term.paint(under + said, mark.style)}"
+        first = mark.span.line
+        if previous and first > previous + 1:
+            yield gap + term.paint(_CUT, "blue")
+        shown = _one_line if mark.span.end_line == first else _several_lines
+        for number, row in shown(mark, lines, limit, term):
+            if number is None:
+                yield f"{gap} {bar} {row}"
+            elif number > previous:
+                yield f"{term.paint(f'{number:>{numbers}}', 'blue')} {bar} {row}".rstrip()
+                previous = number
+
+
+_Row = tuple[int | None, str]
+"""A line of a frame: its number in the source, or None of one that marks it."""
+
+
+def _one_line(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> Iterator[_Row]:
+    """A line and what underlines a part of it."""
+    span = mark.span
+    if not 0 < span.line <= len(lines):
+        return
+    text = lines[span.line - 1].rstrip()
+    end = max(span.end_column, span.column + 1)
+    shown, first, end = _window(text, span.column, end, limit)
+    yield span.line, term.visible(shown)
+    said = f" {term.visible(mark.said)}" if mark.said else ""
+    under = mark.sign * columns(shown[first - 1 : end - 1] or " ")
+    yield None, f"{_blank(shown[: first - 1])}{term.paint(under + said, mark.style)}"
+
+
+def _several_lines(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> Iterator[_Row]:
+    """Lines with a bracket on their left that ends under the last column."""
+    span = mark.span
+    last = min(span.end_line, span.line + _MOST_LINES - 1)
+    sign, width = "/", 1
+    for number in range(span.line, last + 1):
+        if not 0 < number <= len(lines):
+            continue
+        text = lines[number - 1].rstrip()
+        end = span.end_column if number == span.end_line else len(text) + 1
+        shown, _, end = _window(text, 1, max(end, 2), limit - 2)
+        yield number, f"{term.paint(sign, mark.style)} {term.visible(shown)}"
+        sign, width = "|", columns(shown[: end - 2])
+    said = f" {term.visible(mark.said)}" if mark.said else ""
+    yield None, term.paint(f"|{'_' * (width + 1)}{mark.sign}{said}", mark.style)
 
 
 def columns(text: str) -> int:

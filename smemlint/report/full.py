@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from smemlint.finding import BANK_CONFLICT, Finding
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
-from smemlint.report.phrases import advice, labelled_notes, said_of_measurement
+from smemlint.report.phrases import advice, headline, labelled_notes, said_of_measurement
 from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import SEVERITY_COLOURS
 from smemlint.sources.source import lines_of
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from smemlint.report.terminal import Terminal
 
 _MOST_NOTES = 6
+_INDENT = "    "
+"""Of lines that go on."""
+
+
+_WORD = re.compile(r"\|[^|]*\||\S+")
 
 
 def render(run: Run) -> str:
@@ -36,8 +42,7 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
     numbers = [m.span.end_line for m in marks] + [c.line + len(c.before) for c in changed]
     width = len(str(max(numbers)))
     gap, bar = " " * width, term.paint("|", "blue")
-    head = term.paint(f"{finding.code} {finding.name}", "bold", style)
-    lines = [f"{head}: {term.paint(term.visible(finding.message), 'bold')}"]
+    lines = _head(finding, style, term)
     for path in dict.fromkeys(m.span.path for m in marks):
         inside = [m for m in marks if m.span.path == path]
         first = inside[0].span
@@ -54,6 +59,16 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
     return "\n".join(lines)
 
 
+def _head(finding: Finding, style: str, term: Terminal) -> list[str]:
+    """The rule and what it says, wrapped at the width of the window."""
+    rule = f"{finding.code} {finding.name}:"
+    text = f"{rule} {term.visible(headline(finding))}"
+    first, *rest = _wrapped(text, term.width - len(_INDENT))
+    said = term.paint(first.removeprefix(rule).lstrip(), "bold")
+    rows = [f"{_INDENT}{term.paint(row, 'bold')}" for row in rest]
+    return [f"{term.paint(rule[:-1], 'bold', style)}: {said}", *rows]
+
+
 def _changes(finding: Finding, text_of: Callable[[str], str]) -> list[Change]:
     if finding.fix is None:
         return []
@@ -66,9 +81,12 @@ def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
     strip = bank_strip(finding.access, term) if finding.code == BANK_CONFLICT else ""
     if strip:
         yield "banks", strip
-    yield from labelled_notes(finding)[:_MOST_NOTES]
-    if len(finding.notes) > _MOST_NOTES:
-        yield "note", f"and {len(finding.notes) - _MOST_NOTES} more"
+    rows = labelled_notes(finding)
+    notes = [row for row in rows if row[0] == "note"]
+    yield from (row for row in rows if row[0] != "note")
+    yield from notes[:_MOST_NOTES]
+    if len(notes) > _MOST_NOTES:
+        yield "note", f"and {len(notes) - _MOST_NOTES} more"
     if finding.certainty is not None:
         yield "certainty", str(finding.certainty)
     if finding.measurement is not None:
@@ -81,16 +99,17 @@ def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
 
 def _row(label: str, text: str, gap: str, term: Terminal) -> list[str]:
     """`= label: text`, wrapped at the width of the window."""
-    first, *rest = _wrapped(term.visible(text), term.width - len(gap) - len(label) - 5, label)
+    first, *rest = _wrapped(term.visible(text), term.width - len(gap) - len(label) - 5)
     head = f"{gap} {term.paint('=', 'blue')} {term.paint(label + ':', 'bold')} {first}"
     return [head, *(f"{gap}   {' ' * len(label)}  {line}" for line in rest)]
 
 
-def _wrapped(text: str, width: int, label: str) -> list[str]:
-    if width < 20 or label == "banks":
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most `width` columns; what stands between bars is one word, as a strip is."""
+    if width < 20:
         return [text]
     lines = [""]
-    for word in text.split(" "):
+    for word in _WORD.findall(text):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
             lines.append(word)
         else:

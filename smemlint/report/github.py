@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.report.phrases import advice, said_of_measurement
+from smemlint.report.phrases import advice, headline, labelled_notes, said_of_measurement
 from smemlint.visible import visible
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _annotation(finding: Finding, run: Run) -> str:
 
 
 def _message(finding: Finding) -> str:
-    lines = [finding.message, *finding.notes]
+    lines = [headline(finding), *(text for _, text in labelled_notes(finding))]
     if finding.certainty is not None:
         lines.append(f"certainty: {finding.certainty}")
     if finding.measurement is not None:

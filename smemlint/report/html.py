@@ -10,7 +10,13 @@ from smemlint import __version__
 from smemlint.finding import BANK_CONFLICT
 from smemlint.report.bankmap import HATCH, bank_map, most_words
 from smemlint.report.diff import changes
-from smemlint.report.phrases import advice, labelled_notes, said_of_measurement, said_of_run
+from smemlint.report.phrases import (
+    advice,
+    headline,
+    labelled_notes,
+    said_of_measurement,
+    said_of_run,
+)
 from smemlint.report.terminal import Terminal
 from smemlint.sources.source import lines_of
 
@@ -53,7 +59,7 @@ def _contents(findings: Sequence[Finding]) -> Iterator[str]:
         place = escape(f"{finding.span.path}:{finding.span.line}")
         yield (
             f"<tr><td><a href='#f{i}'>{place}</a><td>{finding.code} {finding.name}"
-            f"<td>{_badge(finding)}<td>{_code(finding.message)}<td>{finding.certainty or ''}"
+            f"<td>{_badge(finding)}<td>{_code(headline(finding))}<td>{finding.certainty or ''}"
         )
     yield "</tbody></table>"
 
@@ -62,7 +68,7 @@ def _article(number: int, finding: Finding, run: Run) -> str:
     span = finding.span
     place = escape(f"{span.path}:{span.line}:{span.column}")
     parts = [
-        f"<article id='f{number}'><h2>{_badge(finding)} {_code(finding.message)}</h2>",
+        f"<article id='f{number}'><h2>{_badge(finding)} {_code(headline(finding))}</h2>",
         f"<p class='quiet'>{place} &middot; {finding.code} {finding.name}</p>",
         f"<pre>{_excerpt(finding, run)}</pre>",
         *_maps(finding),

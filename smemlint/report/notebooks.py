@@ -16,7 +16,7 @@ from smemlint.sources.notebook import Notebook, parted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from smemlint.facts import Access, Facts, Instance, NotAnalysed, Span
+    from smemlint.facts import Access, Caller, Facts, Fusion, Instance, NotAnalysed, Span
     from smemlint.finding import Edit, Finding, Fix
     from smemlint.lint.result import Result
     from smemlint.sources.source import Source
@@ -92,6 +92,7 @@ class Notebooks:
             related=tuple((self._span(span), self._said(s)) for span, s in finding.related),
             access=self._access(finding.access) if finding.access is not None else None,
             fix=self._fix(finding.fix) if finding.fix is not None else None,
+            others=tuple(map(self._finding, finding.others)),
         )
 
     def _access(self, access: Access) -> Access:
@@ -105,9 +106,19 @@ class Notebooks:
             span=self._span(access.span),
             line=line,
             array=replace(array, span=self._span(array.span)) if array is not None else None,
+            instance=self._instance(access.instance),
             assumptions=tuple(map(self._said, access.assumptions)),
+            conditions=tuple(map(self._said, access.conditions)),
+            fusion=self._fusion(access.fusion) if access.fusion is not None else None,
+            chains=tuple(tuple(map(self._caller, chain)) for chain in access.chains),
             calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
         )
+
+    def _fusion(self, fusion: Fusion) -> Fusion:
+        return replace(fusion, spans=tuple(map(self._span, fusion.spans)))
+
+    def _caller(self, caller: Caller) -> Caller:
+        return replace(caller, span=self._span(caller.span))
 
     def _instance(self, instance: Instance) -> Instance:
         origin = self._said(instance.origin)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
+from smemlint.lint.places import assumption_notes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.facts import Instance
     from smemlint.finding import Finding, Fix, Measurement
     from smemlint.lint.result import Result
+
+_LONGEST_TITLE = 60
+"""Characters of a kernel with its template values; of a longer one the name alone is shown."""
+_MOST_TITLES = 8
+"""Kernel instances with one message that are named; JSON has them all."""
 
 
 def said_of_measurement(measurement: Measurement) -> str:
@@ -38,13 +47,58 @@ def said_of_fix(fix: Fix) -> str:
     return f"{fix.title} (--fix --unsafe-fixes applies it{why})"
 
 
+def headline(finding: Finding) -> str:
+    """The message with the kernels that it is about."""
+    instances = finding.instances
+    if not instances:
+        return finding.message
+    name = instances[0].title
+    if len(name) > _LONGEST_TITLE:
+        name = instances[0].kernel
+    kernels = len({instance.kernel for instance in instances})
+    more, noun = (kernels - 1, "kernel") if kernels > 1 else (len(instances) - 1, "instance")
+    others = f" and {plural(more, f'other {noun}')}" if more else ""
+    return f"{finding.message} in `{name}`{others}"
+
+
 def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
-    """The notes, each as `proof` (what the rule saw of an access) or `note` (what was assumed)."""
+    """The notes with what each is.
+
+    `proof` is what the rule saw of an access, `also` what other kernel instances have at the same
+    place, `note` what was assumed.
+    """
     access = finding.access
-    is_proved = access is not None and not set(finding.notes[:1]) & set(access.assumptions)
+    proof: list[tuple[str, str]] = []
+    notes = list(finding.notes)
+    if access is not None and notes and notes[0] not in assumption_notes(access):
+        proof = [("proof", notes.pop(0))]
     return [
-        ("proof" if i == 0 and is_proved else "note", note) for i, note in enumerate(finding.notes)
+        *proof,
+        *(("also", text) for text in _also(finding)),
+        *(("note", text) for text in notes),
     ]
+
+
+def _also(finding: Finding) -> Iterator[str]:
+    """What other instances and kinds of access have, those of one message in one line."""
+    if finding.access is None:
+        return
+    own = finding.access.instance
+    instances: dict[str, dict[str, None]] = {}
+    for other in finding.others:
+        if other.access is not None:
+            named_so_far = instances.setdefault(other.message, {})
+            if other.access.instance.key != own.key:
+                named_so_far[_named(other.access.instance, own)] = None
+    for message, found in instances.items():
+        named = list(found)
+        if not named:
+            if message != finding.message:
+                yield message
+            continue
+        more = f" and {len(named) - _MOST_TITLES} more" if len(named) > _MOST_TITLES else ""
+        what = "the same" if message == finding.message else message
+        yield f"{what} in {', '.join(named[:_MOST_TITLES])}{more}"
 
 
 def advice(finding: Finding) -> str:
@@ -54,9 +108,21 @@ def advice(finding: Finding) -> str:
     return finding.help
 
 
+def _named(instance: Instance, beside: Instance) -> str:
+    """An instance by its title, and by its block where the title does not tell it apart."""
+    if instance.title != beside.title or instance.block is None:
+        return f"`{instance.title}`"
+    return f"a block of ({', '.join(map(str, instance.block))})"
+
+
 def plural(count: int, word: str) -> str:
     """`1 file`, `2 files`."""
     return f"{count} {word}" + ("" if count == 1 else "s")
+
+
+def said_of_accesses(decided: int, undecided: int) -> str:
+    """`1 shared access decided, 0 not`."""
+    return f"{decided} shared access{'' if decided == 1 else 'es'} decided, {undecided} not"
 
 
 def said_of_run(result: Result) -> str:
@@ -65,7 +131,7 @@ def said_of_run(result: Result) -> str:
     found = ", ".join(plural(n, word) for n, word in counts if n) or "no findings"
     return (
         f"checked {plural(result.files, 'file')}: "
-        f"{result.decided} shared accesses decided, {result.undecided} not; "
+        f"{said_of_accesses(result.decided, result.undecided)}; "
         f"{found} ({result.suppressed} suppressed)"
     )
 

@@ -15,7 +15,7 @@ from smemlint import __version__
 from smemlint.lint.fingerprints import VERSION
 from smemlint.lint.registry import entries
 from smemlint.report.findings_json import measurement_record
-from smemlint.report.phrases import said_of_fix, said_of_measurement
+from smemlint.report.phrases import headline, labelled_notes, said_of_fix, said_of_measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,7 +166,7 @@ def _result(finding: Finding, fingerprint: str, rule: int, run: Run) -> dict[str
 
 
 def _message(finding: Finding) -> str:
-    parts = [finding.message, *finding.notes]
+    parts = [headline(finding), *(text for _, text in labelled_notes(finding))]
     if finding.fix is not None:
         parts.append(said_of_fix(finding.fix))
     elif finding.help:

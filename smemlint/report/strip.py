@@ -20,7 +20,7 @@ def bank_strip(access: Access | None, term: Terminal) -> str:
     worst = access.worst if access is not None else None
     if access is None or worst is None:
         return ""
-    from smemlint.report.passes import passes
+    from smemlint.lint.passes import passes
 
     split = passes(access, worst)
     crowded = max(split, key=lambda p: p.turns)

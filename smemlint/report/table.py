@@ -22,7 +22,9 @@ def table(facts: Facts) -> str:
 def _kernel(facts: KernelFacts) -> str:
     instance = facts.instance
     shape = " x ".join(map(str, instance.block)) if instance.block is not None else "unknown"
-    origin = f", {instance.origin}" if instance.origin else ""
+    origin = f", {instance.origin}" if instance.origin else " (a guess: no launch gives it)"
+    if instance.block is None:
+        origin = ""
     title = f"{instance.title} ({instance.span.path}:{instance.span.line}), block {shape}{origin}"
     rows = [_HEAD, *(_row(a) for a in facts.accesses)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]

@@ -7,9 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from smemlint.hardware import wavefronts
 from smemlint.layout.cute import ComposedLayout, Layout, coalesce, complement, row_major
-from smemlint.layout.linear import LinearMap, collision
+from smemlint.layout.linear import LinearMap
 from smemlint.layout.swizzle import Swizzle
 from smemlint.layout.triton import NVMMAShared, PaddedShared, SwizzledShared
 
@@ -57,33 +56,6 @@ def test_rank_and_kernel_by_brute_force() -> None:
     swizzle = Swizzle(3, 4, 3)
     assert LinearMap.of(swizzle, 10) == LinearMap(tuple(swizzle(1 << i) for i in range(10)))
     assert LinearMap.of(lambda x: x + 1, 3) is None
-
-
-def test_a_column_is_explained_by_lane_bits() -> None:
-    column = [lane * 128 for lane in range(32)]
-    found = collision(column, 4)
-    assert found is not None
-    assert (found.ways, found.lane_bits) == (32, (1, 2, 4, 8, 16))
-    assert found.address_bits == 0xF80
-    stride_two = collision([lane * 8 for lane in range(32)], 4)
-    assert stride_two is not None
-    assert (stride_two.ways, stride_two.lane_bits, stride_two.address_bits) == (2, (16,), 128)
-    fall = "into the kernel of the bank map: only address"
-    assert str(found) == f"lane bits 0 to 4 fall {fall} bits 7 to 11 change, above the bank bits"
-    assert str(stride_two) == f"lane bit 4 falls {fall} bit 7 changes, above the bank bits"
-    assert collision([lane * 12 for lane in range(32)], 4) is None
-
-
-def test_the_rank_is_the_number_of_wavefronts() -> None:
-    rng = np.random.default_rng(8)
-    for width, size in ((4, 32), (8, 16), (16, 8)):
-        for _ in range(100):
-            bases = [int(v) * width for v in rng.integers(0, 1024 // width * 4, 5)]
-            lanes = [LinearMap(tuple(bases))(lane) for lane in range(32)]
-            found = collision(lanes[:size], width)
-            assert found is not None
-            cost = wavefronts(lanes, kind="store", width=width, active=np.arange(32) < size)
-            assert int(cost.wavefronts) == found.ways
 
 
 def test_triton_swizzles_are_cute_swizzles() -> None:

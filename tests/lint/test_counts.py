@@ -26,7 +26,7 @@ def test_they_agree(smemlint, tmp_path, text, decided, undecided):
     _, out, closing = smemlint("check", "k.cu", "--output-format", "concise")
     (noted,) = re.findall(r"SML901 note: .*`a`, (\d+) ", out)
     _, _, listed = smemlint("analyze", "k.cu")
-    count = re.compile(r"(\d+) shared accesses decided, (\d+) not").search
+    count = re.compile(r"(\d+) shared access(?:es)? decided, (\d+) not").search
     assert int(noted) == undecided
     assert [count(text).groups() for text in (closing, listed)] == [
         (str(decided), str(undecided))

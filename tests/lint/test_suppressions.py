@@ -89,10 +89,10 @@ def test_the_reason_is_kept():
         ("s; // smemlint: ignor[SML101]\n", ("SML903", 1, "unknown pragma `ignor`: did you mean `ignore`?")),
         ("s; // smemlint: nothing\n", ("SML903", 1, "unknown pragma `nothing`: one of ignore, ignore-begin, "
           "ignore-end, ignore-file, launch, swizzle, shared, assume")),
-        ("s; // smemlint: ignore[SML777]\n", ("SML903", 1, "`SML777` is no rule: `smemlint rule` lists them")),
+        ("s; // smemlint: ignore[SML777]\n", ("SML903", 1, "`SML777` is not a rule: `smemlint rule` lists them")),
         ("s;\n// smemlint: ignore-end\n", ("SML903", 2, "`ignore-end` ends nothing")),
         ("// smemlint: ignore-begin[SML101]\n", ("SML903", 1, "`ignore-begin` without an `ignore-end`: ignored")),
-        ("s; // smemlint: ignore[bank-conflit]\n", ("SML903", 1, "`bank-conflit` is no rule: did you mean `bank-conflict`?")),
+        ("s; // smemlint: ignore[bank-conflit]\n", ("SML903", 1, "`bank-conflit` is not a rule: did you mean `bank-conflict`?")),
     ],
 )  # fmt: skip
 def test_unused_and_malformed_pragmas_are_said(text, expected):

@@ -39,12 +39,17 @@ def found(text: str, memory: IncrementalMemo) -> list[object]:
     return [*said, *((a.span, a.ways, a.certainty, a.assumptions) for a in first.accesses)]
 
 
+def figures(said: list[object]) -> list[object]:
+    """Without the notes, which name the bank."""
+    return [row[:3] for row in said]  # type: ignore[index]
+
+
 def test_a_kernel_is_not_evaluated_again_when_another_one_changes():
     memory = IncrementalMemo()
     before = found(TWO, memory)
     assert memory.hits == 0
     after = found(TWO.replace("[1];", "[2];"), memory)
-    assert memory.hits == 1 and after == before
+    assert memory.hits == 1 and figures(after) == figures(before)
 
 
 @pytest.mark.parametrize(

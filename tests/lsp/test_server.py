@@ -146,7 +146,7 @@ async def test_a_conflict_is_shown_with_its_place_in_the_clients_units(client: L
         types.Position(4, start), types.Position(4, start + len("tile[threadIdx.x][threadIdx.y]"))
     )
     assert (found.code, found.severity) == ("SML101", types.DiagnosticSeverity.Warning)
-    assert found.message.startswith("32-way bank conflict reading `tile`\nproof: warp 0: 32 lanes")
+    assert found.message.startswith("32-way bank conflict reading `tile` in `transpose`")
     (related,) = found.related_information
     assert related.location.uri == uri and related.location.range.start.line == 1
 

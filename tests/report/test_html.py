@@ -12,9 +12,9 @@ import pytest
 from samples import KERNEL, report, result_of, run_of, sample
 from test_tools import ODD, bare
 
+from smemlint.lint.passes import passes
 from smemlint.report.bankmap import bank_map
 from smemlint.report.formats import rendered
-from smemlint.report.passes import passes
 
 VOID = {"meta", "link", "br", "img", "th", "td", "tr", "path", "rect", "line"}
 

@@ -24,7 +24,7 @@ SML901 not-analysed: not fully analysed: `column`, 1 undecided
   |
   = note: line 6: a value read from global memory
 
-SML101 bank-conflict: 32-way bank conflict reading `tile`
+SML101 bank-conflict: 32-way bank conflict reading `tile` in `column`
  --> k.cu:5:22
   |
 2 |   __shared__ float tile[32][32];
@@ -35,7 +35,7 @@ SML101 bank-conflict: 32-way bank conflict reading `tile`
   |
   = banks: |█                               | 1 of 32 busy, up to 32 words in one bank
   = proof: warp 0: 32 lanes reach 32 words in 1 bank, 32 wavefronts instead of 1
-  = note: lane bits 0 to 4 fall into the kernel of the bank map: only address bits 7 to 11 change, above the bank bits
+  = note: lanes 0 to 31 are 128 bytes apart, so all 32 meet in bank 0
   = note: block (32, 32, 1) (launch at k.cu:9)
   = certainty: assumed
   = measured: predicted 32, measured 32.0 +/- 0.25 (NVIDIA H200, sm_90): confirmed
@@ -73,8 +73,8 @@ def test_colour_changes_no_character_of_the_text():
 
 def test_notes_wrap_at_the_width_of_the_window():
     narrow = report("full", sample(Terminal(width=60))).splitlines()
-    wide = [line for line in narrow if len(line) > 60]
-    assert [line.split(":")[0] for line in wide] == ["SML901 not-analysed", "  = banks"]
+    source = KERNEL.splitlines()[0]
+    assert all(len(line) <= 60 for line in narrow if source not in line)
     start = next(i for i, x in enumerate(narrow) if "= help:" in x)
     assert narrow[start : start + 3] == [
         "  = help: pad the rows of `tile` to 33 elements (--fix",
@@ -86,7 +86,7 @@ def test_notes_wrap_at_the_width_of_the_window():
 def test_concise_is_one_line_a_finding():
     assert report("concise").splitlines() == [
         "k.cu:1:17: SML901 note: not fully analysed: `column`, 1 undecided",
-        "k.cu:5:22: SML101 warning: 32-way bank conflict reading `tile` [assumed]",
+        "k.cu:5:22: SML101 warning: 32-way bank conflict reading `tile` in `column` [assumed]",
     ]
 
 
@@ -120,15 +120,13 @@ def test_linted_text_cannot_steer_the_terminal():
     assert plain == "1 | a?b"
 
 
-def test_several_lines_are_each_underlined_and_form_feeds_are_no_lines():
+def test_several_lines_have_a_bracket_and_form_feeds_are_no_lines():
     text = "\x0c\nf(a,\n    b,\n  c);\n"
     assert framed(text, Span("k.cu", 2, 1, 4, 5)) == [
-        "2 | f(a,",
-        "  | ^^^^",
-        "3 |     b,",
-        "  |     ^^",
-        "4 |   c);",
-        "  |   ^^",
+        "2 | / f(a,",
+        "3 | |     b,",
+        "4 | |   c);",
+        "  | |____^",
     ]
 
 

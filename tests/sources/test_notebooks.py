@@ -55,7 +55,7 @@ def test_a_conflict_is_named_by_cell_and_line_in_it(smemlint, tmp_path):
     (tmp_path / "n.ipynb").write_text(TRANSPOSE)
     status, stdout, _stderr = smemlint("check", ".", *CONCISE)
     assert stdout == (
-        "n.ipynb:cell 3:6:39: SML101 warning: 32-way bank conflict reading `tile` [assumed]\n"
+        "n.ipynb:cell 3:6:39: SML101 warning: 32-way bank conflict reading `tile` in `t` [assumed]\n"
     )
     assert status == 1
     full = smemlint("check", "n.ipynb")[1]

@@ -86,6 +86,11 @@ class Frame:
     opening: int = 0
     first_line: int = 0
 
+    @property
+    def function(self) -> str:
+        """The name of the function, without the line of the call."""
+        return self.name.rpartition(":")[0] if self.call is not None else self.name
+
     def opens_with(self, line: int, trace: Trace) -> bool:
         """Returns whether an access on that line, about to be made, is the first thing it does."""
         if len(trace.items) == self.opening:

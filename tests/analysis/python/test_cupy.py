@@ -264,8 +264,11 @@ def test_a_file_that_a_program_compiles_with_macros_is_not_judged_bare(smemlint,
     )
     for _ in range(2):  # the second time from the cache
         said = smemlint("check", ".", "--output-format", "concise")
-        assert said[1] == "k.cu:3:5: SML101 warning: 2-way bank conflict writing `s` [assumed]\n"
-    assert "1 shared accesses decided, 0 not" in said[2]
+        assert (
+            said[1]
+            == "k.cu:3:5: SML101 warning: 2-way bank conflict writing `s` in `k` [assumed]\n"
+        )
+    assert "1 shared access decided, 0 not" in said[2]
     (tmp_path / "main.py").write_text((tmp_path / "main.py").read_text().replace("=2", "=4"))
     said = smemlint("check", ".", "--output-format", "concise")
     assert "4-way" in said[1]
@@ -325,8 +328,8 @@ def test_texts_that_others_import_are_judged_in_their_own_file_too(smemlint, tmp
         "k = cp.RawKernel(KERNEL.replace('threadIdx.x * 2', 'threadIdx.x'), 'k')\n"
         "k((1,), (32,), (0,))\n")  # fmt: skip
     _, out, err = smemlint("check", ".", "--output-format", "concise")
-    assert out == "texts.py:4:5: SML101 warning: 2-way bank conflict writing `s` [assumed]\n"
-    assert "1 shared accesses decided" in err  # one place, by two programs
+    assert out == "texts.py:4:5: SML101 warning: 2-way bank conflict writing `s` in `k` [assumed]\n"
+    assert "1 shared access decided" in err  # one place, by two programs
 
 
 _COLUMN = """

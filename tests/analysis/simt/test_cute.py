@@ -151,7 +151,7 @@ def test_parameters_of_an_instance_are_checked(smemlint, tmp_path):
   t(i, 0) = 1.f;"""
     bad = kernel(body, launch="k<4, 3><<<1, 32>>>(o)", template="template <int B, int S>")
     out = findings(bad, smemlint, tmp_path, "SML201")
-    assert "`Swizzle<4,0,3>` is no swizzle" in out
+    assert "`Swizzle<4,0,3>` is not a valid swizzle" in out
     good = bad.replace("k<4, 3>", "k<4, 5>")
     assert not findings(good, smemlint, tmp_path, "SML201")
 

@@ -1,4 +1,4 @@
-"""Finds the call that the compiler's line table names in place of an inlined access."""
+"""The calls that an access is reached through, and which of them the line table names for it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ def opened_call(state: State, node: ir.Node, offset: AffineInt | Unknown) -> ir.
         if is_first or (is_new and _has_argument_on_its_line(state, frame.call)):
             found = frame.call
     return found
+
+
+def callers_of(state: State) -> tuple[tuple[str, ir.Node], ...]:
+    """Returns the calls under way, innermost first; see `Event.callers`."""
+    frames = state.frames
+    return tuple(
+        (frames[k - 1].function, frame.call)
+        for k, frame in reversed(list(enumerate(frames)))
+        if frame.call is not None
+    )
 
 
 def _has_argument_on_its_line(state: State, call: ir.Node) -> bool:

@@ -74,6 +74,9 @@ def _instruction(
     counted = parts[0] if parts[0].kind is AccessKind.LOAD else parts[-1]
     element = next(k for k, events in present.items() if any(e is counted for e in events))
     spare = wide - (max(present) + 1 - start) * width
+    fused = tuple(e for part in parts for e in (part.fused or (part,)))
+    counted = replace(counted, fused=fused)
+    parts = [replace(part, fused=fused) for part in parts]
     yield from _counted(parts, counted, wide, (start - element) * width, spare)
 
 

@@ -44,6 +44,9 @@ class Event:
         call: the call whose inlined function begins with it. The compiler's line table has the
             call and the access at the first instruction of an inlined function, in this order,
             and the profiler shows the call (1811 of 1811 instructions of five programs).
+        callers: the calls that it is reached through, innermost first: the name of the function
+            that makes the call, and the call.
+        fused: the accesses that a fused instruction stands for.
     """
 
     node: ir.Node
@@ -66,6 +69,8 @@ class Event:
     layout: LayoutUse | None = None
     spare: int = 0
     call: ir.Node | None = None
+    callers: tuple[tuple[str, ir.Node], ...] = ()
+    fused: tuple[Event, ...] = ()
 
 
 @dataclass(slots=True)

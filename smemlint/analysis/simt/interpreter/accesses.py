@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.inlined_calls import opened_call
+from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
 from smemlint.analysis.simt.domain.ctypes import (
     I16,
     I64,
@@ -230,6 +230,7 @@ def emit_event(
             values=tuple(state.loop_values),
             depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
             call=opened_call(ev.state, node, offset),
+            callers=callers_of(ev.state),
             **{"layout": layout, **extra},  # type: ignore[arg-type]
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,14 @@ from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.facts import (
     Access,
     AccessKind,
+    Caller,
     CallLine,
     Certainty,
+    Fusion,
     SharedArray,
     Span,
 )
+from smemlint.frontend import ir
 from smemlint.hardware.arch import BANKS, WORD
 from smemlint.limits.steps import spend
 
@@ -32,7 +36,10 @@ if TYPE_CHECKING:
     from smemlint.facts import Instance, LayoutUse, WarpPattern
     from smemlint.frontend.program import Unit
 
+_Chain = tuple[tuple[str, ir.Node], ...]
 _MAX_RESIDUES = 16
+_MOST_CHAINS = 64
+"""Ways to reach an access that are kept for reports."""
 _GENERIC = 1 << 20
 """A value of an unknown at which lanes that move by different multiples of it lie far apart."""
 
@@ -56,6 +63,27 @@ class _Site:
     issued: int = 0
     depends_on_data: bool = False
     calls: dict[Span, _Site] = field(default_factory=dict)
+    issued_under: dict[tuple[str, ...], set[int]] = field(default_factory=dict)
+    chains: dict[_Chain, int] = field(default_factory=dict)
+    widest: Event | None = None
+
+    def chain_of(self, event: Event) -> int:
+        """The number of the calls that an event is reached through."""
+        return self.chains.setdefault(event.callers, len(self.chains))
+
+    def conditions(self) -> tuple[str, ...]:
+        """The assumptions that the figures hang on, in the order in which they were met.
+
+        What is issued under an assumption, and just so without it, does not hang on it.
+        """
+        return tuple(text for text in self.assumptions if self._hangs_on(text))
+
+    def _hangs_on(self, text: str) -> bool:
+        with_it: set[int] = set()
+        without: set[int] = set()
+        for assumptions, groups in self.issued_under.items():
+            (with_it if text in assumptions else without).update(groups)
+        return not without or with_it != without
 
 
 class Sites:
@@ -114,7 +142,9 @@ class Sites:
         self._add_to(site, event)
         if event.call is not None:
             call = self._unit.span(event.call)
-            part = replace(site, span=call, groups={}, undecided=None, issued=0, calls={})
+            part = replace(
+                site, span=call, groups={}, undecided=None, issued=0, calls={}, issued_under={}
+            )
             self._add_to(site.calls.setdefault(call, part), event)
 
     def _add_to(self, site: _Site, event: Event) -> None:
@@ -123,6 +153,9 @@ class Sites:
         for text in event.assumptions:
             site.assumptions.setdefault(text)
         site.issued += _warps(event.mask) * event.issued
+        site.chain_of(event)
+        if event.fused and (site.widest is None or event.width > site.widest.width):
+            site.widest = event
         offset = event.offset
         if isinstance(offset, Unknown):
             site.undecided = site.undecided or offset
@@ -164,8 +197,9 @@ class Sites:
         if group is None:
             exact = isinstance(event.offset, AffineInt) and not event.offset.terms
             group = Group(addresses, event.mask, event.width, event.values, exact, event.spare)
-            group.source = source
+            group.source, group.chain = source, site.chain_of(event)
             site.groups[key] = group
+        site.issued_under.setdefault(event.assumptions, set()).add(id(group))
         group.spare = min(group.spare, event.spare)
         group.count += event.issued
 
@@ -186,7 +220,7 @@ class Sites:
         priced = [p for p in patterns if p.ideal]
         broken = len(priced) < len(patterns)
         has_figure = bool(priced) and not broken
-        taken = (*self._assumptions, *site.assumptions, *site.taken)
+        taken = (*self._assumptions, *site.conditions(), *site.taken)
         certainty = Certainty.ASSUMED if taken else Certainty.PROVED
         if undecided is not None:
             certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
@@ -213,8 +247,23 @@ class Sites:
             conditions=tuple(site.assumptions),
             layout=site.layout,
             calls=tuple(self._calls(site)) if has_figure else (),
+            fusion=self._fusion(site),
+            chains=tuple(map(self._chain, islice(site.chains, _MOST_CHAINS)))
+            if any(site.chains)
+            else (),
         )
         return on_architecture(access, self._arch)
+
+    def _fusion(self, site: _Site) -> Fusion | None:
+        """What the widest instruction of a site stands for, where that is several accesses."""
+        if site.widest is None:
+            return None
+        parts = site.widest.fused
+        spans = dict.fromkeys(self._unit.span(part.node) for part in parts)
+        return Fusion(len(parts), parts[0].width, tuple(spans))
+
+    def _chain(self, calls: _Chain) -> tuple[Caller, ...]:
+        return tuple(Caller(name, self._unit.span(call)) for name, call in calls)
 
     def _calls(self, site: _Site) -> Iterator[CallLine]:
         """The parts of a site that the profiler shows at calls."""

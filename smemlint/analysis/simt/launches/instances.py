@@ -98,7 +98,7 @@ class Instances:
             said = (*said, *launch.assumed)
             if block is None:
                 tasks = self._partly_told(function, scope, said, launch)
-                tasks = tasks or self._guessed(function, scope, said)
+                tasks = tasks or self._guessed(function, scope, said, launch)
             else:
                 origin = given or _place(launch)
                 tasks = [self._task(function, scope, block, origin, said, launch)]
@@ -237,14 +237,38 @@ class Instances:
         missing = tuple(s for s in said if not any(f"`{k}`" in s for k in known))
         return {**guess, **known}, missing
 
-    def _guessed(self, function: Function, scope: Scope, said: tuple[str, ...]) -> list[Task]:
+    def _guessed(
+        self,
+        function: Function,
+        scope: Scope,
+        said: tuple[str, ...],
+        launch: Launch | None = None,
+    ) -> list[Task]:
+        """Guesses at a block of which no launch, or none with a size that is known, says more."""
         bound = self._launch_bound(function, scope)
         if bound is not None:
             counted = _planes_of(bound) if self._uses_plane(function) else [(bound, 1, 1)]
             return [self._task(function, scope, s, "__launch_bounds__", said) for s in counted]
         shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
-        said = (*said, "no launch was found: the figure is the same for several block shapes")
-        return [self._task(function, scope, s, "", said) for s in shapes]
+        known = "no launch was found"
+        if launch is not None:
+            known = f"the {_place(launch)} has a block size that is known only at run time"
+        return self._for_shapes(function, scope, shapes, known, said)
+
+    def _for_shapes(
+        self,
+        function: Function,
+        scope: Scope,
+        shapes: Sequence[Block],
+        known: str,
+        said: tuple[str, ...],
+        launch: Launch | None = None,
+    ) -> list[Task]:
+        """A task for each shape; what they agree on is reported, and `known` says of what."""
+        blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
+        listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
+        said = (f"{known}: the figure is the same for blocks of {listed}", *said)
+        return [self._task(function, scope, s, "", said, launch) for s in shapes]
 
     def _partly_told(
         self, function: Function, scope: Scope, said: tuple[str, ...], launch: Launch
@@ -259,9 +283,8 @@ class Instances:
         }
         shapes = sorted((s for s in guesses if prod(s) <= MAX_THREADS), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
-        where = f"block ({shape}) ({_place(launch)})"
-        said = (*said, f"{where}: the figure is the same for several block shapes")
-        return [self._task(function, scope, s, "", said, launch) for s in shapes]
+        known = f"the {_place(launch)} has a block of ({shape})"
+        return self._for_shapes(function, scope, shapes, known, said, launch)
 
     def _uses_plane(self, function: Function) -> bool:
         if id(function) not in self._planes:
@@ -326,12 +349,12 @@ class Instances:
         instance = Instance(
             function.name, function.span, scope_text(scope, function), block, origin
         )
-        where = f" ({origin})" if origin else ""
         shape = ", ".join(map(str, block))
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
         declared = partial(self._user.declared_swizzle, function.name)
         given = self._user.assumptions(function)
-        assumed = (f"block ({shape}){where}", *said, *self._index.built_with(self._unit))
+        known = (f"block ({shape}) ({origin})",) if origin else ()
+        assumed = (*known, *said, *self._index.built_with(self._unit))
         assumed += tuple(f"`{a.text}` (your assumption)" for a in given)
         shared = launch.shared if launch is not None else None
         place = _place(launch) if launch is not None else ""

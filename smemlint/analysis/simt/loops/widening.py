@@ -82,7 +82,7 @@ def execute_widened(
     mask = state.mask
     trip = state.domain.symbol(state.key(node, "iteration"), "the iteration", I32, nonnegative=True)
     forms: dict[tuple[int, int], tuple[Object, int, Value]] = {}
-    text = f"`{state.source_text(cond)}` holds" if cond is not None else ""
+    text = f"the loop on `{state.source_text(cond)}` is entered" if cond is not None else ""
     assumed, gone = len(state.assumptions), state.none_active()
     if text:
         state.assumptions.append(text)

@@ -233,7 +233,7 @@ class _FunctionLowering:
         else:
             word = "int64_t" if self.values.wide else "int"
             init = ir.DeclList((make.declare(name, type_of(word), node.target, start),))
-        cond = make.binary(">" if is_down else "<", counter, stop, node)
+        cond = make.binary(">" if is_down else "<", counter, stop, call)
         advance = (
             make.unary("p++", counter, node)
             if step == 1

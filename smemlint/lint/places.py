@@ -1,0 +1,41 @@
+"""What every finding on an access says besides: the declaration, the calls, the assumptions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.facts import Access, Span, WarpPattern
+
+Place = tuple["Span", str]
+
+
+def related_places(access: Access, pattern: WarpPattern | None = None) -> tuple[Place, ...]:
+    """Returns the declaration of the array and the calls on the way, innermost first.
+
+    Args:
+        access: that is reported.
+        pattern: of it, whose calls are meant; by default the access's first.
+    """
+    found: list[Place] = []
+    if access.array is not None and access.array.name:
+        found.append((access.array.span, f"`{access.array.name}` is declared here"))
+    return (*found, *_calls(access, pattern.chain if pattern is not None else 0))
+
+
+def _calls(access: Access, number: int) -> Iterator[Place]:
+    if not access.chains:
+        return
+    others = len({chain[0].span for chain in access.chains}) - 1
+    for index, caller in enumerate(access.chains[number]):
+        more = f", one of {others + 1} calls there" if others and not index else ""
+        yield caller.span, f"called from `{caller.name}`{more}"
+
+
+def assumption_notes(access: Access) -> tuple[str, ...]:
+    """Returns what the figure was computed for, the conditions of the code as one note."""
+    conditions = [text for text in access.conditions if text in access.assumptions]
+    others = tuple(text for text in access.assumptions if text not in conditions)
+    return (*others, f"where {', '.join(conditions)}") if conditions else others
