@@ -244,6 +244,7 @@ class Access:
         fusion: of the widest instruction, where it stands for several accesses of the source.
         chains: the calls that it is reached through, one chain for each way, innermost call first;
             empty where the kernel itself makes it.
+        operation: that a compiler made the access of, where nobody wrote it, e.g. a dot operand.
     """
 
     span: Span
@@ -271,6 +272,7 @@ class Access:
     remark: str = ""
     fusion: Fusion | None = None
     chains: tuple[tuple[Caller, ...], ...] = ()
+    operation: str = ""
 
     @property
     def ways(self) -> float:

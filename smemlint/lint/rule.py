@@ -76,7 +76,7 @@ class Rule:
         """
         related: tuple[tuple[Span, str], ...] = ()
         if access is not None:
-            notes = (*notes, *assumption_notes(access), *filter(None, [access.remark]))
+            notes = (*notes, *assumption_notes(access), *_remarks(access))
             related = related_places(access, pattern)
         return Finding(
             self.code,
@@ -92,3 +92,11 @@ class Rule:
             weight,
             fix,
         )
+
+
+def _remarks(access: Access) -> Iterator[str]:
+    """What compiled code says of an access."""
+    if access.operation:
+        yield f"operation: {access.operation}"
+    if access.remark:
+        yield access.remark

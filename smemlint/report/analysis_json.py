@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Access, Facts, NotAnalysed, Span, Stat
 
-VERSION = 2
+VERSION = 3
 
 
 def analysis_json(facts: Facts, arch: str) -> str:
@@ -55,6 +55,7 @@ def access_record(access: Access) -> dict[str, Any]:
         "reason": access.reason or None,
         "from": access.origin or None,
         "confirmed": access.is_confirmed,
+        "operation": access.operation or None,
     }
 
 

@@ -95,6 +95,7 @@ def _access(
         patterns = found if isinstance(found, list) and undecided is None else []
     conditions = tuple(dict.fromkeys(c for _, issued in parts for c in issued.conditions))
     taken = tuple(f"the condition at {place} holds" for place in conditions)
+    assumptions = (*assumptions, *dict.fromkeys(a for _, i in parts for a in i.assumptions))
     certainty = Certainty.ASSUMED if assumptions or taken else Certainty.PROVED
     if undecided is not None:
         certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
@@ -178,6 +179,7 @@ def _groups(parts: Sequence[_Part]) -> list[Group]:
             site.width,
             exact=group.exact,
             count=group.count,
+            source=group.source.reshape(-1) if group.source is not None else None,
         )
         for site, issued in parts
         for group in issued.groups.values()

@@ -62,6 +62,7 @@ class Site:
         array: that it is known to address.
         shift: bytes that a fused instruction begins away from the address.
         call: the call whose inlined function begins with it, which profilers show it at.
+        is_partial: an asynchronous copy has a source size, which may be less than its width.
     """
 
     kind: AccessKind
@@ -73,6 +74,7 @@ class Site:
     array: SharedArray | None = None
     shift: int = 0
     call: Span | None = None
+    is_partial: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -84,12 +86,15 @@ class Group:
         mask: the lanes that take part.
         exact: the addresses hold as they are; else up to a multiple of the width.
         count: how often it was issued.
+        source: of an asynchronous copy with known arguments: the bytes of global memory that the
+            lanes read, of the same shape.
     """
 
     addresses: NDArray[np.int64]
     mask: Mask
     exact: bool
     count: int = 0
+    source: NDArray[np.int64] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -101,22 +106,37 @@ class Issued:
         undecided: why some of it is not known.
         depends_on_data: which lanes take part depends on the contents of memory.
         conditions: the places of conditions that were taken to hold.
+        assumptions: what else its figures take for granted, in words.
     """
 
-    groups: dict[tuple[bytes, bytes], Group] = field(default_factory=dict)
+    groups: dict[tuple[bytes, ...], Group] = field(default_factory=dict)
     undecided: Cause | None = None
     depends_on_data: bool = False
     conditions: dict[str, None] = field(default_factory=dict)
+    assumptions: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
 class Recorder:
-    """Collects the accesses of one evaluation by site."""
+    """Collects the accesses of one evaluation by site.
+
+    Attributes:
+        sites: what each issued.
+        has_sources: what asynchronous copies read is recorded, too.
+    """
 
     sites: dict[Site, Issued] = field(default_factory=dict)
+    has_sources: bool = False
     _bytes: int = 0
 
-    def record(self, site: Site, address: Value, mask: Mask, forks: Sequence[Fork]) -> None:
+    def record(
+        self,
+        site: Site,
+        address: Value,
+        mask: Mask,
+        forks: Sequence[Fork],
+        source: Value | None = None,
+    ) -> None:
         """Adds an access.
 
         Args:
@@ -124,6 +144,7 @@ class Recorder:
             address: bytes in the block's shared memory.
             mask: the lanes that take part.
             forks: the open conditions that it stands under.
+            source: what an asynchronous copy reads, bytes of global memory.
         """
         issued = self.sites.setdefault(site, Issued())
         for fork in forks:
@@ -137,22 +158,36 @@ class Recorder:
         if isinstance(found, Cause):
             issued.undecided = issued.undecided or found
             return
+        read = _global_lanes(source, mask) if self.has_sources and source is not None else None
+        if isinstance(read, Cause):
+            issued.undecided = issued.undecided or read
+            return
         for addresses in found:
-            self._add(issued, addresses, mask, exact=not address.terms)
+            self._add(issued, addresses, mask, read, exact=not address.terms)
 
     def _add(
-        self, issued: Issued, addresses: NDArray[np.int64], mask: Mask, *, exact: bool
+        self,
+        issued: Issued,
+        addresses: NDArray[np.int64],
+        mask: Mask,
+        source: NDArray[np.int64] | None,
+        *,
+        exact: bool,
     ) -> None:
         first = int(addresses.flat[mask.argmax()])
         rows = np.where(mask, addresses - first // ROW * ROW, 0)
-        key = (rows.tobytes(), mask.tobytes())
+        key: tuple[bytes, ...] = (rows.tobytes(), mask.tobytes())
+        if source is not None:
+            key = (*key, source.tobytes())
         group = issued.groups.get(key)
         if group is None:
             self._bytes += 2 * rows.nbytes
             if len(issued.groups) >= MAX_GROUPS or self._bytes > MAX_BYTES:
                 issued.undecided = issued.undecided or Cause("too many different patterns")
                 return
-            group = issued.groups[key] = Group(np.where(mask, addresses, 0), mask, exact)
+            group = issued.groups[key] = Group(
+                np.where(mask, addresses, 0), mask, exact, source=source
+            )
         group.count += 1
 
 
@@ -175,3 +210,14 @@ def _lanes(address: Value, mask: Mask, site: Site) -> list[NDArray[np.int64]] | 
         aligned = [b for b in found if not (b[mask] % site.width).any()]
         return aligned or found[:1]  # a misaligned remainder would fault: it does not occur
     return found
+
+
+def _global_lanes(source: Value, mask: Mask) -> NDArray[np.int64] | Cause:
+    """The bytes that all lanes read from global memory, from a line on."""
+    if source.known is not True and (mask & ~np.asarray(source.known)).any():
+        return Cause(f"what the copy reads is not known: {common_cause(source).reason}")
+    if source.terms and 1 << alignment(source.terms) < ROW:
+        return Cause("what the copy reads is not known: it moves by parts of a line")
+    base = np.broadcast_to(np.asarray(source.base, dtype=np.int64), mask.shape)
+    first = int(base.flat[mask.argmax()])
+    return np.where(mask, base - first // ROW * ROW, 0)

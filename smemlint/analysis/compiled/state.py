@@ -22,7 +22,7 @@ from smemlint.analysis.compiled.values import (
 from smemlint.hardware.arch import LANES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,6 +49,8 @@ class Geometry:
         lane: the number in its warp.
         warp: the number of its warp.
         live: the lanes that are threads.
+        launch: values that a launch gives, where they are known: arguments by name or place, and
+            special registers of the grid by name.
     """
 
     block: tuple[int, int, int]
@@ -56,10 +58,11 @@ class Geometry:
     lane: Value
     warp: Value
     live: Mask
+    launch: Mapping[Hashable, Value] = field(default_factory=dict)
 
     @staticmethod
-    def of(block: tuple[int, int, int]) -> Geometry:
-        """Returns the geometry of a block shape."""
+    def of(block: tuple[int, int, int], launch: Mapping[Hashable, Value] | None = None) -> Geometry:
+        """Returns the geometry of a block shape, with what is known of its launch."""
         x, y, z = block
         count = x * y * z
         number = np.arange(-(-count // LANES) * LANES, dtype=np.int64).reshape(-1, LANES)
@@ -73,6 +76,7 @@ class Geometry:
             Value(number % LANES),
             Value(number // LANES),
             number < count,
+            launch or {},
         )
 
 
@@ -171,14 +175,22 @@ class State:
         for register in registers:
             self.set(register, value)
 
-    def access(self, site: Site | Sequence[Site], address: Value) -> None:
-        """Records a shared access of the active lanes at one site or several."""
+    def access(
+        self, site: Site | Sequence[Site], address: Value, source: Value | None = None
+    ) -> None:
+        """Records a shared access of the active lanes at one site or several.
+
+        Args:
+            site: the instruction, or what ptxas makes of it.
+            address: bytes of shared memory.
+            source: bytes of global memory that an asynchronous copy reads.
+        """
         if self.mask.any():
             forks = [fork for fork, _ in self.fragment.choices.values()]
             if self.doubt is not None:
                 forks.append(self.doubt)
             for one in (site,) if isinstance(site, Site) else site:
-                self.recorder.record(one, address, self.mask, forks)
+                self.recorder.record(one, address, self.mask, forks, source)
 
     def load(self, address: Value, width: int = 32) -> Value:
         """Returns what memory of unknown contents gives: one number a warp at one address."""

@@ -11,6 +11,7 @@ from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
 from smemlint.analysis.compiled.ptx.kernel import Task, evaluate_kernel
 from smemlint.analysis.compiled.source_places import Places
 from smemlint.analysis.compiled.triton_cache import triton_launch
+from smemlint.analysis.compiled.triton_operations import operation_of, triton_operations
 from smemlint.config.options import read_block
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
@@ -81,6 +82,10 @@ class _FileReader:
         self._module = module
         self._places = Places.of(source.path, module.files, paths)
         self._launch = launch
+        is_triton = launch.triton is not None
+        self._operations = (
+            triton_operations(source.path, Sandbox.around(source.path)) if is_triton else {}
+        )
         found = pragmas_in(source.text, CommentStyle.C) if "smemlint:" in source.text else ()
         self._pragmas = [p for p in found if p.name == "launch" and not p.problem]
         try:
@@ -128,8 +133,21 @@ class _FileReader:
                 self._arch,
                 (assumed,) if assumed else (),
                 dict(self._arguments(function, name)),
+                function.parameters,
             )
-            yield evaluate_kernel(self._module, task)
+            yield self._named(evaluate_kernel(self._module, task))
+
+    def _named(self, kernel: KernelFacts) -> KernelFacts:
+        """The kernel with the operations of Triton that its accesses belong to."""
+        if not self._operations:
+            return kernel
+        accesses = []
+        for access in kernel.accesses:
+            found = operation_of(access, self._operations)
+            if found is not None:
+                access = replace(access, operation=found.shown, advice=found.advice)
+            accesses.append(access)
+        return replace(kernel, accesses=tuple(accesses))
 
     @property
     def _origin(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.accesses import accesses
+from smemlint.analysis.compiled.async_copies import ALIGNED, Probe, with_copies
 from smemlint.analysis.compiled.machine import Machine
 from smemlint.analysis.compiled.ptx.blocks import kernel_program
 from smemlint.analysis.compiled.ptx.fusion import fusion_of
@@ -13,15 +14,19 @@ from smemlint.analysis.compiled.ptx.linear import LinearForms
 from smemlint.analysis.compiled.ptx.lowering import Lowering
 from smemlint.analysis.compiled.ptx.operands import Names
 from smemlint.analysis.compiled.ptx.shared_memory import shared_memory
+from smemlint.analysis.compiled.recorder import Recorder
 from smemlint.analysis.compiled.state import Geometry
+from smemlint.analysis.compiled.values import Value
 from smemlint.facts import KernelFacts, NotAnalysed
 from smemlint.frontend.ptx.syntax import Operation, Variable, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from smemlint.analysis.compiled.program import Program
+    from smemlint.analysis.compiled.recorder import Issued, Site
     from smemlint.facts import Instance, Span
-    from smemlint.frontend.ptx.module import Module
+    from smemlint.frontend.ptx.module import Module, Parameter
     from smemlint.frontend.ptx.syntax import Body, Location, Statement
 
 
@@ -36,6 +41,7 @@ class Task:
         arch: the target.
         assumptions: what is taken for granted, in words.
         arguments: known arguments by parameter name and byte offset.
+        parameters: of the kernel.
     """
 
     body: Body
@@ -44,6 +50,7 @@ class Task:
     arch: str
     assumptions: tuple[str, ...] = ()
     arguments: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    parameters: Sequence[Parameter] = ()
 
 
 def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
@@ -67,11 +74,12 @@ def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
         fusion=fusion_of(statements, forms, memory.arrays),
         read=frozenset(n for o in operations for i in o.operands[1:] for n in names_in(i)),
     )
-    machine = Machine(kernel_program(statements, lowering), Geometry.of(instance.block))
+    program = kernel_program(statements, lowering)
+    machine = Machine(program, Geometry.of(instance.block))
     machine.run()
     failure = f"evaluation stopped after {machine.steps} instructions" if machine.is_spent else ""
     found = accesses(
-        machine.recorder.sites,
+        with_copies(machine.recorder.sites, _probe(program, task, operations)),
         instance,
         arch=task.arch,
         assumptions=task.assumptions,
@@ -82,6 +90,39 @@ def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
     if failure:
         notes.append(NotAnalysed(instance.span, instance.kernel, failure))
     return KernelFacts(instance, tuple(memory.arrays.values()), found, tuple(notes), machine.steps)
+
+
+def _probe(program: Program, task: Task, operations: Sequence[Operation]) -> Probe:
+    """Runs the kernel again with numbers in the place of its arguments."""
+    pointers = _pointers(operations)
+    words = [p for p in task.parameters if p.type[:1] in "bsu" and p.bytes in (4, 8)]
+
+    def run(number: int) -> Mapping[Site, Issued] | None:
+        assert task.instance.block is not None
+        launch: dict[Hashable, Value] = {f"%ctaid.{axis}": Value(0) for axis in "xyz"}
+        for parameter in words:
+            value = ALIGNED if parameter.name in pointers else number
+            launch[parameter.name, 0] = Value(value)
+        launch |= {place: Value(value) for place, value in task.arguments.items()}
+        recorder = Recorder(has_sources=True)
+        machine = Machine(program, Geometry.of(task.instance.block, launch), recorder)
+        machine.run()
+        return None if machine.is_spent else recorder.sites
+
+    return Probe(run, has_pointers_apart=True)
+
+
+def _pointers(operations: Sequence[Operation]) -> frozenset[str]:
+    """The parameters that are loaded to become addresses of global memory."""
+    loaded: dict[str, str] = {}
+    found: set[str] = set()
+    for operation in operations:
+        names = [name for o in operation.operands for name in names_in(o)]
+        if operation.opcode[:2] == ("ld", "param") and len(names) == 2:
+            loaded[names[0]] = names[1]
+        elif operation.opcode[:2] == ("cvta", "to") and len(names) == 2:
+            found.update(loaded[name] for name in names[1:] if name in loaded)
+    return frozenset(found)
 
 
 def _shared_variables(

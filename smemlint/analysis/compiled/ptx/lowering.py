@@ -81,6 +81,7 @@ class Lowering:
         *,
         matrices: int = 0,
         atomic: str = "",
+        is_partial: bool = False,
     ) -> tuple[Site, ...]:
         """The sites of an access: what ptxas makes of it; none where it is part of another one."""
         span = self.span_of(operation)
@@ -96,6 +97,7 @@ class Lowering:
                 self.arrays.get(self.forms.of(address).variable),
                 fused.shift,
                 call if call is not None and call.line != span.line else None,
+                is_partial,
             )
             for fused in self.fusion.get(id(operation), (Fused(width),))
         )

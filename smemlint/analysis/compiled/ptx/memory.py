@@ -69,14 +69,12 @@ def _load_parameter(call: Call, targets: tuple[str, ...]) -> Lowered:
     if not isinstance(address, Address) or not isinstance(address.base, Name):
         return Lowered(lambda state: state.forget(targets), targets)
     size = call.opcode.bytes
-    values = [
-        call.lowering.parameter(address.base.text, address.offset + i * size, call.opcode)
-        for i in range(len(targets))
-    ]
+    places = [(address.base.text, address.offset + i * size) for i in range(len(targets))]
+    values = [call.lowering.parameter(*place, call.opcode) for place in places]
 
     def run(state: State) -> None:
-        for target, value in zip(targets, values, strict=True):
-            state.set(target, value)
+        for target, place, value in zip(targets, places, values, strict=True):
+            state.set(target, state.geometry.launch.get(place, value))
 
     return Lowered(run, targets)
 
@@ -116,11 +114,17 @@ def _window_of(address: Value) -> str:
     return {1: "shared", 2: "local", 3: "local"}.get(base >> 40, "")
 
 
-def _record(state: State, call: Call, sites: tuple[Site, ...], address: Value) -> None:
+def _record(
+    state: State,
+    call: Call,
+    sites: tuple[Site, ...],
+    address: Value,
+    source: Value | None = None,
+) -> None:
     """Records an access of shared memory; a generic one only where it is known to be one."""
     space = call.opcode.space
     if space == "shared":
-        state.access(sites, address)
+        state.access(sites, address, source)
     elif space == "cluster":
         state.access(sites, top(_REMOTE))
     elif _window_of(address) == "shared":
@@ -253,15 +257,21 @@ def copy(call: Call) -> Lowered | None:
     size = call.operands[2] if len(call.operands) > 2 else None
     if not opcode.has("ca", "cg") or not isinstance(size, Immediate):
         return None
-    to = call.read(0)
+    to, source = call.read(0), call.read(1)
+    part = call.operands[3] if len(call.operands) > 3 else size
     sites = call.lowering.sites(
         call.operation,
         AccessKind.ASYNC_COPY,
         size.value,
         call.operands[0],
-        atomic="cg" if opcode.has("cg") else "ca",
+        atomic=f"cp.async.{'cg' if opcode.has('cg') else 'ca'}",
+        is_partial=not isinstance(part, Immediate) or part.value != size.value,
     )
-    return Lowered(lambda state: _record(state, call, sites, to(state)), is_kept=True)
+
+    def run(state: State) -> None:
+        _record(state, call, sites, to(state), source(state))
+
+    return Lowered(run, is_kept=True)
 
 
 @executes("wgmma", "tcgen05")

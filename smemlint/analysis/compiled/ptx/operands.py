@@ -178,7 +178,7 @@ def special_register(text: str) -> Reader:
     fixed = Value(0, ((Symbol(text, mask), 1),))
     if head.startswith(("clock", "globaltimer")):
         return lambda state: uniform()
-    return lambda state: fixed
+    return lambda state: state.geometry.launch.get(text, fixed)
 
 
 def _lane_mask(state: State, relation: str) -> Value:
