@@ -53,7 +53,11 @@ def with_copies(sites: Sites, probe: Probe) -> Sites:
         sites: of an evaluation for all arguments.
         probe: runs the same program again.
     """
-    copies = [s for s, i in sites.items() if s.kind is AccessKind.ASYNC_COPY and not i.undecided]
+    copies = [
+        s
+        for s, i in sites.items()
+        if s.kind is AccessKind.ASYNC_COPY and not (i.undecided is not None and i.undecided.is_data)
+    ]
     if not copies:
         return sites
     aligned = probe.run(ALIGNED)

@@ -215,7 +215,8 @@ def _lanes(address: Value, mask: Mask, site: Site) -> list[NDArray[np.int64]] | 
 def _global_lanes(source: Value, mask: Mask) -> NDArray[np.int64] | Cause:
     """The bytes that all lanes read from global memory, from a line on."""
     if source.known is not True and (mask & ~np.asarray(source.known)).any():
-        return Cause(f"what the copy reads is not known: {common_cause(source).reason}")
+        cause = common_cause(source)
+        return Cause(f"what the copy reads is not known: {cause.reason}", is_data=cause.is_data)
     if source.terms and 1 << alignment(source.terms) < ROW:
         return Cause("what the copy reads is not known: it moves by parts of a line")
     base = np.broadcast_to(np.asarray(source.base, dtype=np.int64), mask.shape)

@@ -6,14 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.accesses import accesses
+from smemlint.analysis.compiled.async_copies import Probe, with_copies
 from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
 from smemlint.analysis.compiled.machine import Machine
-from smemlint.analysis.compiled.sass.reading import PARAMETERS
+from smemlint.analysis.compiled.recorder import Recorder
+from smemlint.analysis.compiled.sass.reading import PARAMETERS, constant_register
 from smemlint.analysis.compiled.sass.translate import translate
 from smemlint.analysis.compiled.source_places import Places, is_library
 from smemlint.analysis.compiled.state import Geometry
 from smemlint.analysis.compiled.triton_cache import triton_launch
+from smemlint.analysis.compiled.values import Value
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
 from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.sass.cubin import RESERVED, KernelSection, is_elf, kernel_sections
@@ -23,9 +26,12 @@ from smemlint.limits.errors import OutOfSteps, reason_of
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from smemlint.analysis.compiled.launch import SourceLaunches
+    from smemlint.analysis.compiled.program import Program
+    from smemlint.analysis.compiled.recorder import Issued, Site
+    from smemlint.config.options import Block
     from smemlint.config.settings import Settings
     from smemlint.frontend.sass.parser import Function
     from smemlint.sources.source import Source
@@ -90,6 +96,25 @@ def _note(path: str, kernel: str, reason: str) -> NotAnalysed:
     return NotAnalysed(Span(path, 1, 1, 1, 1), kernel, reason)
 
 
+def _probe(program: Program, block: Block, section: KernelSection) -> Probe:
+    """Runs the kernel again with numbers in the place of its arguments."""
+
+    def run(number: int) -> Mapping[Site, Issued] | None:
+        launch: dict[Hashable, Value] = {f"SR_CTAID.{axis}": Value(0) for axis in "XYZ"}
+        for offset, size in section.parameters:
+            place = PARAMETERS + offset
+            if size in (_WORD, 2 * _WORD):
+                launch[constant_register(place)] = Value(number)
+            if size == 2 * _WORD:
+                launch[constant_register(place + _WORD)] = Value(0)
+        recorder = Recorder(has_sources=True)
+        machine = Machine(program, Geometry.of(block, launch), recorder)
+        machine.run()
+        return None if machine.is_spent else recorder.sites
+
+    return Probe(run, has_pointers_apart=False)
+
+
 def _all_memory(span: Span) -> SharedArray:
     """The shared memory of a block, of which machine code names no arrays."""
     return SharedArray("", span, "", 0, (None,), RESERVED, None, _ALIGNMENT)
@@ -140,12 +165,13 @@ class _FileReader:
         assert instance.block is not None
         name = instance.kernel
         words = dict(self._words(section, name))
-        machine = Machine(translate(function, words), Geometry.of(instance.block))
+        program = translate(function, words)
+        machine = Machine(program, Geometry.of(instance.block))
         machine.run()
         failure = f"evaluation stopped after {machine.steps} instructions" * machine.is_spent
         assumptions = [assumed] if assumed else []
         found = accesses(
-            machine.recorder.sites,
+            with_copies(machine.recorder.sites, _probe(program, instance.block, section)),
             instance,
             arch=READ,
             assumptions=assumptions,

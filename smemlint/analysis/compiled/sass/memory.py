@@ -50,8 +50,16 @@ def site_of(instruction: Instruction) -> Site:
         width = _ROW_OF_MATRIX
         matrices = int(modifiers[-1]) if modifiers[-1] in ("2", "4") else 1
     operation = _operation(modifiers) if opcode in ("ATOMS", "ATOM") else ""
+    if opcode == "LDGSTS":
+        operation = f"cp.async.{'cg' if 'BYPASS' in modifiers else 'ca'}"
     return Site(
-        _KINDS[opcode], width, span_of(instruction), instruction.mnemonic, matrices, operation
+        _KINDS[opcode],
+        width,
+        span_of(instruction),
+        instruction.mnemonic,
+        matrices,
+        operation,
+        is_partial="ZFILL" in modifiers,
     )
 
 
@@ -81,7 +89,16 @@ _CONTENTS = top(DATA)
 ZERO_ADDRESS = Address((), 0)
 
 
-@translates("STS", "STSM", "LDGSTS")
+@translates("LDGSTS")
+def _copy(instruction: Instruction) -> Step:
+    """Translates an asynchronous copy, of which the first address is the one in shared memory."""
+    site = site_of(instruction)
+    to, *read = [address(o) for o in instruction.operands if isinstance(o, Address)]
+    source = read[0] if read else None
+    return lambda state: state.access(site, to(state), source(state) if source else None)
+
+
+@translates("STS", "STSM")
 def _store(instruction: Instruction) -> Step:
     site, target = site_of(instruction), address(_memory(instruction))
     return lambda state: state.access(site, target(state))

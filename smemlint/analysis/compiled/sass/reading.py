@@ -131,7 +131,12 @@ def _constant(operand: Constant, offset: int) -> Read:
         axis = _DIMENSIONS.index(place)
         return lambda state: Value(state.geometry.block[axis])
     register, unknown = constant_register(place), _unknown_constant(place)
-    return lambda state: state.fragment.registers.get(register, unknown)
+
+    def read(state: State) -> Value:
+        given = state.geometry.launch.get(register, unknown)
+        return state.fragment.registers.get(register, given)
+
+    return read
 
 
 def constant_register(place: int) -> tuple[str, int]:

@@ -68,7 +68,7 @@ def special_register(state: State, name: str) -> Value:
         lanes = np.asarray(state.geometry.lane.base, dtype=np.int64)
         one = np.vectorize(_LANE_MASKS[name], otypes=[np.int64])
         return Value(one(lanes) & 0xFFFFFFFF)
-    return unknown_register(name)
+    return state.geometry.launch.get(name) or unknown_register(name)
 
 
 @lru_cache(maxsize=256)
