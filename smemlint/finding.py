@@ -7,11 +7,14 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from smemlint.facts import Access, Certainty, Instance, Span
+    from smemlint.facts import Access, Certainty, Instance, NotAnalysed, Span
 
 
 BANK_CONFLICT = "SML101"
 """The rule whose findings show banks and have repairs looked for."""
+
+NOT_ANALYSED = "SML901"
+"""The rule whose findings say what was not analysed."""
 
 
 class Severity(IntEnum):
@@ -119,6 +122,7 @@ class Finding:
         suppression: why it is not shown; None where it is.
         others: the same of other kernel instances, or of the other access of a `+=`, heaviest
             first; none of them is reported by itself.
+        gaps: of a notice that something was not analysed: each place with its reason.
     """
 
     code: str
@@ -136,6 +140,7 @@ class Finding:
     measurement: Measurement | None = None
     suppression: Suppression | None = None
     others: tuple[Finding, ...] = ()
+    gaps: tuple[NotAnalysed, ...] = ()
 
     @property
     def instances(self) -> tuple[Instance, ...]:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.facts import NotAnalysed as Gap
 from smemlint.facts import sites_of, verdicts
-from smemlint.finding import Severity
+from smemlint.finding import NOT_ANALYSED, Severity
 from smemlint.lint.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from smemlint.config.settings import Settings
     from smemlint.facts import Facts, KernelFacts, Span
     from smemlint.finding import Finding
 
+_MOST_LINES = 8
+"""Lines that are named for one reason; JSON has all."""
+
 
 class NotAnalysed(Rule):
     """Says what was not analysed: one note for a kernel, with its reasons."""
 
-    code = "SML901"
+    code = NOT_ANALYSED
     name = "not-analysed"
     summary = "code that was seen and not decided"
     severity = Severity.NOTE
@@ -27,32 +32,45 @@ class NotAnalysed(Rule):
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
         """One note for each kernel and file with something undecided."""
         for note in facts.not_analysed:
-            yield self.finding(f"not analysed: {note.reason}", note.span)
+            found = self.finding(f"not analysed: {note.reason}", note.span)
+            yield replace(found, gaps=(note,))
         grouped: dict[tuple[Span, str], list[KernelFacts]] = {}
         for kernel in facts.kernels:
             grouped.setdefault((kernel.instance.span, kernel.instance.kernel), []).append(kernel)
         for (span, name), kernels in grouped.items():
             undecided = sum(not decided for decided in verdicts(sites_of(kernels)).values())
-            reasons = dict.fromkeys(reason for kernel in kernels for reason in _accesses(kernel))
-            lost = dict.fromkeys(reason for kernel in kernels for reason in _statements(kernel))
+            open_accesses = dict.fromkeys(gap for kernel in kernels for gap in _accesses(kernel))
+            lost = dict.fromkeys(
+                replace(note, kernel=name) for kernel in kernels for note in kernel.not_analysed
+            )
             if undecided or lost:
                 counts = [f"{undecided} undecided"] if undecided else []
                 counts += [f"{len(lost)} not followed"] if lost else []
                 message = f"not fully analysed: `{name}`, {', '.join(counts)}"
-                yield self.finding(message, span, notes=(*reasons, *lost))
+                gaps = (*open_accesses, *lost)
+                yield replace(self.finding(message, span, notes=_by_reason(gaps)), gaps=gaps)
 
 
-def _accesses(kernel: KernelFacts) -> Iterator[str]:
-    """Why accesses have no verdict."""
+def _accesses(kernel: KernelFacts) -> Iterator[Gap]:
+    """Where accesses have no verdict, and why."""
     for access in kernel.accesses:
         if not access.certainty.is_decided:
-            yield f"line {access.span.line}: {access.reason}"
+            yield Gap(access.span, kernel.instance.kernel, access.reason)
 
 
-def _statements(kernel: KernelFacts) -> Iterator[str]:
-    """What was not followed, be it an access or not."""
-    for note in kernel.not_analysed:
-        yield f"line {note.span.line}: {note.reason}"
+def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
+    """One line a reason, with the lines that it holds for."""
+    lines: dict[str, dict[int, None]] = {}
+    for gap in gaps:
+        lines.setdefault(gap.reason, {})[gap.span.line] = None
+    return tuple(f"{_lines_text(list(found))}: {reason}" for reason, found in lines.items())
+
+
+def _lines_text(lines: Sequence[int]) -> str:
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    return f"lines {', '.join(map(str, lines[:_MOST_LINES]))}{more}"
 
 
 RULE = NotAnalysed()

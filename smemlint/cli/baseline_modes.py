@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.errors import CLEAN, FAILED, ConfigError
+from smemlint.finding import NOT_ANALYSED
 from smemlint.report.phrases import plural
 from smemlint.visible import print_lines
 
@@ -26,7 +27,7 @@ def without_known(
     from smemlint.lint.baseline import Baseline, apply
 
     baseline = Baseline.read(settings.baseline)
-    shown, notices = _parted(result.findings)
+    shown, notices = _parted(result.findings, with_gaps=True)
     applied = apply(baseline, shown, result.hidden, paths, text_of)
     findings = sorted((*applied.shown, *notices), key=lambda f: (f.span, f.code))
     said = []
@@ -44,7 +45,7 @@ def write_baseline(
     from smemlint.lint.baseline import DEFAULT, write
 
     path = settings.baseline or DEFAULT
-    shown, _ = _parted(result.findings)
+    shown, _ = _parted(result.findings, with_gaps=True)
     written = write(path, shown, result.hidden, paths, text_of)
     print_lines(
         f"wrote {plural(written.total, 'finding')} to {path}: "
@@ -77,7 +78,16 @@ def add_ignore_pragmas(result: Result, reason: str) -> int:
     return FAILED if result.crashed else CLEAN
 
 
-def _parted(findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Findings on the code, and notices of the tool, which nobody has to live with."""
-    shown = [f for f in findings if not f.code.startswith("SML9")]
-    return shown, [f for f in findings if f.code.startswith("SML9")]
+def _parted(
+    findings: Sequence[Finding], *, with_gaps: bool = False
+) -> tuple[list[Finding], list[Finding]]:
+    """Findings on the code, and notices of the tool.
+
+    `with_gaps`: what was not analysed counts among the findings, as it can be known for now.
+    """
+
+    def is_finding(finding: Finding) -> bool:
+        is_gap = with_gaps and finding.code == NOT_ANALYSED
+        return is_gap or not finding.code.startswith("SML9")
+
+    return [f for f in findings if is_finding(f)], [f for f in findings if not is_finding(f)]

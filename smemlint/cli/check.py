@@ -117,13 +117,22 @@ def _exit_code(result: Result, settings: Settings) -> int:
     if settings.exit_zero or settings.fail_on == "never":
         return CLEAN
     least = Severity[settings.fail_on.upper()]
-    if settings.strict and (result.undecided or any(f.code == "SML901" for f in result.findings)):
+    if settings.strict and _has_gaps(result, settings):
         return FOUND
     is_failing = any(
         f.is_refuted or (f.severity >= least and not f.code.startswith("SML9"))
         for f in result.findings
     )
     return FOUND if is_failing else CLEAN
+
+
+def _has_gaps(result: Result, settings: Settings) -> bool:
+    """Whether something was not analysed, other than what the baseline knows."""
+    from smemlint.finding import NOT_ANALYSED
+
+    if any(f.code == NOT_ANALYSED for f in result.findings):
+        return True
+    return not settings.baseline and result.undecided > 0
 
 
 def _report(
@@ -150,7 +159,16 @@ def _report(
 
         shows_files = arguments.output_format in ("sarif", "github", "gitlab")
         run = run.at(Notebooks.among(sources, are_files=shows_files))
-    return rendered(arguments.output_format, run)
+    lines: tuple[str, ...] = ()
+    is_pedantic = settings.pedantic or settings.min_certainty == "sampled"
+    lists_notes = settings.show_notes or settings.strict or is_pedantic
+    if arguments.output_format in FOR_PEOPLE and not lists_notes:
+        from smemlint.report.folded import folded
+
+        run, lines = folded(run)
+    report = rendered(arguments.output_format, run)
+    gap = "\n\n" if arguments.output_format == "full" else "\n"
+    return gap.join(filter(None, [report, "\n".join(map(term.visible, lines))]))
 
 
 def _statistics(result: Result) -> str:

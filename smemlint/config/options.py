@@ -299,6 +299,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "N", key=False, commands=("check",)),
     ),
     "output": (
+        Option("show-notes", False, read_bool, "list what was not analysed one by one",
+               commands=("check",)),
         Option("statistics", False, read_bool, "count the findings by rule", key=False,
                commands=("check",)),
         Option("color", "auto", one_of("auto", "always", "never"), "colour the output", "WHEN",

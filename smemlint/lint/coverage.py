@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from smemlint.finding import NOT_ANALYSED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -27,7 +29,7 @@ class Coverage:
     """
 
     def __init__(self, findings: Iterable[Finding], sites: Iterable[Site]) -> None:
-        self._partly = {f.span.path for f in findings if f.code == "SML901"}
+        self._partly = {f.span.path for f in findings if f.code == NOT_ANALYSED}
         self._sites = sites
 
     @cached_property

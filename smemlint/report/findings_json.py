@@ -55,6 +55,10 @@ def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "measurement": measurement_record(measured) if measured is not None else None,
         "access": access_record(access) if access is not None else None,
         "calls": [_chain(chain) for chain in access.chains] if access is not None else [],
+        "gaps": [
+            {**span_record(g.span), "kernel": g.kernel or None, "reason": g.reason}
+            for g in finding.gaps
+        ],
         "fusion": _fusion(access.fusion) if access is not None and access.fusion else None,
     }
 

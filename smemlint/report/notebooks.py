@@ -93,6 +93,7 @@ class Notebooks:
             access=self._access(finding.access) if finding.access is not None else None,
             fix=self._fix(finding.fix) if finding.fix is not None else None,
             others=tuple(map(self._finding, finding.others)),
+            gaps=tuple(map(self._note, finding.gaps)),
         )
 
     def _access(self, access: Access) -> Access:

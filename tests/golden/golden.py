@@ -26,7 +26,15 @@ ROOT = HERE.parents[1]
 FOLDERS = ("fixtures", "rules")
 COMMANDS = {
     "analyze.json": ("analyze", "--output-format", "json"),
-    "check.txt": ("check", "--no-cache", "--output-format", "full", "--color", "never"),
+    "check.txt": (
+        "check",
+        "--no-cache",
+        "--show-notes",
+        "--output-format",
+        "full",
+        "--color",
+        "never",
+    ),
 }
 
 
