@@ -6,7 +6,17 @@ from functools import singledispatch
 
 from smemlint.frontend import ir
 
-_SIMPLE = (ir.ID, ir.Constant, ir.ArrayRef, ir.StructRef, ir.FuncCall)
+_SIMPLE = (
+    ir.ID,
+    ir.Constant,
+    ir.ArrayRef,
+    ir.StructRef,
+    ir.FuncCall,
+    ir.Construct,
+    ir.Launch,
+    ir.Fold,
+    ir.SizeofPack,
+)
 
 
 def printed(node: ir.Node | None) -> str:
@@ -76,7 +86,7 @@ def _(node: ir.ExprList) -> str:
 
 @_text.register
 def _(node: ir.FuncCall) -> str:
-    return f"{_operand(node.name)}({_text(node.args) if node.args else ''})"
+    return f"{_operand(node.name)}({_list(node.args)})"
 
 
 @_text.register
@@ -165,6 +175,7 @@ def _(node: ir.Return) -> str:
 def _(node: ir.Decl) -> str:
     align = [f"alignas({_text(a)})" for a in node.align]
     init = f" = {_text(node.init)}" if node.init is not None else ""
+    init = _text(node.init) if isinstance(node.init, ir.DirectInit) else init
     return " ".join((*node.storage, *align, _declarator(node.type, node.name) + init))
 
 
@@ -176,3 +187,68 @@ def _(node: ir.DeclList) -> str:
 @_text.register
 def _(node: ir.Typedef) -> str:
     return f"typedef {_declarator(node.type, node.name)}"
+
+
+@_text.register
+def _(node: ir.Construct) -> str:
+    return f"{_text(node.type)}{{{_list(node.args)}}}"
+
+
+@_text.register
+def _(node: ir.MemberInit) -> str:
+    return f"{node.member.name}({_list(node.args)})"
+
+
+@_text.register
+def _(node: ir.Launch) -> str:
+    return f"{_text(node.kernel)}<<<{_list(node.configuration)}>>>({_list(node.args)})"
+
+
+@_text.register
+def _(node: ir.BraceList) -> str:
+    return f"{{{_list(node.args)}}}"
+
+
+@_text.register
+def _(node: ir.DirectInit) -> str:
+    return f"({_list(node.args)})"
+
+
+@_text.register
+def _(node: ir.TypeArgument) -> str:
+    return _text(node.type)
+
+
+@_text.register
+def _(node: ir.PackExpansion) -> str:
+    return f"{_text(node.pattern)}..."
+
+
+@_text.register
+def _(node: ir.Fold) -> str:
+    return f"fold({_list(node.args)})"
+
+
+@_text.register
+def _(node: ir.SizeofPack) -> str:
+    return "sizeof...()"
+
+
+@_text.register
+def _(node: ir.New) -> str:
+    return "new"
+
+
+@_text.register
+def _(node: ir.StaticAssert) -> str:
+    return f"static_assert({_text(node.cond) if node.cond is not None else ''})"
+
+
+@_text.register
+def _(node: ir.Unparsed) -> str:
+    return "?"
+
+
+@_text.register
+def _(node: ir.UnparsedType) -> str:
+    return "?"

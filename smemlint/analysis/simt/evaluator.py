@@ -70,6 +70,9 @@ class Policy(Protocol):
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""
 
+    def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
+        """Returns whether the policy itself evaluates a launch."""
+
     def on_step(self, ev: Evaluator) -> None:
         """Sees that a statement is about to be executed."""
 

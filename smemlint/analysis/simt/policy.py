@@ -58,6 +58,10 @@ class KernelPolicy:
         """Intercepts none."""
         return None
 
+    def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
+        """Intercepts none."""
+        return False
+
     def on_step(self, ev: Evaluator) -> None:
         """Does nothing."""
 

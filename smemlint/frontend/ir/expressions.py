@@ -20,6 +20,11 @@ class ID(Expression):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Unparsed(Expression):
+    """An expression that could not be parsed; a notice of the function says where and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Constant(Expression):
     """A literal; `type` is `int`, `double`, `char` or `string` with its prefixes."""
 
@@ -46,17 +51,17 @@ class StructRef(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExprList(Expression):
-    """Arguments of a call, or expressions joined by the comma operator."""
+    """Expressions joined by the comma operator."""
 
     exprs: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FuncCall(Expression):
-    """`name(args)`; `args` is None where there are none."""
+    """`name(args)`."""
 
     name: Expression
-    args: ExprList | None
+    args: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

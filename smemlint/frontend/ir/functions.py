@@ -1,4 +1,4 @@
-"""Functions, and statements in the place of an expression."""
+"""Functions and lambdas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smemlint.frontend.ir.node import Expression, Statement
 
 if TYPE_CHECKING:
     from smemlint.frontend.ir.statements import Compound
-    from smemlint.frontend.ir.types import FuncDecl
+    from smemlint.frontend.ir.types import Decl, FuncDecl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,8 @@ class FuncDef(Statement):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StatementExpression(Expression):
-    """`({ .. })`: statements in the place of an expression."""
+class Lambda(Expression):
+    """`[captures](params) { body }`; what it captures is not kept."""
 
+    params: tuple[Decl, ...]
     body: Compound

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-_PLAIN_DATA = frozenset(("int", "str", "str | None", "tuple[str, ...]"))
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PLAIN_DATA = frozenset(("bool", "int", "str", "str | None", "tuple[str, ...]"))
 """Annotations of fields that hold no node."""
 
 
@@ -31,6 +34,14 @@ class Node:
             else:
                 found.append(value)
         return found
+
+    def walk(self) -> Iterator[Node]:
+        """Yields the node and all below it."""
+        work: list[Node] = [self]
+        while work:
+            node = work.pop()
+            yield node
+            work += node.children()
 
 
 _NODE_FIELDS: dict[type[Node], tuple[str, ...]] = {}

@@ -9,7 +9,7 @@ from smemlint.frontend.ir.node import Statement
 
 if TYPE_CHECKING:
     from smemlint.frontend.ir.node import BlockItem, Expression
-    from smemlint.frontend.ir.types import DeclList
+    from smemlint.frontend.ir.types import Decl, DeclList
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,7 @@ class If(Statement):
     cond: Expression
     iftrue: BlockItem | None
     iffalse: BlockItem | None
+    is_constexpr: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +41,14 @@ class For(Statement):
     init: DeclList | Expression | None
     cond: Expression | None
     next: Expression | None
+    stmt: BlockItem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeFor(Statement):
+    """`for (decl : range) stmt`; the initializer of `decl` is a `RangeElement`."""
+
+    decl: Decl
     stmt: BlockItem
 
 

@@ -19,6 +19,11 @@ class IdentifierType(Type):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class UnparsedType(Type):
+    """A type that could not be parsed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TypeDecl(Type):
     """The innermost declarator: a type with its qualifiers."""
 

@@ -48,7 +48,7 @@ def test_a_macro_defined_under_an_assumption_passes_it_on() -> None:
     tree = unit.functions_named("f")[0].parse().tree
     assert tree is not None
     call = tree.body.block_items[0]
-    assert unit.conditions(call.args.exprs[0]) == ("defined(WIDE)",)
+    assert unit.conditions(call.args[0]) == ("defined(WIDE)",)
     assert unit.conditions(tree.body.block_items[1]) == ()
 
 

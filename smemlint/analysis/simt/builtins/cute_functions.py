@@ -290,8 +290,8 @@ def _is_underscore(node: ir.Node) -> bool:
 
 
 def _mentions_underscore(node: ir.Node) -> bool:
-    if isinstance(node, ir.FuncCall):
-        return any(map(_mentions_underscore, arguments_of(node)))
+    if isinstance(node, ir.FuncCall | ir.Construct):
+        return any(map(_mentions_underscore, node.args))
     return _is_underscore(node)
 
 

@@ -235,11 +235,6 @@ def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear % WARP, I32)
 
 
-@builtin("__static_assert")
-def _static_assert(ev: Evaluator, call: BuiltinCall) -> Value:
-    return number(0)
-
-
 register(_FLOAT_RESULTS, _float(FLOAT))
 register(_HALF_RESULTS, _float(HALF))
 register(("min", "umin", "__vimin", "llmin"), _extreme(False), least=2)

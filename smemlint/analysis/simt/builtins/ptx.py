@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins import atomics
 from smemlint.analysis.simt.builtins.async_copies import record_copy
-from smemlint.analysis.simt.builtins.table import builtin
-from smemlint.analysis.simt.calls.operands import arguments_of
+from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import I64, FloatType
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.values import (
@@ -28,7 +27,6 @@ from smemlint.frontend import ir
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.analysis.simt.builtins.table import BuiltinCall
     from smemlint.analysis.simt.evaluator import Evaluator
 
 _INSTRUCTION = re.compile(r"(?:@!?%?\w+\s+)?([a-z][\w.:]*)\s*([^;]*)(?:;|$)")
@@ -40,22 +38,19 @@ _SHARED_MEMORY = re.compile(
 )
 
 
-@builtin("asm")
-def execute_assembly(ev: Evaluator, call: BuiltinCall) -> Value:
-    """Records the shared accesses of an `asm(..)` call and makes its outputs unknown."""
+@evaluates(ir.Assembly)
+def evaluate_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
+    """Records the shared accesses of inline PTX, and makes its outputs unknown."""
     state = ev.state
-    node = call.node
-    exprs = arguments_of(node)
-    template = _text(exprs[0]) if exprs else ""
-    outputs, inputs = _operands(exprs[1:], "__out"), _operands(exprs[1:], "__in")
-    operands = [*outputs, *inputs]
+    outputs = node.outputs
+    operands = [*outputs, *node.inputs]
     values: dict[int, Value] = {
-        i + len(outputs): ev.evaluate(expr) for i, (_, expr) in enumerate(inputs)
+        i + len(outputs): ev.evaluate(operand.expr) for i, operand in enumerate(node.inputs)
     }
-    for i, (constraint, expr) in enumerate(outputs):
-        if constraint.startswith("+"):
-            values[i] = ev.evaluate(expr)
-    for opcode, rest in _instructions(template):
+    for i, operand in enumerate(outputs):
+        if operand.constraint.startswith("+"):
+            values[i] = ev.evaluate(operand.expr)
+    for opcode, rest in _instructions(_unescaped(node.template)):
         if opcode.startswith(("bar.", "barrier", "fence", "membar", "mbarrier", "cp.async.wait")):
             state.trace.fence("barrier")
         if _is_special_register(opcode, rest):
@@ -70,31 +65,19 @@ def execute_assembly(ev: Evaluator, call: BuiltinCall) -> Value:
             state.note_unfollowed(
                 node, f"`{opcode.split('.shared')[0]}` moves shared memory by descriptor"
             )
-    for constraint, expr in outputs:
-        place = ev.lvalue(expr)
+    for operand in outputs:
+        place = ev.lvalue(operand.expr)
         if isinstance(place, LValue) and place.object.space is Space.LOCAL:
             kind = place.type
             result: Value = Unknown("the result of inline PTX", is_data=True)
-            if isinstance(kind, FloatType) or constraint.strip("=+&") in ("f", "d"):
+            if isinstance(kind, FloatType) or operand.constraint.strip("=+&") in ("f", "d"):
                 result = FloatValue(kind)
-            write_lvalue(ev, place, result, expr)
+            write_lvalue(ev, place, result, operand.expr)
     return number(0)
 
 
-def _text(node: ir.Node) -> str:
-    value = getattr(node, "value", "")
-    text = value[value.find('"') + 1 : value.rfind('"')] if '"' in value else value
-    return text.replace('""', "").replace("\\n", "\n").replace("\\t", " ").replace("%%", "%")
-
-
-def _operands(exprs: Sequence[ir.Node], kind: str) -> list[tuple[str, ir.Node]]:
-    found: list[tuple[str, ir.Node]] = []
-    for expr in exprs:
-        if isinstance(expr, ir.FuncCall) and getattr(expr.name, "name", "") == kind and expr.args:
-            items = list(expr.args.exprs)
-            if len(items) == 2:
-                found.append((_text(items[0]), items[1]))
-    return found
+def _unescaped(template: str) -> str:
+    return template.replace("\\n", "\n").replace("\\t", " ").replace("%%", "%")
 
 
 def _instructions(template: str) -> list[tuple[str, str]]:
@@ -111,19 +94,21 @@ def _is_special_register(opcode: str, rest: str) -> bool:
     return opcode.startswith("mov") and ("%laneid" in rest or "%warpid" in rest)
 
 
-def _assign(ev: Evaluator, outputs: list[tuple[str, ir.Node]], linear: object, rest: str) -> None:
+def _assign(
+    ev: Evaluator, outputs: Sequence[ir.AssemblyOperand], linear: object, rest: str
+) -> None:
     lanes = (
         ev.state.geometry.linear % WARP if "%laneid" in rest else ev.state.geometry.linear // WARP
     )
-    for _, expr in outputs[:1]:
-        place = ev.lvalue(expr)
+    for operand in outputs[:1]:
+        place = ev.lvalue(operand.expr)
         if isinstance(place, LValue):
-            write_lvalue(ev, place, AffineInt(lanes, I64), expr)
+            write_lvalue(ev, place, AffineInt(lanes, I64), operand.expr)
 
 
 def _access(
     ev: Evaluator,
-    node: ir.FuncCall,
+    node: ir.Assembly,
     opcode: str,
     op: str,
     rest: str,
@@ -168,7 +153,7 @@ def _access(
 
 def _copy(
     ev: Evaluator,
-    node: ir.FuncCall,
+    node: ir.Assembly,
     opcode: str,
     rest: str,
     target: Pointer | Unknown,

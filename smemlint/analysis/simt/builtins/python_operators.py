@@ -1,7 +1,4 @@
-"""What Python's operators do that C's do not: rounding down, and indices from the end.
-
-The front end for kernels in Python calls these as functions; no C++ source can name them so.
-"""
+"""What Python's operators do that C's do not: rounding down, and indices from the end."""
 
 from __future__ import annotations
 
@@ -9,25 +6,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.builtins.table import builtin
-from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import common
-from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value, settled
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    FloatValue,
+    LanePredicate,
+    Unknown,
+    Value,
+    settled,
+)
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.builtins.table import BuiltinCall
     from smemlint.analysis.simt.domain.values import Lanes
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 _MAYBE_NEGATIVE = "an index that is not known does not count from the end"
 
 
-@builtin("__floor_divide", least=2)
-def floor_divide(ev: Evaluator, call: BuiltinCall) -> Value:
+@evaluates(ir.FloorDivision)
+def floor_divide(ev: Evaluator, node: ir.FloorDivision) -> Value:
     """`a // b`."""
     state = ev.state
-    a, b = _operands(ev, call.node)
+    a, b = ev.evaluate(node.left), ev.evaluate(node.right)
     if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
         return _other(a, b)
     if a.is_concrete and b.is_concrete:
@@ -40,11 +42,11 @@ def floor_divide(ev: Evaluator, call: BuiltinCall) -> Value:
     return state.domain.divide(a, b)
 
 
-@builtin("__floor_modulo", least=2)
-def floor_modulo(ev: Evaluator, call: BuiltinCall) -> Value:
+@evaluates(ir.FloorModulo)
+def floor_modulo(ev: Evaluator, node: ir.FloorModulo) -> Value:
     """`a % b`, with the sign of `b`."""
     state = ev.state
-    a, b = _operands(ev, call.node)
+    a, b = ev.evaluate(node.left), ev.evaluate(node.right)
     if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
         return _other(a, b)
     if a.is_concrete and b.is_concrete:
@@ -56,13 +58,13 @@ def floor_modulo(ev: Evaluator, call: BuiltinCall) -> Value:
     return state.domain.modulo(a, b)
 
 
-@builtin("__from_end", least=2)
-def from_end(ev: Evaluator, call: BuiltinCall) -> Value:
+@evaluates(ir.WrappedIndex)
+def from_end(ev: Evaluator, node: ir.WrappedIndex) -> Value:
     """Returns an index into an array of known extent: negative ones count from the end."""
     state = ev.state
-    index, extent = _operands(ev, call.node)
+    index, extent = ev.evaluate(node.index), ev.evaluate(node.extent)
     if not isinstance(index, AffineInt) or not isinstance(extent, AffineInt):
-        return index
+        return _as_number(index)
     if index.is_concrete and extent.constant is not None:
         if not np.any(np.less(index.base, 0)):
             return index
@@ -74,19 +76,19 @@ def from_end(ev: Evaluator, call: BuiltinCall) -> Value:
     return index
 
 
-def _operands(ev: Evaluator, node: ir.FuncCall) -> tuple[Value, Value]:
-    a, b, *_ = argument_values(ev, node)
-    return a, b
-
-
 def _other(a: Value, b: Value) -> Value:
     for value in (a, b):
         if isinstance(value, Unknown):
-            return value
+            return _as_number(value)
     for value in (a, b):
         if isinstance(value, FloatValue):
             return value
     return Unknown("an operand is not a number")
+
+
+def _as_number(value: Value) -> Value:
+    """Returns an unknown condition as the unknown number that it is in arithmetic."""
+    return Unknown(value.reason, value.is_data) if isinstance(value, LanePredicate) else value
 
 
 def _nonzero(b: AffineInt) -> Lanes:

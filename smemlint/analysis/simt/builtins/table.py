@@ -69,4 +69,4 @@ def register(names: Iterable[str], handler: Handler, *, least: int = 0) -> None:
 
 def is_reserved(name: str) -> bool:
     """Returns whether a built-in stays one even where the unit defines something of its name."""
-    return name.startswith(("__", "atomic")) or name == "asm"
+    return name.startswith(("__", "atomic"))

@@ -15,9 +15,9 @@ from smemlint.analysis.simt.builtins.cute_functions import (
     locate_coordinate,
 )
 from smemlint.analysis.simt.calls.candidates import find_candidates
-from smemlint.analysis.simt.calls.construction import construct, initialize_member
+from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best
-from smemlint.analysis.simt.calls.lambdas import Lambda, call_lambda, make_lambda
+from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda
 from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.cute.values import shared_tensor_of
@@ -36,6 +36,7 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
+    number,
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
@@ -84,12 +85,6 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
         value = ev.evaluate(callee)
         return _call_value(ev, value, node)
     spelling = callee.name
-    if spelling == "__lambda":
-        return make_lambda(ev, node)
-    if spelling == "__init":
-        return initialize_member(ev, node)
-    if spelling.startswith("mk "):
-        return construct(ev, ev.types.named((spelling[3:],)), arguments_of(node), node)
     local = state.lookup(spelling)
     if local is not None and not isinstance(local, CTYPES):
         return _call_value(ev, ev.evaluate(callee), node)
@@ -119,11 +114,22 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     return unfollowed_call(ev, name, node)
 
 
+@evaluates(ir.Launch)
+def evaluate_launch(ev: Evaluator, node: ir.Launch) -> Value:
+    """Evaluates what a launch passes; what the kernel does is not followed."""
+    if ev.policy.intercept_launch(ev, node):
+        return number(0)
+    for part in node.configuration:
+        ev.evaluate(part)
+    call = ir.FuncCall(node.kernel, node.args, at=node.at)
+    return unfollowed_call(ev, ev.state.source_text(node.kernel), call)
+
+
 # ---- what is called
 
 
 def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
-    if isinstance(value, CallableValue) and isinstance(value.payload, Lambda):
+    if isinstance(value, CallableValue) and isinstance(value.payload, Closure):
         return call_lambda(ev, value.payload, node)
     if isinstance(value, CallableValue) and isinstance(value.payload, CTYPES):
         return construct(ev, value.payload, arguments_of(node), node)
@@ -157,7 +163,7 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     place: LValue | Unknown
     if callee.type == "->":
         place = dereference(ev, ev.evaluate(callee.name), callee)
-    elif name == "get" and isinstance(callee.name, ir.FuncCall):
+    elif name == "get" and isinstance(callee.name, ir.FuncCall | ir.Construct):
         called = ev.evaluate(callee.name)
         if isinstance(called, Pointer):
             return called  # of a pointer class that is a pointer here, as `v.data().get()`

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
-from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
+from smemlint.analysis.simt.dispatch import evaluates, executes
 from smemlint.analysis.simt.domain.ctypes import (
     CType,
     FloatType,
@@ -23,7 +23,6 @@ from smemlint.analysis.simt.domain.values import (
     FloatValue,
     Unknown,
     Value,
-    number,
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import write_lvalue
@@ -64,7 +63,7 @@ def construct_at(
     if kind.record is not None and (
         arguments or any(True for _ in ev.policy.functions(ev, kind.name))
     ):
-        call = ir.FuncCall(ir.ID(kind.name, at=node.at), ir.ExprList(tuple(arguments)), at=node.at)
+        call = ir.FuncCall(ir.ID(kind.name, at=node.at), tuple(arguments), at=node.at)
         candidates = find_candidates(ev, kind.name, kind, call)
         if candidates:
             inline_best(ev, candidates, (), call, place.pointer(), kind)
@@ -81,20 +80,25 @@ def construct_at(
         write_lvalue(ev, LValue(place.object, offset, member.type), value, node)
 
 
-def initialize_member(ev: Evaluator, node: ir.FuncCall) -> Value:
-    """`m(a)` of a constructor's member list."""
-    target, *arguments = arguments_of(node)
-    name, record, this = getattr(target, "name", ""), ev.state.frame.record, ev.state.frame.this
+@evaluates(ir.Construct)
+def evaluate_construction(ev: Evaluator, node: ir.Construct) -> Value:
+    """Returns a value of the type that is named."""
+    return construct(ev, ev.types.resolve(node.type), node.args, node)
+
+
+@executes(ir.MemberInit)
+def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
+    """Initializes a member in front of a constructor's body."""
+    name, record, this = node.member.name, ev.state.frame.record, ev.state.frame.this
     known = record is not None and any(m.name == name for m in record.members)
     place = member_lvalue(ev, this, record, name) if known and this and record else None
     if isinstance(place, LValue) and isinstance(place.type, RecordType):
-        construct_at(ev, place, arguments, node)
-    elif isinstance(place, LValue) and len(arguments) == 1 and not is_reference(place.type):
-        write_lvalue(ev, place, ev.evaluate(arguments[0]), node)
+        construct_at(ev, place, node.args, node)
+    elif isinstance(place, LValue) and len(node.args) == 1 and not is_reference(place.type):
+        write_lvalue(ev, place, ev.evaluate(node.args[0]), node)
     else:
-        rest = ir.FuncCall(node.name, ir.ExprList(tuple(arguments)), at=node.at)
-        unfollowed_call(ev, f"the constructor of {name}", rest)
-    return number(0)
+        call = ir.FuncCall(node.member, node.args, at=node.at)
+        unfollowed_call(ev, f"the constructor of {name}", call)
 
 
 def zero_value(kind: CType) -> Value:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.state import State
-    from smemlint.frontend import ir
 
 
 def opened_call(state: State, node: ir.Node, offset: AffineInt | Unknown) -> ir.Node | None:
@@ -42,10 +42,10 @@ def callers_of(state: State) -> tuple[tuple[str, ir.Node], ...]:
 
 def _has_argument_on_its_line(state: State, call: ir.Node) -> bool:
     """Returns whether an argument of a call begins on the call's first line."""
-    arguments = getattr(call, "args", None)
     unit = state.unit
     line = unit.span(call).line
-    return any(unit.span(e).line == line for e in (arguments.exprs if arguments else ()))
+    arguments = call.args if isinstance(call, ir.FuncCall | ir.Construct) else ()
+    return any(unit.span(argument).line == line for argument in arguments)
 
 
 def _is_first(state: State, key: object) -> bool:

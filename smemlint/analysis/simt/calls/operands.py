@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def arguments_of(node: ir.FuncCall) -> tuple[ir.Expression, ...]:
     """Returns the operands of a call."""
-    return node.args.exprs if node.args is not None else ()
+    return node.args
 
 
 def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
@@ -47,8 +47,3 @@ def operand_value(ev: Evaluator, operand: Operand) -> Value:
 def argument_values(ev: Evaluator, node: ir.FuncCall) -> list[Value]:
     """Returns the values of a call's arguments."""
     return [ev.evaluate(argument) for argument in arguments_of(node)]
-
-
-def is_call(node: ir.Node | None, name: str) -> bool:
-    """Returns whether a node calls the function of that name."""
-    return isinstance(node, ir.FuncCall) and isinstance(node.name, ir.ID) and node.name.name == name

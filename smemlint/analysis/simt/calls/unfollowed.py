@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.analysis.simt.state import State
     from smemlint.frontend import ir
 
 
@@ -45,6 +46,27 @@ def unfollowed_values(
             elif value.object.space is Space.LOCAL:
                 state.memory.forget(value.object, f"was given to `{name}`")
     return Unknown(reason)
+
+
+def unfollowed_construct(
+    ev: Evaluator, what: str, parts: Sequence[ir.Expression], node: ir.Node
+) -> Value:
+    """Returns a construct that is not followed: its value, and what it may have changed."""
+    state = ev.state
+    for value in [ev.evaluate(part) for part in parts]:
+        if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
+            state.memory.forget(value.object, f"was given to {what}")
+        elif _is_shared_address(state, value):
+            state.note_unfollowed(node, f"{what} is given shared memory and is not followed")
+    return Unknown(f"{what} is not followed")
+
+
+def _is_shared_address(state: State, value: Value) -> bool:
+    """Returns whether a value leads to shared memory: an address, a pointer or a tensor."""
+    if isinstance(value, Pointer):
+        return value.object.space is Space.SHARED
+    is_address = isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms)
+    return is_address or shared_tensor_of(value) is not None
 
 
 def note_shared_argument(ev: Evaluator, name: str, node: ir.Node) -> None:

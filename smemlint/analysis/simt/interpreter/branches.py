@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.operands import arguments_of, is_call
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
@@ -51,8 +50,7 @@ class End:
 def execute_if(ev: Evaluator, node: ir.If) -> None:
     """Executes the branch that the condition picks, or both."""
     state = ev.state
-    condition = _condition_of(node.cond)
-    value = to_condition(ev, ev.evaluate(condition))
+    value = to_condition(ev, ev.evaluate(node.cond))
     mask = state.mask
     if isinstance(value, AffineInt) and not value.terms:
         if isinstance(value.base, int):
@@ -82,7 +80,7 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
     text = state.source_text(node.cond)
     may_hold, holds = truth_bounds(unknown)
     alternatives = (f"`{text}` holds", f"`{text}` does not hold")
-    if condition is not node.cond:
+    if node.is_constexpr:
         state.constexpr_conditions.update(alternatives)
     execute_both_ways(
         ev,
@@ -179,10 +177,3 @@ def execute_alternative(
 def _replay(ev: Evaluator, writes: UndoLog) -> None:
     for obj, offset, value in writes.values():
         ev.state.memory.set_cell(obj, offset, value)
-
-
-def _condition_of(cond: ir.Node) -> ir.Node:
-    """Returns the condition of an `if`, without the mark of `if constexpr`."""
-    if isinstance(cond, ir.FuncCall) and is_call(cond, "__constexpr"):
-        return arguments_of(cond)[0]
-    return cond

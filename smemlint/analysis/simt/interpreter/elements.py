@@ -94,7 +94,7 @@ def _by_operator(
     ev: Evaluator, variable: Variable, record: RecordType, node: ir.ArrayRef
 ) -> LValue | Unknown | None:
     """Returns what the `operator[]` of a class gives; None where it defines none."""
-    call = ir.FuncCall(node.name, ir.ExprList((node.subscript,)), at=node.at)
+    call = ir.FuncCall(node.name, (node.subscript,), at=node.at)
     candidates = find_candidates(ev, "operator[]", record, call) if record.record else []
     if not candidates:
         return None

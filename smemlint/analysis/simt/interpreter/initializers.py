@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, cast
 
 from smemlint.analysis.simt.calls.construction import construct_at, zero_value
 from smemlint.analysis.simt.calls.inlining import inline
-from smemlint.analysis.simt.calls.operands import arguments_of, is_call
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, IntType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Unknown, Value, offset_of
@@ -98,8 +97,8 @@ def _init_arguments(init: ir.Node) -> tuple[ir.Expression, ...] | None:
     """Returns the operands of `(args)` and `{..}` initializers; None for `= expression`."""
     if isinstance(init, ir.InitList):
         return init.exprs
-    if isinstance(init, ir.FuncCall) and (is_call(init, "__ctor") or is_call(init, "__brace")):
-        return arguments_of(init)
+    if isinstance(init, ir.DirectInit | ir.BraceList):
+        return init.args
     return None
 
 

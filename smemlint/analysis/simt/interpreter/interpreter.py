@@ -21,6 +21,7 @@ from smemlint.analysis.simt.interpreter import (
     operators,
     statements,
     switches,
+    unfollowed,
 )
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.loops import loops
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 HANDLERS = (
     branches, calls, conditional, conversions, declarations, elements, expressions, jumps, loops,
-    lvalues, names, operators, statements, switches,
+    lvalues, names, operators, statements, switches, unfollowed,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported."""
 

@@ -61,8 +61,6 @@ def find_binding(ev: Evaluator, name: str, node: ir.Node) -> Binding:
             return number(32, I32)
         case "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "clusterDim":
             return CallableValue(name)
-        case "__unparsed":
-            return Unknown("a part of the expression could not be parsed")
     found = _global_binding(ev, name)
     if isinstance(found, Lazy):
         found = _force_lazy(ev, name, found)

@@ -43,7 +43,7 @@ LAUNCHERS = {
     "hipLaunchKernelGGL": (0, 2, 3),
 }
 """Function -> positions of kernel, block and dynamic shared memory."""
-_LOOPS = (ir.For, ir.While, ir.DoWhile)
+_LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 _MAX_STEPS = 12_000
 _MAX_TRIPS = 12
 _MAX_WORDS = 40
@@ -147,8 +147,8 @@ class HostPolicy(KernelPolicy):
 
     def _is_idle_nest(self, ev: Evaluator, loop: ir.Node) -> bool:
         if id(loop) not in self._idle_nests:
-            launchers = {"__launch", *LAUNCHERS, *self.launching}
-            is_idle = launchers.isdisjoint(ev.state.names_in(loop)) and _has_loop(loop)
+            launchers = {*LAUNCHERS, *self.launching}
+            is_idle = launchers.isdisjoint(ev.state.names_in(loop)) and _is_nest(loop)
             self._idle_nests[id(loop)] = is_idle
         return self._idle_nests[id(loop)]
 
@@ -308,6 +308,8 @@ def _may_compute(function: Function) -> bool:
     return gives or any(isinstance(p.type, ir.PtrDecl) for p in parameters_of(tree))
 
 
-def _has_loop(node: ir.Node) -> bool:
-    """Returns whether a loop has another one in it."""
-    return any(isinstance(c, _LOOPS) or _has_loop(c) for c in node.children())
+def _is_nest(loop: ir.Node) -> bool:
+    """Returns whether a loop has another one in it, and no launch."""
+    below = list(loop.walk())[1:]
+    is_launching = any(isinstance(node, ir.Launch) for node in below)
+    return not is_launching and any(isinstance(node, _LOOPS) for node in below)

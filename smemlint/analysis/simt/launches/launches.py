@@ -80,15 +80,16 @@ class LaunchPolicy(HostPolicy):
         if isinstance(value, CallableValue) and isinstance(node.lvalue, ir.ID):
             self._assigned.setdefault(node.lvalue.name, {})[value.name] = None
 
+    def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
+        """Notes a launch."""
+        block, shared = _at(node.configuration, 1), _at(node.configuration, 2)
+        if block is not None:
+            self._note(ev, node.kernel, block, shared, node.args, node)
+        return True
+
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
-        """Notes a launch; all other calls are evaluated."""
-        inner = node.name
-        if isinstance(inner, ir.FuncCall) and getattr(inner.name, "name", "") == "__launch":
-            items = arguments_of(inner)
-            if len(items) >= 3:
-                self._note(ev, items[0], items[2], _at(items, 3), arguments_of(node), node)
-            return number(0)
-        name = getattr(inner, "name", "")
+        """Notes a call that launches a kernel; all others are evaluated."""
+        name = getattr(node.name, "name", "")
         if isinstance(name, str):
             last = ev.state.unit.template_arguments(name)[0].rsplit("::", 1)[-1]
             positions, items = LAUNCHERS.get(last), arguments_of(node)

@@ -16,7 +16,7 @@ _STATEMENTS = (
 )  # fmt: skip
 _EXPRESSIONS = (
     ir.BinaryOp, ir.ArrayRef, ir.StructRef, ir.Constant, ir.Cast, ir.TernaryOp,
-    ir.ExprList, ir.ID, ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.IdentifierType,
+    ir.ExprList, ir.ID, ir.Unparsed, ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.IdentifierType,
 )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def effects_of(node: ir.Node, pure: frozenset[str]) -> Effects | None:
             case ir.Decl() if current.name and not current.storage:
                 declared.add(current.name)
             case ir.FuncCall(name=ir.ID(name=name)) if name in pure:
-                work.extend(current.args.exprs if current.args is not None else ())
+                work += current.args
                 continue
             case ir.ID():
                 reads.add(current.name)

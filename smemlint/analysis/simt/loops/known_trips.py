@@ -75,7 +75,7 @@ def execute_iterations(
     state.loops.append(loop)
     assumed = len(state.assumptions)
     state.memory.begin()
-    head = state.frame.scopes[-1] if isinstance(parts.node, ir.For) else {}
+    head = state.frame.scopes[-1] if isinstance(parts.node, ir.For | ir.RangeFor) else {}
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
     starts: list[int] = []
     is_constant = True
@@ -224,7 +224,9 @@ def _is_geometric(step: ir.Node | None) -> bool:
 
 def counter_of(node: ir.Node) -> str:
     """Returns the name of the variable that a loop declares or sets first; empty without one."""
-    init = getattr(node, "init", None)
+    if isinstance(node, ir.RangeFor):
+        return node.decl.name
+    init = node.init if isinstance(node, ir.For) else None
     if isinstance(init, ir.DeclList) and init.decls and isinstance(init.decls[0], ir.Decl):
         return init.decls[0].name
     if isinstance(init, ir.Assignment) and isinstance(init.lvalue, ir.ID):

@@ -48,6 +48,18 @@ def execute_for(ev: Evaluator, node: ir.For) -> None:
         scopes.pop()
 
 
+@executes(ir.RangeFor)
+def execute_range_for(ev: Evaluator, node: ir.RangeFor) -> None:
+    """Executes a range-based `for`, which runs an unknown number of times."""
+    scopes = ev.state.frame.scopes
+    scopes.append({})
+    try:
+        ev.execute(node.decl)
+        execute_loop(ev, LoopParts(node, None, None, node.stmt))
+    finally:
+        scopes.pop()
+
+
 @executes(ir.While)
 def execute_while(ev: Evaluator, node: ir.While) -> None:
     """Executes a `while` loop."""

@@ -9,18 +9,26 @@ is looked up each time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.loops.float_effects import root_of
 from smemlint.frontend import ir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _PLAIN = (
     ir.Compound, ir.If, ir.DeclList, ir.Pragma, ir.EmptyStatement, ir.BinaryOp,
     ir.ArrayRef, ir.Constant, ir.Cast, ir.TernaryOp, ir.ExprList, ir.ID,
     ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.ArrayDecl, ir.IdentifierType,
-    ir.InitList, ir.Case, ir.Default,
+    ir.InitList, ir.Case, ir.Default, ir.TypeArgument, ir.SizeofPack, ir.New, ir.Unparsed,
+    ir.UnparsedType, ir.FloorDivision, ir.FloorModulo, ir.WrappedIndex,
 )  # fmt: skip
-_LOOPS = (ir.For, ir.While, ir.DoWhile, ir.Switch)
-_SPECIAL = ("__lambda", "__init", "__unparsed")
+_LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile, ir.Switch)
+
+_CALLS = (
+    ir.FuncCall, ir.Construct, ir.Assembly, ir.BraceList, ir.Fold, ir.PackExpansion, ir.Launch,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +36,11 @@ class Escape:
     """A variable that a call may write: it is named in an argument.
 
     Attributes:
-        callee, index: the function as spelled, and which argument.
+        callee, index: the function as spelled, empty for none, and which argument.
         name: the variable.
         is_lvalue: the argument names the variable's bytes, so a reference could bind to them.
         is_address: the argument is their address.
+        is_output: the argument is an output of inline PTX, whose value is not known afterwards.
     """
 
     callee: str
@@ -39,6 +48,7 @@ class Escape:
     name: str
     is_lvalue: bool
     is_address: bool
+    is_output: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +101,15 @@ class _Reader:
                 return self.reads(node.name, inside_loop=inside_loop)
             case ir.FuncCall():
                 return self._calls(node, inside_loop)
+            case ir.Construct() | ir.DirectInit() | ir.BraceList() | ir.Fold():
+                return self._passes("", node.args, inside_loop)
+            case ir.PackExpansion() | ir.BindingElement() | ir.RangeElement():
+                return self._passes("", node.children(), inside_loop)
+            case ir.StaticAssert():
+                return True
+            case ir.Assembly():
+                written = [operand.expr for operand in node.outputs]
+                return self._passes("", written, inside_loop, is_output=True)
             case ir.Break() | ir.Continue():
                 return inside_loop
             case _ if isinstance(node, _LOOPS):
@@ -120,20 +139,27 @@ class _Reader:
         called = node.name
         if isinstance(called, ir.StructRef) and self._assigns(called.name):  # `this` may change
             callee = called.field.name
-        elif isinstance(called, ir.ID) and not called.name.startswith(_SPECIAL):
+        elif isinstance(called, ir.ID):
             callee = called.name
         else:
             return False
-        if callee == "__in":
-            return True
-        arguments = node.args.exprs if node.args is not None else ()
+        return self._passes(callee, node.args, inside_loop)
+
+    def _passes(
+        self,
+        callee: str,
+        arguments: Iterable[ir.Node],
+        inside_loop: bool,
+        is_output: bool = False,
+    ) -> bool:
+        """Takes in what a call is given."""
         for index, argument in enumerate(arguments):
             if not self.reads(argument, inside_loop=inside_loop):
                 return False
             root = root_of(argument)
             if root is not None:
                 address = isinstance(argument, ir.UnaryOp) and argument.op == "&"
-                self.given.append(Escape(callee, index, root, True, address))
+                self.given.append(Escape(callee, index, root, True, address, is_output))
             else:
                 self.given += (Escape(callee, index, n, False, False) for n in _named(argument))
         return True
@@ -141,7 +167,7 @@ class _Reader:
 
 def _named(node: ir.Node) -> list[str]:
     """Variables of an expression, those of calls in it left to the calls, subscripts left out."""
-    if isinstance(node, ir.FuncCall):
+    if isinstance(node, _CALLS):
         return []
     if isinstance(node, ir.ArrayRef):
         return _named(node.name)

@@ -84,7 +84,7 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
     if _holds_nothing_followed(ev, given.name):
         return True
     binding = ev.state.lookup(given.name)
-    if given.callee == "__out" and isinstance(binding, Variable):
+    if given.is_output and isinstance(binding, Variable):
         cells = binding.object.cells.values()  # an output is unknown: so they may stay
         return bool(cells) and all(isinstance(v, Unknown) for v in cells)
     if given.is_address or not isinstance(binding, Variable):

@@ -45,6 +45,8 @@ class Resolver:
             node = node.type
         if isinstance(node, ir.IdentifierType):
             return self.named(tuple(node.names))
+        if isinstance(node, ir.UnparsedType):
+            return OpaqueType("a type that could not be parsed")
         if isinstance(node, ir.PtrDecl):
             reference = bool(node.quals) and not _REFERENCES.isdisjoint(node.quals)
             target = self.resolve(node.type)

@@ -81,13 +81,3 @@ def is_known_type(name: str) -> bool:
         or (last.endswith("_t") and len(last) > 2)
         or last in ("element_type", "value_type")
     )
-
-
-OWN_WORDS = frozenset(
-    (
-        "__brace", "__constexpr", "__ctor", "__expand", "__floor_divide", "__floor_modulo",
-        "__fold", "__from_end", "__get", "__in", "__init", "__lambda", "__launch", "__new",
-        "__out", "__range", "__sizeof_pack", "__type", "__unparsed",
-    )
-)  # fmt: skip
-"""Names of the trees' own constructs (see `parser.parse`): in a source they are other names."""

@@ -7,8 +7,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from smemlint.frontend.cuda.lexer.keywords import OWN_WORDS
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -131,8 +129,6 @@ def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
             kind = "string"
             if end == len(text) and not spelling.endswith(f'){match["delimiter"]}"'):
                 unterminated = start
-        if spelling in OWN_WORDS:
-            spelling += "_"
         add(Token(cast("Kind", kind), share(spelling, spelling), start, end, file, first))
         first = False
         if len(tokens) >= limit:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.keywords import FUNCTION_SPECIFIERS
+from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_types import (
     closing,
     emit_call,
@@ -27,7 +28,7 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
     """`sizeof` or `alignof`: the index after it, and whether an operand ends there."""
     word = words[i]
     if text_at(words, i + 1) == "...":
-        g.name("__sizeof_pack", word)
+        emit_call(g, markers.SIZEOF_PACK, (), word)
         return closing(words, i + 2) + 1, True
     if text_at(words, i + 1) != "(":
         g.emit("SIZEOF", "sizeof", word)
@@ -36,7 +37,7 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
     inner = words[i + 2 : end]
     is_type = is_type_id(g, inner)
     if word.text != "sizeof" and not is_type:
-        emit_call(g, "__alignof", inner, word)
+        emit_call(g, markers.ALIGNOF, inner, word)
         return end + 1, True
     role, text = ("SIZEOF", "sizeof") if word.text == "sizeof" else ("_ALIGNOF", "alignof")
     g.emit(role, text, word)
@@ -50,9 +51,9 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
 
 
 def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`new T[n]` as `__new()`: memory that no rule asks about."""
+    """`new T[n]` as `<new>()`: memory that no rule asks about."""
     word = words[i]
-    g.name("__new", word)
+    g.name(markers.NEW, word)
     g.op("(", word)
     g.op(")", word)
     i += 1
@@ -66,7 +67,7 @@ def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
-    """`k<<<g, b>>>` as `__launch(k, g, b)`; the arguments follow as a call of it.
+    """`k<<<g, b>>>` as `<launch>(k, g, b)`; the arguments follow as a call of it.
 
     Args:
         g: takes the tokens.
@@ -80,7 +81,7 @@ def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
     if end >= len(words):
         raise CannotDesugar("a launch without `>>>`")
     word = words[i]
-    g.name("__launch", word)
+    g.name(markers.LAUNCH, word)
     g.op("(", word)
     g.expression(words[i:at])
     g.op(",", words[at])
@@ -90,7 +91,7 @@ def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
 
 
 def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`[..](P p) {..}` as `__lambda(1, ({ P p; .. }))`: the number of parameters, the body."""
+    """`[..](P p) {..}` as `<lambda>(1, ({ P p; .. }))`: the number of parameters, the body."""
     j = closing(words, i) + 1
     if text_at(words, j) == "<":
         j = _template_head(g, words, j)
@@ -107,7 +108,7 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
     end = closing(words, j)
     at = words[i]
     params = [p for p in params if [w.text for w in p] != ["void"]]
-    g.name("__lambda", at)
+    g.name(markers.LAMBDA, at)
     g.op("(", at)
     g.emit("INT_CONST_DEC", str(len(params)), at)
     for bracket in (",", "(", "{"):
@@ -132,7 +133,7 @@ def _template_head(g: Grammar, words: Sequence[Word], j: int) -> int:
 
 
 def desugar_asm(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`asm("..." : "=r"(x) : "r"(p))` as `asm("...", __out("=r", x), __in("r", p))`."""
+    """`asm("..." : "=r"(x) : "r"(p))` as `<asm>("...", <output>("=r", x), <input>("r", p))`."""
     at = words[i]
     i += 1
     while text_at(words, i) in ("volatile", "__volatile__", "goto", "inline"):
@@ -141,7 +142,7 @@ def desugar_asm(g: Grammar, words: Sequence[Word], i: int) -> int:
         raise CannotDesugar("asm without operands")
     end = closing(words, i)
     sections = _asm_sections(words[i + 1 : end])
-    g.name("asm", at)
+    g.name(markers.ASSEMBLY, at)
     g.op("(", at)
     template = "".join(_body(w.text) for w in sections[0] if w.kind == "string")
     operands = [o for section in sections[1:3] for o in split_at_commas(section)]
@@ -149,7 +150,7 @@ def desugar_asm(g: Grammar, words: Sequence[Word], i: int) -> int:
         if text_at(operand, 0) == "[" and text_at(operand, 2) == "]":
             template = template.replace(f"%[{operand[1].text}]", f"%{k}")
     g.emit("STRING_LITERAL", f'"{template}"', at)
-    for name, section in zip(("__out", "__in"), sections[1:3], strict=False):
+    for name, section in zip((markers.OUTPUT, markers.INPUT), sections[1:3], strict=False):
         for operand in split_at_commas(section):
             _asm_operand(g, name, operand)
     g.op(")", words[end])

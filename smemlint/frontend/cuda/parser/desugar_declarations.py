@@ -11,6 +11,7 @@ from smemlint.frontend.cuda.lexer.keywords import (
     STATEMENT_WORDS,
     STORAGE,
 )
+from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_types import (
     closing,
     emit_call,
@@ -127,14 +128,14 @@ def becomes_type(g: Grammar, begin: int) -> None:
 
 
 def desugar_initializer(g: Grammar, words: Sequence[Word], k: int, stop: int) -> None:
-    """`(a)` as `= __ctor(a)`, `{a}` as `= {a}`, `= a`."""
+    """`(a)` as `= <direct>(a)`, `{a}` as `= {a}`, `= a`."""
     word = words[k]
     g.op("=", word)
     if word.text == "(":
         end = closing(words, k)
         if end + 1 != stop:
             raise CannotDesugar("an initializer that goes on")
-        emit_call(g, "__ctor", words[k + 1 : end], word)
+        emit_call(g, markers.DIRECT_INIT, words[k + 1 : end], word)
     elif word.text == "{":
         _initial_value(g, words[k:stop])
     else:
@@ -163,14 +164,14 @@ def desugar_braces(g: Grammar, words: Sequence[Word], i: int) -> None:
             g.op("=", part[2])
             _initial_value(g, part[3:] if part[2].text == "=" else part[2:])
         elif part[-1].text == "..." and len(part) > 1:
-            emit_call(g, "__expand", part[:-1], part[0])
+            emit_call(g, markers.PACK, part[:-1], part[0])
         else:
             _initial_value(g, part)
     g.op("}", words[end])
 
 
 def _desugar_structured(g: Grammar, words: Sequence[Word], i: int) -> None:
-    """`auto [a, b] = e` as `auto a = __get(0, e), b = __get(1, e)`."""
+    """`auto [a, b] = e` as `auto a = <binding>(0, e), b = <binding>(1, e)`."""
     end = closing(words, i)
     names = [w for w in words[i + 1 : end] if w.kind == "identifier"]
     right = words[end + 1 :]
@@ -183,7 +184,7 @@ def _desugar_structured(g: Grammar, words: Sequence[Word], i: int) -> None:
         g.variables.add(word.text)
         g.name(word.text, word)
         g.op("=", word)
-        g.name("__get", word)
+        g.name(markers.BINDING, word)
         g.op("(", word)
         g.emit("INT_CONST_DEC", str(n), word)
         g.op(",", word)

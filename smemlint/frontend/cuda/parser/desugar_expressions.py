@@ -11,6 +11,7 @@ from smemlint.frontend.cuda.lexer.keywords import (
     QUALIFIERS,
     STATEMENT_WORDS,
 )
+from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_cuda import (
     desugar_asm,
     desugar_lambda,
@@ -59,16 +60,16 @@ _MOST_NESTED = 256
 
 
 def desugar_arguments(g: Grammar, words: Sequence[Word]) -> None:
-    """Comma-separated arguments, where `T` is `__type((T)0)` and `pack...` `__expand(pack)`."""
+    """Comma-separated arguments, where `T` is `<type>((T)0)` and `pack...` `<pack>(pack)`."""
     for k, part in enumerate(split_at_commas(words)):
         at = part[0]
         if k:
             g.op(",", at)
         is_type = is_type_word(g, at) and at.text not in g.variables
         if part[-1].text == "..." and len(part) > 1:
-            emit_call(g, "__expand", part[:-1], at)
+            emit_call(g, markers.PACK, part[:-1], at)
         elif is_type and is_type_id(g, part) and (len(part) > 1 or at.text in BUILTIN_TYPES):
-            g.name("__type", at)
+            g.name(markers.TYPE, at)
             for bracket in ("(", "("):
                 g.op(bracket, at)
             take_type_id(g, part)
@@ -80,14 +81,14 @@ def desugar_arguments(g: Grammar, words: Sequence[Word]) -> None:
 
 
 def _fold(g: Grammar, inner: Sequence[Word], at: Word) -> None:
-    """`(init + ... + pack)` as `(__fold(init, pack))`."""
+    """`(init + ... + pack)` as `(<fold>(init, pack))`."""
     dots = next(k for k, word in enumerate(inner) if word.text == "...")
     left, right = inner[:dots], inner[dots + 1 :]
     if left and left[-1].kind == "operator" and left[-1].text not in (")", "]", "}"):
         left = left[:-1]  # the operator is not kept: what it folds is not evaluated
     if right and right[0].kind == "operator" and right[0].text in (*OPERATORS, ","):
         right = right[1:]
-    g.name("__fold", at)
+    g.name(markers.FOLD, at)
     g.op("(", at)
     g.expression(left)
     if left and right:
@@ -191,13 +192,13 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
         return _functional_cast(g, words, i), True
     if following == "{" and not after_operand:
         end = closing(words, i + 1)
-        emit_call(g, f"mk {word.text}", words[i + 2 : end], word)
+        emit_call(g, markers.CONSTRUCT + word.text, words[i + 2 : end], word)
         return end + 1, True
     launch = _launch_after(words, i)
     if launch:
         return desugar_launch(g, words, i, launch), True
     if following == "(" and is_type_word(g, word) and word.text not in g.variables:
-        g.name(f"mk {word.text}", word)
+        g.name(markers.CONSTRUCT + word.text, word)
     else:
         g.name(word.text, word)
     return i + 2 if following == "..." else i + 1, True
@@ -248,7 +249,7 @@ def _operator(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) ->
                 g.arguments(words[i + 1 : end])
                 g.op(")", words[end])
             else:
-                emit_call(g, "__brace", words[i + 1 : end], word)
+                emit_call(g, markers.BRACES, words[i + 1 : end], word)
             return end + 1, True
         case ">":
             return _greater(g, words, i), False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.keywords import QUALIFIERS, STATEMENT_WORDS
+from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_declarations import (
     desugar_declaration,
     is_declaration,
@@ -180,7 +181,7 @@ def desugar_header(
 def _lose_header(g: Grammar, begin: int, at: Word, error: Exception) -> None:
     del g.out[begin:]
     g.lost.append(Lost(at, _reason(error, "a header that breaks off")))
-    g.name("__unparsed", at)
+    g.name(markers.UNPARSED, at)
 
 
 def _if(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
@@ -196,7 +197,7 @@ def _if(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
     g.emit("IF", "if", word)
     g.op("(", words[i])
     if is_constexpr:
-        g.name("__constexpr", word)
+        g.name(markers.CONSTEXPR, word)
         g.op("(", word)
     desugar_header(g, inner, word)
     if is_constexpr:
@@ -300,7 +301,7 @@ def _for_init(g: Grammar, words: Sequence[Word], at: Word) -> None:
 
 
 def _range(g: Grammar, inner: Sequence[Word], word: Word) -> None:
-    """`for (T x : r)` as `for (T x = __range(r);;)`."""
+    """`for (T x : r)` as `for (T x = <range>(r);;)`."""
     colon = find_top_level(inner, ":")
     if colon == len(inner):
         raise CannotDesugar("the header of a for")
@@ -312,7 +313,7 @@ def _range(g: Grammar, inner: Sequence[Word], word: Word) -> None:
     else:
         g.name("__binding", word)
     g.op("=", word)
-    emit_call(g, "__range", inner[colon + 1 :], word)
+    emit_call(g, markers.RANGE, inner[colon + 1 :], word)
     g.op(";", word)
     g.op(";", word)
 
@@ -351,7 +352,7 @@ def _goto(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
 
 
 def _return(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """A lost value leaves `return __unparsed`: where control goes stays known."""
+    """A lost value leaves a `return` of `Unparsed`: where control goes stays known."""
     end = statement_end(words, i, stop)
     g.emit("RETURN", "return", words[i])
     desugar_header(g, words[i + 1 : end], words[i], may_be_empty=True)
@@ -370,7 +371,7 @@ def _catch(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
 
 def _static_assert(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
     parts = split_at_commas(words[i + 2 : closing(words, i + 1)])
-    emit_call(g, "__static_assert", parts[0] if parts else (), words[i])
+    emit_call(g, markers.STATIC_ASSERT, parts[0] if parts else (), words[i])
     g.op(";", words[i])
     return statement_end(words, i, stop) + 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.token_stream import GrammarToken, SyntaxFailure, parse
 from smemlint.frontend.program import Dropped
 
@@ -30,7 +31,7 @@ def parse_with_recovery(
 ) -> tuple[c_ast.FileAST | None, list[Dropped]]:
     """The tree, and what was replaced; no tree when even the frame does not parse.
 
-    At an error the innermost region around it becomes an empty statement or `__unparsed`.
+    At an error the innermost region around it becomes an empty statement or `Unparsed`.
     """
     dropped: list[Dropped] = []
     places = list(range(len(tokens)))  # of the tokens that are left, in `tokens`
@@ -64,5 +65,5 @@ def _is_inside(region: Region, outer: Region) -> bool:
 
 
 def _stand_in(region: Region, token: GrammarToken) -> GrammarToken:
-    role, text = ("ID", "__unparsed") if region.is_expression else ("SEMI", ";")
+    role, text = ("ID", markers.UNPARSED) if region.is_expression else ("SEMI", ";")
     return GrammarToken(role, text, token.lineno)

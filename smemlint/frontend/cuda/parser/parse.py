@@ -10,25 +10,25 @@ The nodes are those of `frontend.ir`, with CUDA words in them:
 | `unsigned int` and its like | `IdentifierType(['unsigned', 'int'])` |
 | `T& x`, `T&& x`, `T (&x)[N]` | `PtrDecl` with quals `['&']` or `['&&']` |
 | `static_cast<T>(e)`, `int(e)` | `Cast`; `reinterpret_cast<T&>(e)` is `*(T*)&(e)` |
-| `T(x)` of a known type, any `T{x}` | `FuncCall(ID('mk T'), ..)` |
-| `{a, b}` in an expression | `FuncCall(ID('__brace'), ..)` |
-| a type as argument of a call | `FuncCall(ID('__type'), [Cast(type, 0)])` |
+| `T(x)` of a known type, any `T{x}` | `Construct` |
+| `{a, b}` in an expression | `BraceList` |
+| a type as argument of a call | `TypeArgument` |
 | `f<64>(x)`, `s.template f<64>(x)` | calls of `ID('f<64>')`, `StructRef(s, '.', ID('f<64>'))` |
-| `k<<<g, b>>>(a)` | `FuncCall(FuncCall(ID('__launch'), [k, g, b]), [a])` |
-| `[&](P p) {..}` | `FuncCall(ID('__lambda'), [number of parameters, Compound])` |
-| `f(pack...)`; `(pack + ...)` | `__expand(pack)` as argument; `__fold(pack)` |
-| `sizeof...(P)`; `alignof(e)` of an expression | `ID('__sizeof_pack')`; `__alignof(e)` |
-| `for (T x : r)` | `For` with `T x = __range(r)` |
-| `if constexpr (c)` | `If` of `__constexpr(c)` |
+| `k<<<g, b>>>(a)` | `Launch` |
+| `[&](P p) {..}` | `Lambda` |
+| `f(pack...)`; `(pack + ...)` | `PackExpansion` as argument; `Fold` |
+| `sizeof...(P)`; `alignof(e)` of an expression | `SizeofPack`; `UnaryOp` |
+| `for (T x : r)` | `RangeFor` |
+| `if constexpr (c)` | `If.is_constexpr` |
 | `if (T x = e)`, `if (T x = e; c)`, also `switch` | a block: the declaration, the `If` |
-| `asm("..":"=r"(x):"r"(p))` | `FuncCall(ID('asm'), ["..", __out("=r", x), __in("r", p)])` |
-| `auto [a, b] = e` | `auto a = __get(0, e), b = __get(1, e)` |
-| `T x(a)`; `T x{a}` | `Decl.init` `__ctor(a)`; `InitList` |
-| `static_assert(c)` | `FuncCall(ID('__static_assert'), [c])` |
+| `asm("..":"=r"(x):"r"(p))` | `Assembly` |
+| `auto [a, b] = e` | a declaration for each, from a `BindingElement` |
+| `T x(a)`; `T x{a}` | `Decl.init` `DirectInit`; `InitList` |
+| `static_assert(c)` | `StaticAssert` |
 | `using X = T` | `Typedef` |
-| constructor `: m(a)` | a first statement `__init(m, a)` |
+| constructor `: m(a)` | a first statement `MemberInit` |
 | `true`, `nullptr`, `this` | `ID` |
-| `new T[n]`; `delete p`; `throw e` | `__new()`; `p`; `e` |
+| `new T[n]`; `delete p`; `throw e` | `New`; `p`; `e` |
 | default of a parameter or member | `Decl.init` |
 | `#pragma unroll 4`, also from a macro | `Pragma('unroll 4')` before its loop |
 
@@ -37,7 +37,7 @@ In the template of `asm`, `%[name]` is the operand's number. A parameter without
 call of something unknown; nor are captures, `catch` blocks, clobbers and attributes.
 
 A statement that cannot be desugared or parsed becomes an empty one and is a `Dropped`; a header
-that cannot becomes `__unparsed`, and its body stays.
+that cannot becomes `Unparsed`, and its body stays.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from pycparser import c_ast
 
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import lex, spelling_of, split_commas
+from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar import Desugarer
 from smemlint.frontend.cuda.parser.desugar_records import alignments, desugar_members
 from smemlint.frontend.cuda.parser.desugar_statements import desugar_statement
@@ -183,7 +184,7 @@ def _signature(
         except (CannotDesugar, IndexError):
             del low.out[begin:]
             last = param[equals - 1]
-            low.emit("INT", "__unparsed", param[0])
+            low.emit("INT", markers.UNPARSED, param[0])
             low.name(last.text if last.kind == "identifier" else f"__unnamed{k}", last)
             is_parameter = True
         if is_parameter:
@@ -200,7 +201,7 @@ def _initializers(low: Grammar, words: list[Word]) -> None:
     for part in split_at_commas(words):
         begin = len(low.out)
         try:
-            low.name("__init", part[0])
+            low.name(markers.MEMBER_INIT, part[0])
             low.op("(", part[0])
             low.name(part[0].text, part[0])
             if len(part) > 3:
@@ -222,7 +223,7 @@ def _set_defaults(
     for param, words in zip(params.params if params is not None else (), defaults, strict=False):
         if words and isinstance(param, c_ast.Decl):
             tokens = table.tokens(words[0].first, words[-1].last)
-            param.init = _parse_expression(tokens, names, table) or c_ast.ID("__unparsed")
+            param.init = _parse_expression(tokens, names, table) or c_ast.ID(markers.UNPARSED)
 
 
 def _put_asides(tree: c_ast.Node, asides: dict[str, Aside]) -> list[tuple[Aside, str]]:
@@ -257,7 +258,7 @@ def _instead(
 
 def _of_unknown_type(decl: c_ast.Node) -> c_ast.Node:
     """A place holder that nobody takes for an `int`: its record has no known layout."""
-    decl.type.type.names = ["__unparsed"]
+    decl.type.type.names = [markers.UNPARSED]
     return decl
 
 

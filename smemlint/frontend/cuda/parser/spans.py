@@ -112,7 +112,7 @@ class SpanTable:
         work = [node]
         while work:
             current = work.pop()
-            if isinstance(current, ir.FuncCall) and current.args is None:
+            if isinstance(current, ir.FuncCall) and not current.args:
                 behind = self._behind(current.name)
                 if behind is not None and self._tokens[behind].text == "(":
                     yield self._balanced(behind, behind)[1]

@@ -1,19 +1,21 @@
 """Converts pycparser's trees to the intermediate representation, in one walk after parsing.
 
 pycparser knows no C++, so the desugarer hands it calls of names of its own; here those become the
-nodes that they stand for. What no CUDA source can mean becomes `__unparsed`.
+nodes that they stand for. What no CUDA source can mean becomes `Unparsed`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pycparser import c_ast
 
 from smemlint.frontend import ir
+from smemlint.frontend.cuda.parser import markers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 _Conversion = TypeVar("_Conversion", bound="Callable[[Any], ir.Node]")
 _CONVERSIONS: dict[type[c_ast.Node], Callable[[Any], ir.Node]] = {}
@@ -30,15 +32,13 @@ def to_ir(node: c_ast.Node) -> ir.Node:
 
 
 def expression(node: c_ast.Node) -> ir.Expression:
-    """Returns the expression that a tree stands for, which is `__unparsed` for another node."""
+    """Returns the expression that a tree stands for, which is `Unparsed` for another node."""
     found = to_ir(node)
-    if isinstance(found, ir.Compound):
-        return ir.StatementExpression(found, at=found.at)
     return found if isinstance(found, ir.Expression) else _unparsed(node)
 
 
-def _unparsed(node: c_ast.Node) -> ir.ID:
-    return ir.ID("__unparsed", at=_at(node))
+def _unparsed(node: c_ast.Node) -> ir.Unparsed:
+    return ir.Unparsed(at=_at(node))
 
 
 def _at(node: c_ast.Node) -> int:
@@ -77,7 +77,7 @@ def _statements(nodes: Iterable[c_ast.Node] | None) -> tuple[ir.BlockItem, ...]:
 
 def _type(node: c_ast.Node) -> ir.Type:
     found = to_ir(node)
-    return found if isinstance(found, ir.Type) else ir.IdentifierType(("__unparsed",), at=_at(node))
+    return found if isinstance(found, ir.Type) else ir.UnparsedType(at=_at(node))
 
 
 def _declarations(nodes: Iterable[c_ast.Node] | None) -> tuple[ir.Declaration, ...]:
@@ -89,6 +89,10 @@ def _declarations(nodes: Iterable[c_ast.Node] | None) -> tuple[ir.Declaration, .
 
 
 @_converts(c_ast.ID)
+def _name(node: c_ast.ID) -> ir.ID | ir.Unparsed:
+    return _unparsed(node) if node.name == markers.UNPARSED else _id(node)
+
+
 def _id(node: c_ast.ID) -> ir.ID:
     return ir.ID(node.name, at=_at(node))
 
@@ -114,9 +118,112 @@ def _expr_list(node: c_ast.ExprList) -> ir.ExprList:
 
 
 @_converts(c_ast.FuncCall)
-def _func_call(node: c_ast.FuncCall) -> ir.FuncCall:
-    arguments = _expr_list(node.args) if node.args is not None else None
-    return ir.FuncCall(expression(node.name), arguments, at=_at(node))
+def _func_call(node: c_ast.FuncCall) -> ir.Node:
+    callee = node.name
+    if isinstance(callee, c_ast.ID) and callee.name.startswith("<"):
+        return _marked(callee.name, node)
+    if isinstance(callee, c_ast.FuncCall) and _is_marked(callee, markers.LAUNCH):
+        kernel, *configuration = _arguments(callee)
+        return ir.Launch(kernel, tuple(configuration), _arguments(node), at=_at(node))
+    return ir.FuncCall(expression(callee), _arguments(node), at=_at(node))
+
+
+def _arguments(node: c_ast.FuncCall) -> tuple[ir.Expression, ...]:
+    return _expressions(node.args.exprs) if node.args is not None else ()
+
+
+# ---- what C does not have
+
+
+def _is_marked(node: c_ast.Node, marker: str) -> bool:
+    """Returns whether a node is a call that desugaring emitted."""
+    is_call = isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID)
+    return is_call and node.name.name == marker
+
+
+def _marked(marker: str, node: c_ast.FuncCall) -> ir.Node:
+    """Returns the node that a call stands for which desugaring emitted."""
+    if marker.startswith(markers.CONSTRUCT):
+        name = ir.IdentifierType((marker.removeprefix(markers.CONSTRUCT),), at=_at(node))
+        return ir.Construct(name, _arguments(node), at=_at(node))
+    convert = _MARKED.get(marker)
+    return convert(node) if convert is not None else _unparsed(node)
+
+
+def _static_assert(node: c_ast.FuncCall) -> ir.Node:
+    found = _arguments(node)
+    return ir.StaticAssert(found[0] if found else None, at=_at(node))
+
+
+def _alignof(node: c_ast.FuncCall) -> ir.Node:
+    return ir.UnaryOp("alignof", _only(node), at=_at(node))
+
+
+def _type_argument(node: c_ast.FuncCall) -> ir.Node:
+    return ir.TypeArgument(_typename(node.args.exprs[0].to_type), at=_at(node))
+
+
+def _binding_element(node: c_ast.FuncCall) -> ir.Node:
+    index, value, *_ = node.args.exprs
+    return ir.BindingElement(int(index.value), expression(value), at=_at(node))
+
+
+def _only(node: c_ast.FuncCall) -> ir.Expression:
+    """Returns the operand of a call that has one; several are joined by commas."""
+    found = _arguments(node)
+    return found[0] if len(found) == 1 else ir.ExprList(found, at=_at(node))
+
+
+def _lambda(node: c_ast.FuncCall) -> ir.Node:
+    count, body = node.args.exprs
+    if not isinstance(body, c_ast.Compound):
+        return _unparsed(node)
+    items, declared = _statements(body.block_items), int(count.value)
+    params = tuple(item for item in items[:declared] if isinstance(item, ir.Decl))
+    return ir.Lambda(params, ir.Compound(items[declared:], at=_at(body)), at=_at(node))
+
+
+def _member_init(node: c_ast.FuncCall) -> ir.Node:
+    member, *arguments = node.args.exprs
+    return ir.MemberInit(_id(member), _expressions(arguments), at=_at(node))
+
+
+def _assembly(node: c_ast.FuncCall) -> ir.Node:
+    template, *operands = node.args.exprs
+    sections = (
+        tuple(_assembly_operand(call) for call in operands if _is_marked(call, marker))
+        for marker in (markers.OUTPUT, markers.INPUT)
+    )
+    return ir.Assembly(_literal(template), *sections, at=_at(node))
+
+
+def _assembly_operand(node: c_ast.FuncCall) -> ir.AssemblyOperand:
+    constraint, value, *_ = node.args.exprs
+    return ir.AssemblyOperand(_literal(constraint), expression(value), at=_at(node))
+
+
+def _literal(node: c_ast.Node) -> str:
+    """Returns the text between the quotes of a string literal, escapes kept."""
+    text: str = node.value
+    return text[text.find('"') + 1 : text.rfind('"')].replace('""', "")
+
+
+_MARKED: dict[str, Callable[[Any], ir.Node]] = {
+    markers.ALIGNOF: _alignof,
+    markers.ASSEMBLY: _assembly,
+    markers.BINDING: _binding_element,
+    markers.BRACES: lambda node: ir.BraceList(_arguments(node), at=_at(node)),
+    markers.DIRECT_INIT: lambda node: ir.DirectInit(_arguments(node), at=_at(node)),
+    markers.FOLD: lambda node: ir.Fold(_arguments(node), at=_at(node)),
+    markers.LAMBDA: _lambda,
+    markers.MEMBER_INIT: _member_init,
+    markers.NEW: lambda node: ir.New(at=_at(node)),
+    markers.PACK: lambda node: ir.PackExpansion(_only(node), at=_at(node)),
+    markers.RANGE: lambda node: ir.RangeElement(_only(node), at=_at(node)),
+    markers.SIZEOF_PACK: lambda node: ir.SizeofPack(at=_at(node)),
+    markers.STATIC_ASSERT: _static_assert,
+    markers.TYPE: _type_argument,
+}
 
 
 @_converts(c_ast.UnaryOp)
@@ -159,6 +266,14 @@ def _init_list(node: c_ast.InitList) -> ir.InitList:
     return ir.InitList(_expressions(node.exprs), at=_at(node))
 
 
+@_converts(c_ast.CompoundLiteral)
+def _compound_literal(node: c_ast.CompoundLiteral) -> ir.Expression:
+    kind = _typename(node.type)
+    if isinstance(kind.type, ir.ArrayDecl):
+        return _unparsed(node)
+    return ir.Construct(kind, _expressions(node.init.exprs), at=_at(node))
+
+
 @_converts(c_ast.NamedInitializer)
 def _named_initializer(node: c_ast.NamedInitializer) -> ir.NamedInitializer:
     return ir.NamedInitializer(_expressions(node.name), expression(node.expr), at=_at(node))
@@ -180,13 +295,19 @@ def _empty_statement(node: c_ast.EmptyStatement) -> ir.EmptyStatement:
 @_converts(c_ast.If)
 def _if(node: c_ast.If) -> ir.If:
     otherwise = _statement(node.iffalse) if node.iffalse is not None else None
-    return ir.If(expression(node.cond), _statement(node.iftrue), otherwise, at=_at(node))
+    is_constexpr = _is_marked(node.cond, markers.CONSTEXPR)
+    cond = node.cond.args.exprs[0] if is_constexpr else node.cond
+    taken = _statement(node.iftrue)
+    return ir.If(expression(cond), taken, otherwise, is_constexpr, at=_at(node))
 
 
 @_converts(c_ast.For)
-def _for(node: c_ast.For) -> ir.For:
+def _for(node: c_ast.For) -> ir.For | ir.RangeFor:
     is_list = isinstance(node.init, c_ast.DeclList)
     init = _decl_list(node.init) if is_list else _optional(node.init)
+    first = init.decls[0] if isinstance(init, ir.DeclList) and init.decls else None
+    if isinstance(first, ir.Decl) and isinstance(first.init, ir.RangeElement):
+        return ir.RangeFor(first, _statement(node.stmt), at=_at(node))
     cond, advance = _optional(node.cond), _optional(node.next)
     return ir.For(init, cond, advance, _statement(node.stmt), at=_at(node))
 
@@ -293,7 +414,9 @@ def convert_function(node: c_ast.FuncDef) -> ir.FuncDef:
 
 
 @_converts(c_ast.IdentifierType)
-def _identifier_type(node: c_ast.IdentifierType) -> ir.IdentifierType:
+def _identifier_type(node: c_ast.IdentifierType) -> ir.IdentifierType | ir.UnparsedType:
+    if markers.UNPARSED in node.names:
+        return ir.UnparsedType(at=_at(node))
     return ir.IdentifierType(tuple(node.names), at=_at(node))
 
 

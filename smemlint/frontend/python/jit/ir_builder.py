@@ -73,7 +73,13 @@ class Builder:
         self, callee: ir.Expression, arguments: Sequence[ir.Expression], at: ast.AST
     ) -> ir.Expression:
         """Returns a call of what an expression gives."""
-        return ir.FuncCall(callee, ir.ExprList(tuple(arguments)), at=self.place(at))
+        return ir.FuncCall(callee, tuple(arguments), at=self.place(at))
+
+    def construct(
+        self, word: str, arguments: Sequence[ir.Expression], at: ast.AST
+    ) -> ir.Expression:
+        """Returns `word(arguments)` of a type."""
+        return ir.Construct(ir.IdentifierType((word,)), tuple(arguments), at=self.place(at))
 
     def coordinate(self, name: str, axis: str, at: ast.AST, *, wide: bool) -> ir.Expression:
         """Returns `threadIdx.x` and its like; wide ones are signed 64-bit numbers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import AXES, element_type
 from smemlint.frontend.python.jit.ir_builder import pointer_to
@@ -15,7 +16,6 @@ from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, intege
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.frontend import ir
     from smemlint.frontend.python.jit.lowering import Lowering
 
 _PYTHON = frozenset(("min", "max", "abs", "int", "float"))
@@ -77,8 +77,10 @@ def _lower_launch(
     passed = list(arguments)
     if len(passed) == 1 and isinstance(passed[0], ast.Tuple):  # cupyx passes one tuple
         passed = list(passed[0].elts)
-    head = lowering.make.call("__launch", [lowering.expression(p) for p in parts], node)
-    return lowering.make.call_of(head, [lowering.expression(a) for a in passed], node)
+    kernel, *configuration = [lowering.expression(p) for p in parts]
+    operands = tuple(lowering.expression(a) for a in passed)
+    place = lowering.make.place(node)
+    return ir.Launch(kernel, tuple(configuration), operands, at=place)
 
 
 def _builtin(

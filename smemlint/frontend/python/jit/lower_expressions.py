@@ -23,8 +23,8 @@ BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.LShift: "<<", ast.RShift: ">>",
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
-_ROUNDED: dict[type[ast.operator], str] = {
-    ast.FloorDiv: "__floor_divide", ast.Mod: "__floor_modulo",
+_ROUNDED: dict[type[ast.operator], type[ir.FloorDivision | ir.FloorModulo]] = {
+    ast.FloorDiv: ir.FloorDivision, ast.Mod: ir.FloorModulo,
 }  # fmt: skip
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -88,7 +88,7 @@ def lower_operator(
     if operator_type in BINARY:
         return make.binary(BINARY[operator_type], a, b, node)
     if operator_type in _ROUNDED:
-        return make.call(_ROUNDED[operator_type], [a, b], node)
+        return _ROUNDED[operator_type](a, b, at=make.place(node))
     if operator_type is ast.Div:
         return make.binary("/", make.cast("double", a, node), b, node)
     exponent = integer(node.right) if isinstance(node, ast.BinOp) else None
@@ -153,7 +153,7 @@ def lower_sequence(lowering: Lowering, node: ast.Tuple | ast.List) -> ir.Express
     parts = node.elts
     if not 1 <= len(parts) <= 3 or any(isinstance(e, ast.Starred) for e in parts):
         return lowering.opaque(node, parts)
-    return lowering.make.call("mk dim3", [lowering.expression(p) for p in parts], node)
+    return lowering.make.construct("dim3", [lowering.expression(p) for p in parts], node)
 
 
 # ---- attributes
@@ -233,7 +233,7 @@ def lower_index(lowering: Lowering, index: ast.expr, extent: ast.expr | None) ->
         return found
     if extent is None:
         return lowering.opaque(index, [index]) if _is_negative(index) else found
-    return lowering.make.call("__from_end", [found, lowering.expression(extent)], index)
+    return ir.WrappedIndex(found, lowering.expression(extent), at=lowering.make.place(index))
 
 
 def _extent(

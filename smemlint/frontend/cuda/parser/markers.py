@@ -1,0 +1,30 @@
+"""Names of the calls that desugaring emits where C has no construct.
+
+`to_ir` makes nodes of them, so nothing behind the parser sees one. They begin with `<`, which no
+name of a source does.
+"""
+
+from __future__ import annotations
+
+ALIGNOF = "<alignof>"
+ASSEMBLY = "<asm>"
+BINDING = "<binding>"
+BRACES = "<braces>"
+CONSTEXPR = "<constexpr>"
+CONSTRUCT = "<construct>"
+"""The name of the type follows."""
+DIRECT_INIT = "<direct>"
+FOLD = "<fold>"
+INPUT = "<input>"
+LAMBDA = "<lambda>"
+LAUNCH = "<launch>"
+MEMBER_INIT = "<init>"
+NEW = "<new>"
+OUTPUT = "<output>"
+PACK = "<pack>"
+RANGE = "<range>"
+SIZEOF_PACK = "<sizeof...>"
+STATIC_ASSERT = "<static_assert>"
+TYPE = "<type>"
+UNPARSED = "<unparsed>"
+"""A name or a type: what could not be parsed."""

@@ -1,0 +1,122 @@
+"""Expressions of C++ and CUDA that C does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.ir.node import Expression, Node, Statement
+
+if TYPE_CHECKING:
+    from smemlint.frontend.ir.expressions import ID
+    from smemlint.frontend.ir.node import Type
+    from smemlint.frontend.ir.types import Typename
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Construct(Expression):
+    """`T(args)` of a known type, any `T{args}`."""
+
+    type: Type
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberInit(Statement):
+    """`member(args)` in front of a constructor's body."""
+
+    member: ID
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launch(Expression):
+    """`kernel<<<configuration>>>(args)`."""
+
+    kernel: Expression
+    configuration: tuple[Expression, ...]
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssemblyOperand(Node):
+    """`"constraint"(expr)` of an `asm` statement."""
+
+    constraint: str
+    expr: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembly(Expression):
+    """`asm("template" : outputs : inputs)`; in the template `%[name]` is the operand's number."""
+
+    template: str
+    outputs: tuple[AssemblyOperand, ...]
+    inputs: tuple[AssemblyOperand, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BraceList(Expression):
+    """`{a, b}` in an expression: what it initializes, the context says."""
+
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectInit(Expression):
+    """`(args)` as the initializer of a declaration."""
+
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BindingElement(Expression):
+    """The element of `value` that a name of a structured binding stands for."""
+
+    index: int
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeElement(Expression):
+    """An element of `range`, which the variable of a range-based `for` stands for."""
+
+    range: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeArgument(Expression):
+    """A type as the argument of a call."""
+
+    type: Typename
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackExpansion(Expression):
+    """`pattern...` as the argument of a call."""
+
+    pattern: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold(Expression):
+    """`(init + ... + pattern)`; the operator is not kept: what it folds is not evaluated."""
+
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeofPack(Expression):
+    """`sizeof...(pack)`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class New(Expression):
+    """`new T[n]`: memory that no rule asks about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StaticAssert(Statement):
+    """`static_assert(cond)`."""
+
+    cond: Expression | None

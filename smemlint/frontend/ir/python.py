@@ -1,0 +1,31 @@
+"""Expressions of Python that C does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smemlint.frontend.ir.node import Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloorDivision(Expression):
+    """`left // right`, rounded down."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloorModulo(Expression):
+    """`left % right`, with the sign of `right`."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrappedIndex(Expression):
+    """An index into `extent` elements, from the end where it is negative."""
+
+    index: Expression
+    extent: Expression
