@@ -45,6 +45,7 @@ from smemlint.layout.cute.copy_traits import (
 from smemlint.layout.cute.copying import (
     CopiedFrom,
     Instruction,
+    accesses_of_side,
     copy,
     copy_aligned,
     copy_async_elements,
@@ -75,6 +76,7 @@ from smemlint.layout.cute.integers import (
     Integer,
     Underscore,
     ceil_div,
+    lanes_of,
     static,
 )
 from smemlint.layout.cute.inverses import (
@@ -128,6 +130,7 @@ from smemlint.layout.cute.tensors import (
 )
 from smemlint.layout.cute.tiled_copy import (
     CopyAtom,
+    Side,
     TiledCopy,
     is_compact,
     make_cotiled_copy,
@@ -136,7 +139,7 @@ from smemlint.layout.cute.tiled_copy import (
     make_tiled_copy_for,
     make_tiled_copy_like,
 )
-from smemlint.layout.cute.tiled_mma import TiledMma
+from smemlint.layout.cute.tiled_mma import Operand, TiledMma
 
 __all__ = [
     "AUTO_VECTORIZING_COPY",
@@ -156,7 +159,9 @@ __all__ = [
     "Layout",
     "Mechanism",
     "MmaOp",
+    "Operand",
     "Order",
+    "Side",
     "SmemAtom",
     "Space",
     "Tensor",
@@ -164,6 +169,7 @@ __all__ = [
     "TiledMma",
     "Tiler",
     "Underscore",
+    "accesses_of_side",
     "append",
     "as_position_independent",
     "auto_vectorizing_copy",
@@ -195,6 +201,7 @@ __all__ = [
     "group",
     "is_compact",
     "is_static",
+    "lanes_of",
     "ldmatrix",
     "ldmatrix_transposed_bytes",
     "leaves",

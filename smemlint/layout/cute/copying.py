@@ -23,7 +23,7 @@ from smemlint.layout.cute.integers import (
 from smemlint.layout.cute.inverses import nullspace
 from smemlint.layout.cute.layouts import Layout
 from smemlint.layout.cute.tensors import Space, Tensor, alignment_bits, common_vector
-from smemlint.layout.cute.tiled_copy import CopyAtom, TiledCopy
+from smemlint.layout.cute.tiled_copy import CopyAtom, Side, TiledCopy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,6 +176,42 @@ def _count(tensor: Tensor) -> range:
     if size > MAX_INSTRUCTIONS:
         raise CuteError(f"a copy of {size} elements a thread")
     return range(size)
+
+
+def accesses_of_side(atom: CopyAtom, tensor: Tensor, side: Side) -> list[Instruction]:
+    """Returns the instructions of a copy for one of its sides in shared memory.
+
+    The other side does not matter to an operation of a fixed width: its addresses are those of
+    the atoms that the side has.
+
+    Raises:
+        CuteError: the operation vectorizes by what it finds, or the tensor does not hold its atoms.
+    """
+    op = atom.op
+    if op.mechanism is Mechanism.AUTO_VECTORIZING or not op.has_lane_addresses:
+        raise CuteError(f"{op.name} moves what lies together on both sides")
+    values = (atom.source if side == "S" else atom.destination).mode(1).size
+    bits = op.source_register_bits if side == "S" else op.destination_register_bits
+    kind = op.mechanism.value
+    if op.mechanism is Mechanism.UNIVERSAL:
+        kind = "load" if side == "S" else "store"
+    whole = tensor.group(1, tensor.rank) if tensor.rank > 1 else tensor
+    parts = (
+        [whole.slice(UNDERSCORE, i) for i in _count(whole.mode(1))] if tensor.rank > 1 else [whole]
+    )
+    found = []
+    for part in parts:
+        while part.size != values:
+            if not isinstance(part.shape, tuple) or len(part.shape) != 1:
+                raise CuteError(f"{op.name}: the partitioning does not match: {part}")
+            part = part.mode(0)
+        vector = part.recast(bits)
+        if vector.size != 1:
+            raise CuteError(f"{op.name} does not vectorize: {part}")
+        address = lanes_of(vector.address_of(0))
+        width = max(vector.bits // 8, 1)
+        found.append(Instruction(kind, width, address, vector, op.matrices, op.is_transposed))
+    return found
 
 
 # ---- by atom

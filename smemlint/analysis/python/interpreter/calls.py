@@ -61,6 +61,8 @@ def bind_parameters(
             scope[extra.arg] = UNKNOWN
     scope.update(arguments_by_name(names, arguments))
     scope.update((k, v) for k, v in named.items() if k in scope)
+    if spec.vararg is not None and REST not in arguments:
+        scope[spec.vararg.arg] = tuple(arguments[len(names) :])
     return scope
 
 

@@ -96,15 +96,15 @@ def evaluate_sequence(
     interpreter: Interpreter, node: ast.Tuple | ast.List, scopes: Scopes
 ) -> Value:
     """Returns a tuple or list, unless its length is not known."""
-    items = list(_items(interpreter, node.elts, scopes))
+    items = list(items_of(interpreter, node.elts, scopes))
     if REST in items:
         return UNKNOWN
     require_tree(items)
     return tuple(items) if isinstance(node, ast.Tuple) else items
 
 
-def _items(interpreter: Interpreter, nodes: Sequence[ast.expr], scopes: Scopes) -> Iterator[Value]:
-    """Yields values; `REST` ends them where the length of an unpacked one is not known."""
+def items_of(interpreter: Interpreter, nodes: Sequence[ast.expr], scopes: Scopes) -> Iterator[Value]:
+    """Yields the values of arguments; `REST` ends them where the length of an unpacked one is not known."""
     for node in nodes:
         if isinstance(node, ast.Starred):
             value = interpreter.evaluate(node.value, scopes)
@@ -277,10 +277,22 @@ def evaluate_call(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> V
         if isinstance(kernel, Function) and kernel.is_kernel:
             return _launch(interpreter, kernel, node, scopes)
     callee = interpreter.evaluate(node.func, scopes)
-    arguments = list(_items(interpreter, node.args, scopes))
+    arguments = list(items_of(interpreter, node.args, scopes))
     named = {
         k.arg: interpreter.evaluate(k.value, scopes) for k in node.keywords if k.arg is not None
     }
+    return apply_callee(interpreter, callee, arguments, named, node, scopes)
+
+
+def apply_callee(
+    interpreter: Interpreter,
+    callee: Value,
+    arguments: list[Value],
+    named: Scope,
+    node: ast.Call,
+    scopes: Scopes,
+) -> Value:
+    """Returns the result of calling a value with evaluated arguments."""
     if isinstance(callee, Instance):
         callee = member(interpreter, callee, "__call__")
         if not isinstance(callee, BoundMethod):
@@ -323,7 +335,7 @@ def _call_container_method(
 
 def _launch(interpreter: Interpreter, kernel: Function, node: ast.Call, scopes: Scopes) -> Value:
     """Records the launch of a kernel."""
-    arguments = list(_items(interpreter, node.args, scopes))
+    arguments = list(items_of(interpreter, node.args, scopes))
     named: Scope = {}
     for keyword in node.keywords:
         value = interpreter.evaluate(keyword.value, scopes)

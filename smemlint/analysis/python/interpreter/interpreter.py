@@ -35,7 +35,7 @@ MAX_STEPS = 60_000
 
 
 class OverBudget(Exception):
-    """The interpretation took more than `MAX_STEPS` steps."""
+    """The interpretation took more steps than it may."""
 
 
 class Policy:
@@ -111,6 +111,7 @@ class Interpreter:
         policy: Policy | None = None,
         expressions: ExpressionHandlers = EXPRESSIONS,
         statements: StatementHandlers = STATEMENTS,
+        max_steps: int = MAX_STEPS,
     ) -> None:
         self.model = model
         self.kernel_marks = tuple(kernel_marks)
@@ -124,6 +125,7 @@ class Interpreter:
         self.instances: dict[Class, Instance] = {}
         self._expressions = expressions
         self._statements = statements
+        self._max_steps = max_steps
 
     def evaluate(self, node: ast.expr, scopes: Scopes) -> Value:
         """Returns the value of an expression; one that is too large is not known."""
@@ -154,7 +156,7 @@ class Interpreter:
     def _step(self) -> None:
         self.steps += 1
         spend()
-        if self.steps > MAX_STEPS:
+        if self.steps > self._max_steps:
             raise OverBudget
 
 

@@ -20,11 +20,13 @@ from smemlint.facts import AccessKind
 from smemlint.layout.cute import DynamicInt, Integer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend import ir
     from smemlint.layout.cute import CopiedFrom, Instruction, Tensor
 
-_KINDS = {
+KINDS = {
     "load": AccessKind.LOAD,
     "store": AccessKind.STORE,
     "cp.async": AccessKind.ASYNC_COPY,
@@ -45,14 +47,14 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
     located = [
         (instruction, offset_of_address(instruction.address, instruction.tensor))
         for instruction in instructions
-        if instruction.op in _KINDS
+        if instruction.op in KINDS
     ]
     for instruction in instructions:
-        if instruction.op not in _KINDS:
+        if instruction.op not in KINDS:
             name = name_of(instruction.tensor)
             said = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
             ev.state.note_unfollowed(node, said)
-    merges_partly = _is_partly_merged(located)
+    merges_partly = is_partly_merged(located, _has_swizzle)
     for instruction, offset in located:
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
@@ -60,7 +62,7 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
         extra = _source_of(instruction.copied) if instruction.copied is not None else {}
         emit_event(
             ev,
-            _KINDS[instruction.op],
+            KINDS[instruction.op],
             origin.pointer.object,
             Unknown(_PARTLY_MERGED) if is_open else offset,
             instruction.width,
@@ -71,17 +73,22 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
         )
 
 
-def _is_partly_merged(located: list[tuple[Instruction, AffineInt | Unknown]]) -> bool:
+def _has_swizzle(tensor: Tensor) -> bool:
+    return isinstance(tensor.origin, Origin) and tensor.origin.use is not None
+
+
+def is_partly_merged(
+    located: list[tuple[Instruction, AffineInt | Unknown]], has_swizzle: Callable[[Tensor], bool]
+) -> bool:
     """Returns whether a call moves neighbouring elements of a swizzled tensor one by one.
 
     nvcc merges some of those to vectors and leaves others (CUTLASS 4.7, nvcc 13.0: three of four
     vectors of a swizzled row of halves), so that no figure holds for all.
     """
     for (one, at), (other, following) in pairwise(located):
-        origin = one.tensor.origin
         if one.op not in ("load", "store") or one.op != other.op or one.width >= _WIDEST:
             continue
-        if not isinstance(origin, Origin) or origin.use is None:
+        if not has_swizzle(one.tensor):
             continue
         if isinstance(at, Unknown) or isinstance(following, Unknown):
             continue
@@ -124,12 +131,12 @@ def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
         # The exclusive-or hides from the compiler which accesses are neighbours.
         offset.form = atom(offset.identity(), is_divergent=True)
     else:
-        offset.form = _thread_form(offset)
+        offset.form = thread_form(offset)
     return offset
 
 
-def _thread_form(offset: AffineInt) -> Scev:
-    """What the compiler sees of a thread's address: a part of the thread plus a constant."""
+def thread_form(offset: AffineInt) -> Scev:
+    """Returns what the compiler sees of a thread's address: a part of the thread plus a constant."""
     lanes = np.asarray(offset.base)
     pattern = AffineInt(lanes - lanes.flat[0], I64)
     alignment = power_of_two(int(np.gcd.reduce(pattern.base, axis=None)))

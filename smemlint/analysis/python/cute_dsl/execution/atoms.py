@@ -1,0 +1,223 @@
+"""Copy and MMA operations of the DSL, their atoms and tiled forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    OpValue,
+    UnknownTensor,
+    WithoutLanes,
+    payload_of,
+)
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from smemlint.layout.cute import CopyOp, MmaOp
+
+_WITHOUT_LANES = (
+    ("CopyBulkTensor", "TMA"), ("CopyReduceBulkTensor", "TMA"), ("CopyTensorTile", "TMA"),
+    ("CopyBulk", "bulk copy"), ("CopyDsmem", "bulk copy"), ("Ld16x", "tensor memory"),
+    ("Ld32x", "tensor memory"), ("St16x", "tensor memory"), ("St32x", "tensor memory"),
+    ("LdRed", "tensor memory"), ("Cp", "tensor memory"),
+)  # fmt: skip
+_MMA_TYPES = {
+    "Float64": "F64", "Float32": "F32", "TFloat32": "TF32", "Float16": "F16", "BFloat16": "BF16",
+    "Float8E4M3FN": "E4M3", "Float8E5M2": "E5M2", "Int32": "S32", "Int8": "S8", "Uint8": "U8",
+}  # fmt: skip
+_WARP_SHAPES = {(16, 8, 8), (16, 8, 16), (16, 8, 32)}
+
+
+@function("make_copy_atom")
+def make_copy_atom(call: Call) -> Value:
+    """`make_copy_atom(op, dtype, num_bits_per_copy=)`."""
+    op = payload_of(call.value(0, "op"))
+    if not isinstance(op, OpValue):
+        raise cute.CuteError(reason_of(call.value(0, "op"), "a copy operation is not known"))
+    for prefix, mechanism in _WITHOUT_LANES:
+        if op.name.startswith(prefix) and op.name.endswith("Op") and "G2SOp" != op.name[4:]:
+            return as_value(WithoutLanes(mechanism))
+    dtype = call.dtype(1, "copy_internal_type")
+    bits = call.static(2, "num_bits_per_copy", 0)
+    return as_value(cute.CopyAtom(copy_op(op, dtype, bits), dtype.bits, dtype.name))
+
+
+def copy_op(op: OpValue, dtype: DType, bits: int) -> CopyOp:
+    """Returns the engine's operation.
+
+    Raises:
+        CuteError: the operation is not modelled.
+    """
+    given = BoundArguments(list(op.arguments), op.named)
+    transposed, matrices = given.get(0, "transpose", False), given.get(1, "num_matrices", 1)
+    known = isinstance(transposed, bool) and isinstance(matrices, int)
+    match op.name:
+        case "CopyUniversalOp" | "CopyS2ROp" | "CopyR2SOp" | "CopyG2ROp" | "CopyR2GOp":
+            # Without a width the compiler takes as many bits as lie together in both tensors.
+            return cute.universal_copy(bits) if bits else cute.AUTO_VECTORIZING_COPY
+        case "CopyG2SOp":
+            mode = given.get(0, "cache_mode")
+            is_global = isinstance(mode, Symbol) and mode.name == "GLOBAL"
+            return cute.cp_async(bits or dtype.bits, is_global=is_global)
+        case "LdMatrix8x8x16bOp" if known and matrices in (1, 2, 4):
+            return cute.ldmatrix(int(matrices), is_transposed=bool(transposed))  # type: ignore[arg-type]
+        case "LdMatrix8x16x8bOp" if known and not given.has(2, "unpack_bits"):
+            return cute.ldmatrix(int(matrices))  # type: ignore[arg-type]
+        case "StMatrix8x8x16bOp" if known and matrices in (1, 2, 4):
+            return cute.stmatrix(int(matrices), is_transposed=bool(transposed))  # type: ignore[arg-type]
+        case "StMatrix16x8x8bOp" if known and matrices in (1, 2, 4):
+            return cute.stmatrix_transposed_bytes(int(matrices))  # type: ignore[arg-type]
+        case "LdMatrix16x16x8bOp" if known and matrices in (1, 2):
+            return cute.ldmatrix_transposed_bytes(int(matrices))  # type: ignore[arg-type]
+    raise cute.CuteError(f"the operation {op.name} is not modelled")
+
+
+def is_operation(name: str) -> bool:
+    """Returns whether a class of the DSL is a copy or MMA operation."""
+    return name.endswith("Op") and (name[0].isupper())
+
+
+# ---- MMA
+
+
+@function("make_mma_atom")
+def make_mma_atom(call: Call) -> Value:
+    """`make_mma_atom(op)`."""
+    op = payload_of(call.value(0, "op"))
+    if not isinstance(op, OpValue):
+        raise cute.CuteError(reason_of(call.value(0, "op"), "an MMA operation is not known"))
+    return as_value(mma_op(op))
+
+
+def mma_op(op: OpValue) -> MmaOp:
+    """Returns the engine's operation.
+
+    Raises:
+        CuteError: the operation is not modelled.
+    """
+    given = BoundArguments(list(op.arguments), op.named)
+    if op.name == "MmaUniversalOp":
+        found = cute.mma_op("UniversalFMA")
+        assert found is not None
+        return found
+    a, acc, shape = given.get(0, "ab_dtype"), given.get(1, "acc_dtype"), given.get(2, "shape_mnk")
+    if op.name in ("MmaF8Op", "MmaI8Op"):
+        a, acc, shape = given.get(0, "a_dtype"), given.get(2, "acc_dtype"), given.get(3, "instruction_shape")
+    elif not given.has(2, "shape_mnk"):
+        shape = given.get(2, "instruction_shape")
+    if op.name == "MmaTF32Op":
+        a, acc, shape = DType("TFloat32", 32), DType("Float32", 32), given.get(0, "shape_mnk")
+    if not (isinstance(a, DType) and isinstance(shape, tuple | list) and len(shape) == 3):
+        raise cute.CuteError(f"the types or the shape of {op.name} are not known")
+    types = tuple(_MMA_TYPES.get(t.name, "") for t in (acc, a, a, acc) if isinstance(t, DType))
+    m, n, k = (s if isinstance(s, int) else 0 for s in shape)
+    if (m, n, k) in _WARP_SHAPES and len(types) == 4 and "MmaF16BF16Op MmaFP8Op MmaTF32Op".count(op.name):
+        arch = "SM89" if k == 32 else "SM80"
+        found = cute.mma_op(f"{arch}_{m}x{n}x{k}_{''.join(types)}_TN")
+        if found is None and k == 32:
+            found = cute.mma_op("SM80_16x8x32_S32S8S8S32_TN")  # fp8 and s8 share their layouts
+        if found is not None:
+            return found
+    if m == 64 and len(types) == 4:
+        source = next((v for v in (*op.arguments, *op.named.values()) if isinstance(v, Symbol) and v.name in ("RMEM", "SMEM")), None)
+        reads = isinstance(source, Symbol) and source.name == "RMEM"
+        return cute.warpgroup_mma(n, k, "", (types[0], types[1], types[1], types[0]), reads_registers=reads)
+    raise cute.CuteError(f"{op.name} of {m}x{n}x{k} is not modelled")
+
+
+@function("make_tiled_mma")
+def make_tiled_mma(call: Call) -> Value:
+    """`make_tiled_mma(op or atom, atom_layout, permutation_mnk=)`."""
+    payload = payload_of(call.value(0, "op_or_atom"))
+    op = mma_op(payload) if isinstance(payload, OpValue) else payload
+    if not isinstance(op, cute.MmaOp):
+        raise cute.CuteError(reason_of(call.value(0, "op_or_atom"), "an MMA operation is not known"))
+    atoms = call.layout(1, "atom_layout_mnk") if call.has(1, "atom_layout_mnk") else cute.Layout((1, 1, 1))
+    if not call.has(2, "permutation_mnk"):
+        return as_value(cute.TiledMma(op, atoms))
+    order = call.tiler(2, "permutation_mnk")
+    assert isinstance(order, tuple)
+    return as_value(cute.TiledMma(op, atoms, order))
+
+
+# ---- tiled copies
+
+
+@function("make_tiled_copy_tv")
+def make_tiled_copy_tv(call: Call) -> Value:
+    """`make_tiled_copy_tv(atom, threads, values)`."""
+    threads = call.layout(1, "thr_layout")
+    if not cute.is_compact(threads):
+        raise cute.CuteError(f"the thread layout {threads} is not compact")
+    return as_value(cute.make_tiled_copy(call.atom(0, "atom"), threads, call.layout(2, "val_layout")))
+
+
+@function("make_tiled_copy")
+def make_tiled_copy(call: Call) -> Value:
+    """`make_tiled_copy(atom, thread_value, tiler)`."""
+    return as_value(
+        cute.TiledCopy(call.atom(0, "atom"), call.layout(1, "layout_tv"), call.tiler(2, "tiler_mn"))
+    )
+
+
+@function("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C")
+def make_tiled_copy_for(call: Call) -> Value:
+    """`make_tiled_copy_A(atom, mma)`, `_B` and `_C`."""
+    operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
+    return as_value(
+        cute.make_tiled_copy_for(call.atom(0, "atom"), call.tiled_mma(1, "tiled_mma"), operand)
+    )
+
+
+@function("make_tiled_copy_S", "make_tiled_copy_D")
+def make_tiled_copy_like(call: Call) -> Value:
+    """`make_tiled_copy_S(atom, tiled_copy)` and `_D`."""
+    side: cute.Side = "S" if call.name[-1] == "S" else "D"
+    return as_value(
+        cute.make_tiled_copy_like(call.atom(0, "atom"), call.tiled_copy(1, "tiled_copy"), side)
+    )
+
+
+@function("make_tiled_copy_C_atom")
+def make_tiled_copy_c_atom(call: Call) -> Value:
+    """`make_tiled_copy_C_atom(atom, mma)`."""
+    return as_value(cute.make_tiled_copy_c_atom(call.atom(0, "atom"), call.tiled_mma(1, "mma")))
+
+
+@function("make_cotiled_copy")
+def make_cotiled_copy(call: Call) -> Value:
+    """`make_cotiled_copy(atom, thread_value, data_layout)`."""
+    atom, order = call.atom(0, "atom"), call.layout(1, "atom_layout_tv")
+    return as_value(cute.make_cotiled_copy(atom, order, call.layout(2, "data_layout")))
+
+
+# ---- copies without lane addresses
+
+
+@function("make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_im2col_tma_atom")
+def make_tma_atom(call: Call) -> Value:
+    """TMA atoms with the tensor of coordinates that goes with them."""
+    tensor = UnknownTensor(cute.Space.GLOBAL, "a tensor of coordinates")
+    value = call.value(1, "gmem_tensor")
+    known = payload_of(value)
+    return (as_value(WithoutLanes("TMA")), as_value(known if isinstance(known, cute.Tensor) else tensor))
+
+
+@function("tma_partition")
+def tma_partition(call: Call) -> Value:
+    """`tma_partition(..)`: boxes of shared memory, and of global memory."""
+    shared = UnknownTensor(cute.Space.SHARED, "a box that TMA moves")
+    return (as_value(shared), as_value(UnknownTensor(cute.Space.GLOBAL, "a box that TMA moves")))
+
+
+@function("make_tmem_copy", "make_s2t_copy", "get_tmem_load_op", "make_umma_smem_desc")
+def make_tensor_memory_copy(call: Call) -> Value:
+    """Copies of tensor memory."""
+    return as_value(WithoutLanes("tensor memory"))
+
+
+__all__ = ["UNKNOWN", "copy_op", "is_operation", "mma_op", "numbers"]

@@ -1,0 +1,248 @@
+"""A call of a function of the DSL with its arguments, and the tables of what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    AnyTensor,
+    Cute,
+    UnknownTensor,
+    layout_of,
+    payload_of,
+)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    import ast
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter.arguments import BoundArguments
+    from smemlint.layout.cute import AnyLayout, Coordinate, Integer, IntTuple, Tiler
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call.
+
+    Attributes:
+        run: the execution.
+        name: of the function or method.
+        owner: what a method is called on; None for functions.
+        given: the arguments.
+        node: where it stands.
+    """
+
+    run: Execution
+    name: str
+    owner: Value
+    given: BoundArguments
+    node: ast.Call
+
+    def value(self, at: int, name: str, default: Value = UNKNOWN) -> Value:
+        """Returns an argument."""
+        return self.given.get(at, name, default)
+
+    def has(self, at: int, name: str) -> bool:
+        """Returns whether an argument is given and is not None."""
+        return self.given.has(at, name) and self.value(at, name) is not None
+
+    def any_layout(self, at: int, name: str) -> AnyLayout:
+        """Returns a layout, or that of a tensor.
+
+        Raises:
+            CuteError: it is none.
+        """
+        return needed_layout(self.value(at, name))
+
+    def layout(self, at: int, name: str) -> cute.Layout:
+        """Returns a layout without a swizzle; a shape is a compact one.
+
+        Raises:
+            CuteError: it is none.
+        """
+        value = self.value(at, name)
+        if isinstance(value, int | tuple | list):
+            return cute.Layout(numbers.int_tuple(self.run, value))
+        found = needed_layout(value)
+        if not isinstance(found, cute.Layout):
+            raise cute.CuteError("a plain layout is needed")
+        return found
+
+    def tensor(self, at: int, name: str) -> AnyTensor:
+        """Returns a tensor.
+
+        Raises:
+            CuteError: it is none.
+        """
+        return needed_tensor(self.value(at, name))
+
+    def tiled_copy(self, at: int, name: str) -> cute.TiledCopy:
+        """Returns a tiled copy.
+
+        Raises:
+            CuteError: it is none.
+        """
+        found = payload_of(self.value(at, name))
+        if not isinstance(found, cute.TiledCopy):
+            raise cute.CuteError(reason_of(self.value(at, name), "a tiled copy is not known"))
+        return found
+
+    def tiled_mma(self, at: int, name: str) -> cute.TiledMma:
+        """Returns a tiled MMA.
+
+        Raises:
+            CuteError: it is none.
+        """
+        found = payload_of(self.value(at, name))
+        if not isinstance(found, cute.TiledMma):
+            raise cute.CuteError(reason_of(self.value(at, name), "a tiled MMA is not known"))
+        return found
+
+    def atom(self, at: int, name: str) -> cute.CopyAtom:
+        """Returns a copy atom.
+
+        Raises:
+            CuteError: it is none.
+        """
+        found = payload_of(self.value(at, name))
+        if isinstance(found, cute.TiledCopy):
+            return found.atom
+        if not isinstance(found, cute.CopyAtom):
+            raise cute.CuteError(reason_of(self.value(at, name), "a copy atom is not known"))
+        return found
+
+    def dtype(self, at: int, name: str) -> DType:
+        """Returns an element type.
+
+        Raises:
+            CuteError: it is none.
+        """
+        value = self.value(at, name)
+        if not isinstance(value, DType) or value.bits < 1:
+            raise cute.CuteError(reason_of(value, "an element type is not known"))
+        return value
+
+    def integer(self, at: int, name: str, default: Value = UNKNOWN) -> Integer:
+        """Returns a number.
+
+        Raises:
+            CuteError: it is none.
+        """
+        return numbers.integer(self.run, self.value(at, name, default))
+
+    def static(self, at: int, name: str, default: Value = UNKNOWN) -> int:
+        """Returns a number that is known while compiling.
+
+        Raises:
+            CuteError: it is none.
+        """
+        return cute.static(self.integer(at, name, default))
+
+    def int_tuple(self, at: int, name: str) -> IntTuple:
+        """Returns a shape or stride.
+
+        Raises:
+            CuteError: it is none.
+        """
+        return numbers.int_tuple(self.run, self.value(at, name))
+
+    def coordinate(self, at: int, name: str) -> Coordinate:
+        """Returns a coordinate.
+
+        Raises:
+            CuteError: it is none.
+        """
+        return numbers.coordinate(self.run, self.value(at, name))
+
+    def tiler(self, at: int, name: str) -> Tiler:
+        """Returns a tiler.
+
+        Raises:
+            CuteError: it is none.
+        """
+        return numbers.tiler(self.run, self.value(at, name))
+
+    def result(self, tree: object) -> Value:
+        """Returns a result of the engine as a value."""
+        return numbers.value_of(self.run, tree)
+
+
+def reason_of(value: Value, otherwise: str) -> str:
+    """Returns why a value is not known."""
+    return value.reason if isinstance(value, Unknown) and value.reason else otherwise
+
+
+def needed_layout(value: Value) -> AnyLayout:
+    """Returns the layout that a value is or has.
+
+    Raises:
+        CuteError: it has none.
+    """
+    found = layout_of(value)
+    if found is None:
+        payload = payload_of(value)
+        otherwise = payload.reason if isinstance(payload, UnknownTensor) else "no layout is known"
+        raise cute.CuteError(reason_of(value, otherwise))
+    return found
+
+
+def needed_tensor(value: Value) -> AnyTensor:
+    """Returns the tensor that a value is; one of which nothing is known for an unknown value.
+
+    Raises:
+        CuteError: it is something else.
+    """
+    payload = payload_of(value)
+    if isinstance(payload, cute.Tensor | UnknownTensor):
+        return payload
+    if isinstance(value, Unknown):
+        return UnknownTensor(None, value.reason or "a tensor is not known")
+    return UnknownTensor(None, "a value that is no tensor")
+
+
+Handler: TypeAlias = Callable[[Call], Value]
+FUNCTIONS: dict[str, Handler] = {}
+"""Functions of `cutlass` by the last part of their names."""
+METHODS: dict[str, Handler] = {}
+"""Methods of the DSL's values by name."""
+_Handler = TypeVar("_Handler", bound=Handler)
+
+
+def function(*names: str) -> Callable[[_Handler], _Handler]:
+    """Registers a function of the DSL."""
+
+    def register(handler: _Handler) -> _Handler:
+        FUNCTIONS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+def method(*names: str) -> Callable[[_Handler], _Handler]:
+    """Registers a method of the DSL's values."""
+
+    def register(handler: _Handler) -> _Handler:
+        METHODS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+def executed(handler: Handler, call: Call) -> Value:
+    """Returns the result of a call; what CuTe refuses or nobody knows is unknown, with a reason."""
+    try:
+        return handler(call)
+    except cute.CuteError as error:
+        return Unknown(f"`{call.name}`: {error}" if "`" not in str(error) else str(error))
+    except (TypeError, ValueError, IndexError, ZeroDivisionError, AssertionError, RecursionError):
+        return Unknown(f"`{call.name}` is not followed with these arguments")
+
+
+def as_value(payload: object) -> Value:
+    """Returns a value of CuTe."""
+    return Cute(payload)

@@ -1,0 +1,195 @@
+"""Branches and loops of executed programs: by thread where a condition is, once for any iteration."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
+from smemlint.analysis.python.cute_dsl.execution.values import DATA, LoopRange, Number, Opaque
+from smemlint.analysis.python.interpreter.assignments import assign
+from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, is_known
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
+
+MAX_UNROLLED = 16
+"""Iterations of a loop that the program does not ask to unroll, which are executed one by one."""
+MAX_UNROLLED_ON_REQUEST = 256
+
+
+class ControlFlow:
+    """Handlers of statements that share the state of an execution."""
+
+    def __init__(self, run: Execution) -> None:
+        self.run = run
+
+    def condition(
+        self, interpreter: Interpreter, node: ast.expr, scopes: Scopes
+    ) -> bool | NDArray[np.bool_] | UnknownNumber:
+        """Returns a condition: one outcome, one a thread, or that it is not known."""
+        value = interpreter.evaluate(node, scopes)
+        if is_known(value):
+            return bool(value)
+        if isinstance(value, Number | Opaque):
+            return numbers.truth_of(value)
+        decided = interpreter.policy.decide(node, value)
+        if decided is not None:
+            return decided
+        if isinstance(value, Unknown):
+            return UnknownNumber(value.reason or "the condition is not known")
+        return True  # an object
+
+    # ---- branches
+
+    def execute_if(self, interpreter: Interpreter, node: ast.If, scopes: Scopes) -> bool:
+        """Executes a branch: both where threads differ or the condition is not known."""
+        test = self.condition(interpreter, node.test, scopes)
+        if isinstance(test, bool):
+            return interpreter.run(node.body if test else node.orelse, scopes)
+        kernel, scope = self.run.kernel, scopes[-1]
+        before = dict(scope)
+        outer = kernel.mask if kernel is not None else None
+        is_open = isinstance(test, UnknownNumber)
+        interpreter.open_paths += is_open
+        reaches_end = self._branch(interpreter, node.body, scopes, test, outer, holds=True)
+        first = dict(scope)
+        replace_scope(scope, before)
+        other_reaches_end = self._branch(interpreter, node.orelse, scopes, test, outer, holds=False)
+        interpreter.open_paths -= is_open
+        if reaches_end and other_reaches_end:
+            replace_scope(scope, merge_branches(self.run, first, scope, test))
+        elif reaches_end:
+            replace_scope(scope, first)
+        if kernel is not None and outer is not None and not is_open:
+            left = np.zeros_like(outer)
+            left |= outer & np.asarray(test) if reaches_end else left
+            left |= outer & ~np.asarray(test) if other_reaches_end else left
+            kernel.mask = left
+        return reaches_end or other_reaches_end
+
+    def _branch(
+        self,
+        interpreter: Interpreter,
+        body: Sequence[ast.stmt],
+        scopes: Scopes,
+        test: NDArray[np.bool_] | UnknownNumber,
+        outer: NDArray[np.bool_] | None,
+        *,
+        holds: bool,
+    ) -> bool:
+        """Executes one side of a branch by the threads that take it."""
+        kernel = self.run.kernel
+        if kernel is None or outer is None:
+            return interpreter.run(body, scopes)
+        kernel.trace.fence("block")
+        if not isinstance(test, UnknownNumber):
+            kernel.mask = outer & (test if holds else ~test)
+            if not kernel.mask.any():
+                kernel.mask = outer
+                return False
+        reaches_end = interpreter.run(body, scopes)
+        kernel.mask = outer
+        kernel.trace.fence("block")
+        return reaches_end
+
+    # ---- loops
+
+    def execute_for(self, interpreter: Interpreter, node: ast.For, scopes: Scopes) -> bool:
+        """Executes the iterations of a short loop one by one, any others as one."""
+        items = interpreter.evaluate(node.iter, scopes)
+        interpreter.loops += 1
+        jumps = PendingJumps()
+        interpreter.jumps.append(jumps)
+        reaches_end = True
+        if isinstance(items, range | list | tuple) and len(items) <= MAX_UNROLLED_ON_REQUEST:
+            for item in items:
+                assign(interpreter, node.target, item, scopes)
+                reaches_end = self._iterate(interpreter, node.body, scopes)
+                if not reaches_end:
+                    break
+        else:
+            self._any_number(interpreter, node, self._item_of(items), scopes)
+        interpreter.loops -= 1
+        interpreter.jumps.pop()
+        for other in jumps.breaks:
+            merged = merge_branches(self.run, scopes[-1], other, UnknownNumber("", is_uniform=True))
+            replace_scope(scopes[-1], merged if reaches_end else other)
+            reaches_end = True
+        return reaches_end
+
+    def execute_while(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
+        """Executes any number of iterations as one."""
+        test = self.condition(interpreter, node.test, scopes)
+        if test is False:
+            return True
+        interpreter.jumps.append(PendingJumps())
+        self._any_number(interpreter, node, None, scopes)
+        interpreter.jumps.pop()
+        return True
+
+    def _item_of(self, items: Value) -> Value:
+        """What any iteration of a long loop takes."""
+        if isinstance(items, range):
+            items = LoopRange(items.start, items.step)
+        if not isinstance(items, LoopRange):
+            return items if isinstance(items, Unknown) else UNKNOWN
+        number = Number(self.run.fresh("iteration"))
+        steps = numbers.calculate(self.run, ast.Mult(), number, items.step)
+        return numbers.calculate(self.run, ast.Add(), items.start, steps)
+
+    def _iterate(self, interpreter: Interpreter, body: Sequence[ast.stmt], scopes: Scopes) -> bool:
+        """Executes a loop's body once; returns whether a path leads to the next iteration."""
+        jumps = interpreter.jumps[-1]
+        jumps.continues.clear()
+        reaches_end = interpreter.run(body, scopes)
+        for other in jumps.continues:
+            unknown = UnknownNumber("", is_uniform=True)
+            merged = merge_branches(self.run, scopes[-1], other, unknown) if reaches_end else other
+            replace_scope(scopes[-1], merged)
+            reaches_end = True
+        return reaches_end
+
+    def _any_number(
+        self, interpreter: Interpreter, node: ast.For | ast.While, item: Value, scopes: Scopes
+    ) -> None:
+        """Executes a body once to learn what it changes, and once for any iteration."""
+        scope = scopes[-1]
+        before = dict(scope)
+        trace = self.run.kernel.trace if self.run.kernel is not None else None
+        interpreter.open_paths += 1
+        for is_dry in (True, False):
+            if trace is not None and is_dry:
+                trace.mute()
+            if isinstance(node, ast.For):
+                assign(interpreter, node.target, item, scopes)
+            self._iterate(interpreter, node.body, scopes)
+            if trace is not None and is_dry:
+                trace.unmute()
+            replace_scope(scope, self._widened(before, scope))
+            if trace is not None:
+                trace.fence("block")
+        interpreter.open_paths -= 1
+
+    def _widened(self, before: Scope, after: Scope) -> Scope:
+        return widen(self.run, before, after)
+
+
+def is_truth_open(value: Value) -> bool:
+    """Returns whether the outcome of a condition hangs on run-time numbers."""
+    return isinstance(value, Number | Opaque) and not isinstance(numbers.truth_of(value), bool)
+
+
+__all__ = ["DATA", "MAX_UNROLLED", "AffineInt", "ControlFlow", "is_truth_open"]

@@ -1,0 +1,337 @@
+"""Copies and element accesses of the DSL as shared accesses of the kernel that executes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, needed_tensor, reason_of
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    DATA,
+    AnyTensor,
+    Cute,
+    Origin,
+    Pointer,
+    UnknownTensor,
+    WithoutLanes,
+    payload_of,
+)
+from smemlint.analysis.simt.cute.accesses import KINDS, is_partly_merged, thread_form
+from smemlint.analysis.simt.cute.run_time import from_engine
+from smemlint.analysis.simt.domain.copy_sources import source_of_event
+from smemlint.analysis.simt.domain.ctypes import I64
+from smemlint.analysis.simt.domain.scev import atom
+from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.values import AffineInt, offset_of
+from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.facts import AccessKind
+from smemlint.layout import cute
+from smemlint.layout.cute.copying import MAX_INSTRUCTIONS
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.layout.cute import CopiedFrom, Instruction
+
+_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
+"""Never merged with others by the compiler."""
+_PARTLY_MERGED = (
+    "the compiler merges only some of these accesses of single elements of a swizzled tensor"
+)
+
+
+# ---- copies
+
+
+@function("copy", "copy_atom_call")
+def copy(call: Call) -> Value:
+    """`copy(atom, source, destination, pred=)`."""
+    policy = payload_of(call.value(0, "atom"))
+    sides = [needed_tensor(_first(call.value(i, n))) for i, n in ((1, "src"), (2, "dst"))]
+    if isinstance(policy, WithoutLanes):
+        _without_lanes(call, policy, sides)
+        return None
+    if not _touches_shared(call, sides):
+        return None
+    if not isinstance(policy, cute.CopyAtom | cute.TiledCopy):
+        reason = reason_of(call.value(0, "atom"), "its copy atom is not known")
+        return _undecided(call, sides, reason)
+    is_predicated = call.given.named.get("pred") is not None
+    if any(isinstance(s, UnknownTensor) for s in sides):
+        return _one_side(call, policy, sides)
+    source, destination = sides
+    assert isinstance(source, cute.Tensor) and isinstance(destination, cute.Tensor)
+    try:
+        issued = cute.copy(source, destination, policy, is_predicated=is_predicated)
+    except cute.CuteError as error:
+        return _undecided(call, sides, str(error))
+    issue(call.run, issued, call.node)
+    return None
+
+
+def _first(value: Value) -> Value:
+    """A list of tensors stands for operands that TMA moves together."""
+    return value[0] if isinstance(value, list | tuple) and value else value
+
+
+@function("autovec_copy")
+def autovec_copy(call: Call) -> Value:
+    """`autovec_copy(source, destination)`."""
+    return _plain(call, lambda s, d: cute.autovec_copy(s, d))
+
+
+@function("basic_copy")
+def basic_copy(call: Call) -> Value:
+    """`basic_copy(source, destination)`: element by element."""
+    return _plain(call, lambda s, d: cute.copy_elements(s, d))
+
+
+@function("basic_copy_if")
+def basic_copy_if(call: Call) -> Value:
+    """`basic_copy_if(predicate, source, destination)`: element by element."""
+    return _plain(call, lambda s, d: cute.copy_elements(s, d, is_predicated=True), 1)
+
+
+def _plain(call: Call, copied: object, first: int = 0) -> Value:
+    sides = [needed_tensor(call.value(first + i, n)) for i, n in enumerate(("src", "dst"))]
+    if not _touches_shared(call, sides):
+        return None
+    source, destination = sides
+    if isinstance(source, UnknownTensor) or isinstance(destination, UnknownTensor):
+        unknown = next(s for s in sides if isinstance(s, UnknownTensor))
+        return _undecided(call, sides, unknown.reason)
+    try:
+        issued: list[Instruction] = copied(source, destination)  # type: ignore[operator]
+    except cute.CuteError as error:
+        return _undecided(call, sides, str(error))
+    issue(call.run, issued, call.node)
+    return None
+
+
+def _touches_shared(call: Call, sides: Sequence[AnyTensor]) -> bool:
+    call.run.reached.add(call.run.span_of(call.node))
+    if call.run.kernel is None:
+        return False
+    return any(s.is_shared if isinstance(s, cute.Tensor) else s.may_be_shared for s in sides) and not (
+        any(isinstance(s, UnknownTensor) and s.space is None for s in sides)
+        and any(isinstance(s, cute.Tensor) and s.space is cute.Space.GLOBAL for s in sides)
+        and False
+    )
+
+
+def _without_lanes(call: Call, policy: WithoutLanes, sides: Sequence[AnyTensor]) -> None:
+    call.run.reached.add(call.run.span_of(call.node))
+    name = next((name_of(s) for s in sides if isinstance(s, cute.Tensor) and s.is_shared), "")
+    what = f"`{name}` is moved" if name else "a copy"
+    call.run.note(call.node, f"{what} by {policy.mechanism}, which has no lane addresses")
+
+
+def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
+    """Records accesses without a figure, or a note where not even the array is known."""
+    spaces = [s.space for s in sides]
+    shared = [s for s in sides if isinstance(s, cute.Tensor) and s.is_shared]
+    if not shared and cute.Space.SHARED not in spaces and None not in spaces:
+        return None
+    if not shared:
+        call.run.note(call.node, f"`{call.name}`: {reason}")
+        return None
+    for tensor in shared:
+        kind = AccessKind.LOAD if tensor is sides[0] else AccessKind.STORE
+        emit(call.run, tensor, kind, max(tensor.bits // 8, 1), UnknownNumber(reason), call.node)
+    return None
+
+
+def _one_side(call: Call, policy: cute.CopyAtom | cute.TiledCopy, sides: Sequence[AnyTensor]) -> Value:
+    """Records what the side in shared memory does where the other one is not known.
+
+    An operation of a fixed width has the same addresses whatever it moves them from or to.
+    """
+    atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
+    unknown = next(s for s in sides if isinstance(s, UnknownTensor))
+    mechanism = atom.op.mechanism
+    is_fixed = mechanism is not cute.Mechanism.AUTO_VECTORIZING and not unknown.space is cute.Space.SHARED
+    shared = next((s for s in sides if isinstance(s, cute.Tensor) and s.is_shared), None)
+    if shared is None or not is_fixed:
+        return _undecided(call, sides, unknown.reason)
+    is_source = shared is sides[0]
+    try:
+        issued = cute.accesses_of_side(atom, shared, "S" if is_source else "D")
+    except cute.CuteError as error:
+        return _undecided(call, sides, str(error))
+    issue(call.run, issued, call.node)
+    return None
+
+
+def name_of(tensor: cute.Tensor) -> str:
+    """Returns the name of what a tensor points into."""
+    origin = tensor.origin
+    known = isinstance(origin, Origin) and origin.object is not None
+    return origin.object.name if known and isinstance(origin, Origin) and origin.object else ""
+
+
+# ---- elements
+
+
+@method("fill")
+def fill(call: Call) -> Value:
+    """`tensor.fill(value)`: one vector store for each run of elements that lie together."""
+    tensor = needed_tensor(call.owner)
+    if isinstance(tensor, UnknownTensor):
+        if tensor.space in (None, cute.Space.SHARED):
+            call.run.reached.add(call.run.span_of(call.node))
+            call.run.note(call.node, f"`fill`: {tensor.reason}")
+        return None
+    return _whole(call, tensor, AccessKind.STORE)
+
+
+@method("store")
+def store(call: Call) -> Value:
+    """`tensor.store(vector)`."""
+    tensor = needed_tensor(call.owner)
+    return _whole(call, tensor, AccessKind.STORE)
+
+
+@method("load")
+def load(call: Call) -> Value:
+    """`tensor.load()`: a vector of registers."""
+    _whole(call, needed_tensor(call.owner), AccessKind.LOAD)
+    return DATA
+
+
+def _whole(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
+    """Records all elements of a tensor, which the DSL moves in vectors as `autovec_copy` does."""
+    if isinstance(tensor, UnknownTensor) or not tensor.is_shared or call.run.kernel is None:
+        return None
+    try:
+        plain = tensor.layout.plain
+        registers = cute.make_register_tensor(tensor.bits, cute.make_fragment_like(plain))
+        sides = (tensor, registers) if kind is AccessKind.LOAD else (registers, tensor)
+        issue(call.run, cute.autovec_copy(*sides), call.node)
+    except cute.CuteError as error:
+        emit(call.run, tensor, kind, max(tensor.bits // 8, 1), UnknownNumber(str(error)), call.node)
+    return None
+
+
+def access_element(
+    run: Execution, tensor: AnyTensor, key: Value, kind: AccessKind, node: ast.AST
+) -> None:
+    """Records `tensor[key]` or an assignment to it."""
+    if isinstance(tensor, UnknownTensor):
+        if tensor.space is cute.Space.SHARED:
+            run.note(node, f"an element of a tensor of shared memory: {tensor.reason}")
+        return
+    if not tensor.is_shared or run.kernel is None:
+        return
+    width = max(tensor.bits // 8, 1)
+    try:
+        at = numbers.coordinate(run, key)
+        address = cute.lanes_of(tensor.address_of(at))
+    except cute.CuteError as error:
+        emit(run, tensor, kind, width, UnknownNumber(str(error)), node)
+        return
+    emit(run, tensor, kind, width, byte_offset(address, tensor), node)
+
+
+def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast.AST) -> None:
+    """Records `pointer.load()` or `pointer.store(value)`."""
+    if pointer.space is not cute.Space.SHARED or run.kernel is None:
+        return
+    bits = pointer.origin.dtype.bits
+    tensor = cute.Tensor(pointer.space, bits, cute.Layout(1), pointer.base, pointer.swizzle, pointer.origin)
+    offset = byte_offset(cute.lanes_of(tensor.address_of(0)), tensor)
+    emit(run, tensor, kind, max(bits // 8, 1), offset, node)
+
+
+# ---- recording
+
+
+def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) -> None:
+    """Records the instructions of one call."""
+    located = [
+        (i, byte_offset(i.address, i.tensor)) for i in instructions if i.op in KINDS
+    ]
+    is_partly = is_partly_merged(located, lambda tensor: _use_of(tensor) is not None)
+    for instruction, offset in located:
+        is_open = is_partly and instruction.op in ("load", "store")
+        emit(
+            run,
+            instruction.tensor,
+            KINDS[instruction.op],
+            instruction.width,
+            UnknownNumber(_PARTLY_MERGED) if is_open else offset,
+            node,
+            instruction=instruction,
+        )
+
+
+def _use_of(tensor: cute.Tensor) -> object:
+    return tensor.origin.use if isinstance(tensor.origin, Origin) else None
+
+
+def emit(
+    run: Execution,
+    tensor: cute.Tensor,
+    kind: AccessKind,
+    width: int,
+    offset: AffineInt | UnknownNumber,
+    node: ast.AST,
+    *,
+    instruction: Instruction | None = None,
+) -> None:
+    """Records one access of all active threads."""
+    kernel, origin = run.kernel, tensor.origin
+    if kernel is None or not isinstance(origin, Origin) or origin.object is None:
+        return
+    if kernel.trace.is_full:
+        return
+    extra = _source_of(instruction.copied) if instruction is not None and instruction.copied else {}
+    kernel.trace.add(
+        Event(
+            node,  # type: ignore[arg-type]  # whoever reads it asks for a place only
+            origin.object,
+            kind,
+            width,
+            offset,
+            kernel.mask,
+            volatile=instruction is not None and instruction.op in _ASSEMBLY,
+            matrices=instruction.matrices if instruction is not None else 0,
+            layout=origin.use,
+            **extra,  # type: ignore[arg-type]
+        )
+    )
+
+
+def _source_of(copied: CopiedFrom) -> dict[str, object]:
+    """What an asynchronous copy reads."""
+    origin = copied.tensor.origin
+    if not isinstance(origin, Origin):
+        return {"source": UnknownNumber("its tensor points to nothing known")}
+    offset = byte_offset(copied.address, copied.tensor)
+    return source_of_event(
+        origin.object, offset, form=copied.form, is_partial=copied.is_zero_filling
+    )
+
+
+def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumber:
+    """Returns a lane address as a number of bytes."""
+    number: cute.Integer = address if isinstance(address, int) else cute.DynamicInt(address)
+    found = from_engine(number)
+    if not isinstance(found, AffineInt):
+        return found
+    offset = AffineInt(found.base, I64, found.terms, found.form)
+    if isinstance(offset.base, int):
+        return offset
+    if _use_of(tensor) is not None:
+        # The exclusive-or hides from the compiler which accesses are neighbours.
+        offset.form = atom(offset.identity(), is_divergent=True)
+    else:
+        offset.form = thread_form(offset)
+    return offset
+
+
+__all__ = ["MAX_INSTRUCTIONS", "Cute", "np", "offset_of"]

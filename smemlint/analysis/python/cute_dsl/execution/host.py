@@ -1,0 +1,372 @@
+"""Host code: PyTorch tensors, their DLPack views as tensors of CuTe, and command lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    DTYPES,
+    Namespace,
+    Origin,
+    UnknownTensor,
+    payload_of,
+)
+from smemlint.analysis.python.interpreter.arguments import integers
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    ModelValue,
+    Symbol,
+    Value,
+)
+from smemlint.analysis.simt.cute.run_time import to_engine
+from smemlint.analysis.simt.domain.ctypes import FloatType
+from smemlint.analysis.simt.domain.values import Object, Space
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.layout.cute import Integer
+
+TORCH_TYPES = {
+    "float64": "Float64", "double": "Float64", "float32": "Float32", "float": "Float32",
+    "float16": "Float16", "half": "Float16", "bfloat16": "BFloat16", "int64": "Int64",
+    "long": "Int64", "int32": "Int32", "int": "Int32", "int16": "Int16", "int8": "Int8",
+    "uint8": "Uint8", "bool": "Boolean", "float8_e4m3fn": "Float8E4M3FN", "float8_e5m2": "Float8E5M2",
+}  # fmt: skip
+_CONSTRUCTORS = frozenset(("empty", "zeros", "ones", "rand", "randn", "randint", "full"))
+_SAME = frozenset((
+    "cuda", "cpu", "contiguous", "clone", "detach", "requires_grad_", "random_", "fill_", "zero_",
+    "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "mul_", "add_", "div_", "sign", "abs",
+))  # fmt: skip
+_FLOAT32 = DType("Float32", 32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TorchTensor(ModelValue):
+    """A tensor of PyTorch.
+
+    Attributes:
+        dtype: of its elements; None where it is not known.
+        shape: extents.
+        stride: strides in elements.
+    """
+
+    dtype: DType | None
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Parser(ModelValue):
+    """An `argparse.ArgumentParser`.
+
+    Attributes:
+        options: name -> default.
+        choices: name -> the values that it may have.
+    """
+
+    options: dict[str, Value] = field(default_factory=dict)
+    choices: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+
+
+def dtype_named(name: str) -> DType | None:
+    """Returns the element type of that name, of `cutlass` or of PyTorch."""
+    name = TORCH_TYPES.get(name, name)
+    bits = DTYPES.get(name)
+    return DType(name, bits) if bits is not None else None
+
+
+# ---- PyTorch
+
+
+def torch_call(call: Call, name: str) -> Value:
+    """Returns the result of a function of PyTorch."""
+    if name in _CONSTRUCTORS:
+        given = call.given.positional
+        if name == "randint":
+            given = [g for g in given if isinstance(g, tuple | list)][:1]
+        if name == "full":
+            given = given[:1]
+        sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+        shape = integers(list(sizes) if not isinstance(sizes, tuple) else sizes)
+        if not shape:
+            return UNKNOWN
+        return TorchTensor(_torch_dtype(call.given.named.get("dtype"), _FLOAT32), shape, _packed(shape))
+    if name.endswith("_like") and call.given.positional:
+        like = call.given.positional[0]
+        if isinstance(like, TorchTensor):
+            return replace(like, dtype=_torch_dtype(call.given.named.get("dtype"), like.dtype))
+    if name == "is_available":
+        return True
+    return UNKNOWN
+
+
+def _torch_dtype(value: Value, otherwise: DType | None) -> DType | None:
+    if value is None:
+        return otherwise
+    return value if isinstance(value, DType) else None
+
+
+def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def torch_method(call: Call) -> Value:
+    """Returns the result of a method of a tensor of PyTorch."""
+    tensor = call.owner
+    assert isinstance(tensor, TorchTensor)
+    given = call.given.positional
+    order = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+    match call.name:
+        case "permute":
+            axes = integers(list(order))
+            if axes is None or sorted(a % len(tensor.shape) for a in axes) != list(range(len(tensor.shape))):
+                return UNKNOWN
+            return replace(
+                tensor,
+                shape=tuple(tensor.shape[a] for a in axes),
+                stride=tuple(tensor.stride[a] for a in axes),
+            )
+        case "transpose" | "t":
+            a, b = (given[0], given[1]) if len(given) == 2 else (0, 1)
+            if not isinstance(a, int) or not isinstance(b, int):
+                return UNKNOWN
+            axes_list = list(range(len(tensor.shape)))
+            axes_list[a], axes_list[b] = axes_list[b], axes_list[a]
+            return replace(
+                tensor,
+                shape=tuple(tensor.shape[i] for i in axes_list),
+                stride=tuple(tensor.stride[i] for i in axes_list),
+            )
+        case "to" | "type":
+            dtype = call.given.named.get("dtype") or next((g for g in given if isinstance(g, DType)), None)
+            is_open = call.given.named.get("dtype") is not None and not isinstance(dtype, DType)
+            return replace(tensor, dtype=None if is_open else dtype if isinstance(dtype, DType) else tensor.dtype)
+        case "unsqueeze":
+            at = given[0] if given and isinstance(given[0], int) else 0
+            at = at % (len(tensor.shape) + 1)
+            shape = (*tensor.shape[:at], 1, *tensor.shape[at:])
+            step = tensor.stride[at] if at < len(tensor.stride) else 1
+            return replace(tensor, shape=shape, stride=(*tensor.stride[:at], step, *tensor.stride[at:]))
+        case "contiguous":
+            return replace(tensor, stride=_packed(tensor.shape))
+        case "size" if not given:
+            return tensor.shape
+        case "dim" | "ndimension":
+            return len(tensor.shape)
+        case "stride" if not given:
+            return tensor.stride
+        case "view" | "reshape":
+            shape_given = integers(list(order))
+            if shape_given is None or -1 in shape_given:
+                return UNKNOWN
+            return replace(tensor, shape=shape_given, stride=_packed(shape_given))
+    if call.name in _SAME or call.name.endswith("_"):
+        return tensor
+    return UNKNOWN
+
+
+def torch_attribute(tensor: TorchTensor, name: str) -> Value | None:
+    """Returns an attribute of a tensor of PyTorch; None for a method."""
+    named: dict[str, Value] = {
+        "shape": tensor.shape,
+        "dtype": tensor.dtype if tensor.dtype is not None else UNKNOWN,
+        "T": replace(tensor, shape=tensor.shape[::-1], stride=tensor.stride[::-1]),
+        "ndim": len(tensor.shape),
+    }
+    return named.get(name)
+
+
+# ---- tensors of CuTe
+
+
+def global_tensor(
+    run: Execution, tensor: TorchTensor, dtype: DType, *, is_dynamic: bool, leading: int | None = None
+) -> Value:
+    """Returns a tensor of global memory; its extents and strides are symbols if they are dynamic."""
+    obj = Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, f"global{id(tensor)}")
+    shape: tuple[Integer, ...] = tensor.shape
+    stride: tuple[Integer, ...] = tensor.stride
+    if is_dynamic:
+        one = leading if leading is not None else _leading(tensor)
+        shape = tuple(to_engine(run.fresh("an extent"), run.domain) for _ in shape)
+        stride = tuple(
+            1 if at == one else to_engine(run.fresh("a stride"), run.domain)
+            for at in range(len(stride))
+        )
+    try:
+        layout = cute.Layout(shape, stride)
+    except cute.CuteError as error:
+        return as_value(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
+    return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, Origin(dtype, obj), 16))
+
+
+def _leading(tensor: TorchTensor) -> int | None:
+    found = [i for i, (n, d) in enumerate(zip(tensor.shape, tensor.stride, strict=True)) if d == 1 and n > 1]
+    return found[0] if found else next((i for i, d in enumerate(tensor.stride) if d == 1), None)
+
+
+@function("from_dlpack")
+def from_dlpack(call: Call) -> Value:
+    """`from_dlpack(tensor, assumed_align=)`: a static layout until it is marked."""
+    tensor = call.value(0, "tensor_dlpack")
+    if not isinstance(tensor, TorchTensor) or tensor.dtype is None:
+        dtype = tensor.dtype if isinstance(tensor, TorchTensor) else None
+        return as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", dtype))
+    return global_tensor(call.run, tensor, tensor.dtype, is_dynamic=False)
+
+
+@method("mark_layout_dynamic", "mark_compact_shape_dynamic")
+def mark_dynamic(call: Call) -> Value:
+    """`tensor.mark_layout_dynamic(leading_dim=)`, `mark_compact_shape_dynamic(mode=, ..)`."""
+    tensor = payload_of(call.owner)
+    if not isinstance(tensor, cute.Tensor) or not isinstance(tensor.origin, Origin):
+        return call.owner
+    shape, stride = cute.leaves(tensor.layout.shape), cute.leaves(tensor.layout.plain.stride)
+    if call.name == "mark_compact_shape_dynamic":
+        return call.owner if not all(isinstance(d, int) for d in stride) else _dynamic(call, tensor, None)
+    leading = call.value(0, "leading_dim", None)
+    return _dynamic(call, tensor, leading if isinstance(leading, int) else None) if shape else call.owner
+
+
+def _dynamic(call: Call, tensor: cute.Tensor, leading: int | None) -> Value:
+    origin = tensor.origin
+    assert isinstance(origin, Origin)
+    shape, stride = cute.leaves(tensor.layout.shape), cute.leaves(tensor.layout.plain.stride)
+    if not all(isinstance(n, int) for n in (*shape, *stride)):
+        return call.owner
+    host = TorchTensor(origin.dtype, tuple(map(int, shape)), tuple(map(int, stride)))  # type: ignore[arg-type]
+    return global_tensor(call.run, host, origin.dtype, is_dynamic=True, leading=leading)
+
+
+@function("matrix")
+def matrix(call: Call) -> Value:
+    """`cutlass.torch.matrix(l, mode0, mode1, is_mode0_major, dtype)`: of shape (mode0, mode1, l)."""
+    extents = integers([call.value(i, n) for i, n in enumerate(("l", "mode0", "mode1"))])
+    is_first = call.value(3, "is_mode0_major")
+    if extents is None or not isinstance(is_first, bool):
+        return UNKNOWN
+    batch, m, n = extents
+    dtype = call.value(4, "cutlass_dtype")
+    stride = (1, m, m * n) if is_first else (n, 1, m * n)
+    return TorchTensor(dtype if isinstance(dtype, DType) else None, (m, n, batch), stride)
+
+
+@function("create_and_permute_torch_tensor")
+def create_and_permute(call: Call) -> Value:
+    """`create_and_permute_torch_tensor(shape, dtype, permute_order=)`."""
+    shape = integers(call.value(0, "shape"))
+    if shape is None:
+        return UNKNOWN
+    dtype, order = call.value(1, "dtype"), call.value(2, "permute_order", None)
+    made = TorchTensor(dtype if isinstance(dtype, DType) else None, shape, _packed(shape))
+    axes = integers(order) if isinstance(order, tuple | list) else None
+    if axes is None:
+        return made if order is None else UNKNOWN
+    return replace(
+        made, shape=tuple(shape[a] for a in axes), stride=tuple(made.stride[a] for a in axes)
+    )
+
+
+@function("cute_tensor_like")
+def cute_tensor_like(call: Call) -> Value:
+    """`cute_tensor_like(reference, dtype, is_dynamic_layout, assumed_align)`: both tensors."""
+    like, dtype = call.value(0, "data_ref"), call.value(1, "cutlass_dtype")
+    is_dynamic = call.value(2, "is_dynamic_layout", True)
+    known = dtype if isinstance(dtype, DType) else None
+    if not isinstance(like, TorchTensor) or known is None:
+        return (as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)), UNKNOWN)
+    host = replace(like, dtype=known)
+    return (global_tensor(call.run, host, known, is_dynamic=is_dynamic is not False), host)
+
+
+@function("convert_cute_tensor")
+def convert_cute_tensor(call: Call) -> Value:
+    """`convert_cute_tensor(source, tensor, dtype, ..)`: the tensor."""
+    return call.value(1, "cute_tensor")
+
+
+@function("create_cute_tensor_for_fp8")
+def create_cute_tensor_for_fp8(call: Call) -> Value:
+    """`create_cute_tensor_for_fp8(storage, dtype, leading_dim, ..)`."""
+    tensor, dtype, leading = call.value(0, "storage_tensor"), call.value(1, "dtype"), call.value(2, "leading_dim")
+    known = dtype if isinstance(dtype, DType) else None
+    if not isinstance(tensor, TorchTensor) or known is None:
+        return as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
+    at = leading if isinstance(leading, int) else None
+    return global_tensor(call.run, tensor, known, is_dynamic=True, leading=at)
+
+
+@function("make_fake_compact_tensor")
+def make_fake_tensor(call: Call) -> Value:
+    """`make_fake_compact_tensor(dtype, shape, stride_order=)`."""
+    dtype, shape = call.value(0, "dtype"), call.value(1, "shape")
+    known = dtype if isinstance(dtype, DType) else None
+    order = integers(call.value(2, "stride_order", None))
+    if known is None or not isinstance(shape, tuple | list):
+        return as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
+    leading = order.index(0) if order and 0 in order else 0
+    host = TorchTensor(known, (2,) * len(shape), tuple(1 if i == leading else 2 for i in range(len(shape))))
+    return global_tensor(call.run, host, known, is_dynamic=True, leading=leading)
+
+
+# ---- command lines
+
+
+def parser_method(call: Call, overrides: dict[str, Value]) -> Value:
+    """Returns the result of a method of an `ArgumentParser`."""
+    parser = call.owner
+    assert isinstance(parser, Parser)
+    match call.name:
+        case "add_argument":
+            _add_option(parser, call)
+            return UNKNOWN
+        case "parse_args" | "parse_known_args":
+            parsed = Namespace({**parser.options, **{k: v for k, v in overrides.items() if k in parser.options}})
+            return parsed if call.name == "parse_args" else (parsed, [])
+        case "add_argument_group" | "add_mutually_exclusive_group":
+            return parser
+        case "set_defaults":
+            parser.options.update(call.given.named)
+    return UNKNOWN
+
+
+def _add_option(parser: Parser, call: Call) -> None:
+    flags = [f for f in call.given.positional if isinstance(f, str)]
+    named = call.given.named
+    dest = named.get("dest")
+    name = dest if isinstance(dest, str) else next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
+    name = name.lstrip("-").replace("-", "_")
+    if not name:
+        return
+    action = named.get("action")
+    default = named.get("default", None)
+    if action in ("store_true", "store_false") and "default" not in named:
+        default = action == "store_false"
+    if isinstance(default, str) and isinstance(named.get("type"), Symbol):
+        kind = named["type"]
+        assert isinstance(kind, Symbol)
+        if kind.name == "dtype":
+            default = dtype_named(default) or UNKNOWN
+        elif kind.name == "int" and default.isdigit():
+            default = int(default)
+    parser.options[name] = default
+    choices = named.get("choices")
+    if isinstance(choices, list | tuple):
+        parser.choices[name] = tuple(choices)
+
+
+@function("dtype")
+def dtype_of(call: Call) -> Value:
+    """`cutlass.dtype(name)` and `cutlass.torch.dtype(type)`."""
+    value = call.value(0, "dtype")
+    if isinstance(value, DType):
+        return value
+    return (dtype_named(value) or UNKNOWN) if isinstance(value, str) else UNKNOWN

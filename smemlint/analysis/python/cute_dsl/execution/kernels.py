@@ -1,0 +1,128 @@
+"""Execution of a launched kernel, and its accesses as facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.state import MAX_KERNELS, MAX_THREADS, Kernel
+from smemlint.analysis.python.interpreter import OverBudget
+from smemlint.analysis.python.interpreter.calls import call
+from smemlint.analysis.python.interpreter.values import BoundMethod
+from smemlint.analysis.simt.codegen.ptxas_fusion import merged
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.analysis.simt.kernel.summarize import Sites
+from smemlint.facts import Instance, KernelFacts, NotAnalysed
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.cute_dsl.execution.values import Prepared
+    from smemlint.analysis.python.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.facts import Span
+
+_STOPPED = "evaluation stopped: the kernel takes too long to follow"
+
+
+def execute_kernel(
+    run: Execution, interpreter: Interpreter, prepared: Prepared, block: Value, node: ast.AST
+) -> None:
+    """Executes a kernel for all threads of a block at once."""
+    callee = prepared.kernel
+    function = callee.function if isinstance(callee, BoundMethod) else callee
+    if run.kernel is not None or len(run.finished) >= MAX_KERNELS:
+        return
+    extents = _block_of(run, block)
+    if extents is None:
+        run.unlaunched.setdefault(function.node, "the block of its launch is not known")
+        return
+    kernel = run.begin(function.node.name, function.node, extents, node)
+    outer = interpreter.open_paths
+    interpreter.open_paths = 0
+    arguments = list(prepared.arguments)
+    if isinstance(callee, BoundMethod):
+        arguments = [callee.owner, *arguments]
+    try:
+        call(interpreter, function, arguments, prepared.named)
+    except (OverBudget, RecursionError):
+        kernel.failure = _STOPPED
+        raise
+    finally:
+        interpreter.open_paths = outer
+        run.end()
+
+
+def _block_of(run: Execution, value: Value) -> tuple[int, int, int] | None:
+    """Threads along x, y and z."""
+    parts = list(value) if isinstance(value, tuple | list) else [value]
+    found: list[int] = []
+    for part in parts:
+        number = numbers.operand_of(run, part)
+        constant = number.constant if isinstance(number, AffineInt) else None
+        if constant is None or constant < 1:
+            return None
+        found.append(constant)
+    found += [1] * (3 - len(found))
+    return (found[0], found[1], found[2]) if prod(found) <= MAX_THREADS and len(found) == 3 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What the summary of a trace asks of the text: where its nodes stand."""
+
+    run: Execution
+
+    def span(self, node: ast.AST) -> Span:
+        """Returns the place of a node."""
+        return self.run.span_of(node)
+
+    def text(self, span: Span) -> str:
+        """Returns the text of a place."""
+        return self.run.text_within(span)
+
+    def line(self, node: ast.AST) -> int:
+        """Returns the line of a node."""
+        return self.run.span_of(node).line
+
+
+def facts_of(
+    run: Execution,
+    kernel: Kernel,
+    arch: str,
+    assumptions: Sequence[str],
+    template: tuple[tuple[str, str], ...],
+) -> KernelFacts:
+    """Returns the facts of an executed kernel."""
+    where = run.span_of(kernel.launch)
+    instance = Instance(
+        kernel.name,
+        run.span_of_name(kernel.node),
+        template,
+        kernel.block,
+        f"launch in line {where.line}",
+    )
+    sites = Sites(Places(run), instance, assumptions, arch)  # type: ignore[arg-type]
+    if kernel.failure:
+        events = (replace(e, offset=UnknownNumber(kernel.failure)) for e in kernel.trace.all_events())
+        sites.add(events)
+    else:
+        bases = {id(a): a.shared.base for a in kernel.arrays if a.shared is not None}
+        sites.add(merged(kernel.trace, bases))
+    notes = [NotAnalysed(span, kernel.name, reason) for span, reason in kernel.notes]
+    if kernel.trace.is_full:
+        notes.append(NotAnalysed(instance.span, kernel.name, "it has more accesses than are followed"))
+    arrays = {a.name: a.shared for a in kernel.arrays if a.shared is not None}
+    return KernelFacts(
+        instance,
+        tuple(arrays.values()),
+        sites.facts(),
+        tuple(notes),
+        kernel.trace.events,
+        tuple(kernel.layouts.values()),
+    )

@@ -1,0 +1,489 @@
+"""Functions of the DSL that make and calculate with layouts and integer tuples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    Cute,
+    Pointer,
+    UnknownTensor,
+    layout_of,
+    payload_of,
+)
+from smemlint.layout import cute
+from smemlint.layout.cute.int_tuples import (
+    ceil_div_shape,
+    crd2idx,
+    dice_tuple,
+    slice_tuple,
+    split_coordinate,
+)
+from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.layout.cute import AnyLayout
+
+IDENTITY = Swizzle(0, 4, 3)
+
+
+# ---- makers
+
+
+@function("make_layout")
+def make_layout(call: Call) -> Value:
+    """`make_layout(shape, stride=)`."""
+    shape = call.int_tuple(0, "shape")
+    if not call.has(1, "stride"):
+        return as_value(cute.Layout(shape))
+    return as_value(cute.Layout(shape, call.int_tuple(1, "stride")))
+
+
+@function("make_identity_layout")
+def make_identity_layout(call: Call) -> Value:
+    """`make_identity_layout(shape)`: its values are coordinates; only its shape is followed."""
+    return as_value(cute.Layout(call.int_tuple(0, "shape")))
+
+
+@function("make_ordered_layout")
+def make_ordered_layout(call: Call) -> Value:
+    """`make_ordered_layout(shape, order)`."""
+    return as_value(
+        cute.make_ordered_layout(call.int_tuple(0, "shape"), call.int_tuple(1, "order"))
+    )
+
+
+@function("make_layout_like")
+def make_layout_like(call: Call) -> Value:
+    """`make_layout_like(layout)`."""
+    return as_value(cute.make_layout_like(call.any_layout(0, "layout").plain))
+
+
+@function("make_swizzle")
+def make_swizzle(call: Call) -> Value:
+    """`make_swizzle(b, m, s)`; what C++ would refuse is silently the identity."""
+    b, m, s = (call.static(i, name) for i, name in enumerate("bms"))
+    if b == 0 or Swizzle.why_invalid(b, m, s) is not None:
+        return as_value(IDENTITY)
+    return as_value(Swizzle(b, m, s))
+
+
+@function("make_composed_layout")
+def make_composed_layout(call: Call) -> Value:
+    """`make_composed_layout(inner, offset, outer)` of a swizzle: in elements."""
+    inner = payload_of(call.value(0, "inner"))
+    if not isinstance(inner, Swizzle):
+        raise cute.CuteError(reason_of(call.value(0, "inner"), "its swizzle is not known"))
+    outer = call.layout(2, "outer")
+    return as_value(cute.ComposedLayout(inner, outer, call.static(1, "offset")))
+
+
+@function("tile_to_shape")
+def tile_to_shape(call: Call) -> Value:
+    """`tile_to_shape(atom, shape, order)`."""
+    shape, order = call.int_tuple(1, "trg_shape"), call.int_tuple(2, "order")
+    return as_value(_inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order)))
+
+
+def _inside(layout: AnyLayout, calculate: Callable[[cute.Layout], AnyLayout]) -> AnyLayout:
+    """Applies a function to the layout inside; an identity swizzle stays, as in the DSL."""
+    if isinstance(layout, cute.Layout):
+        return calculate(layout)
+    found = calculate(layout.layout)
+    assert isinstance(found, cute.Layout)
+    return cute.ComposedLayout(layout.swizzle, found, layout.offset)
+
+
+# ---- algebra, of layouts and of tensors
+
+
+def _of_either(call: Call, calculate: Callable[[cute.Layout], cute.Layout]) -> Value:
+    """Applies a function to a layout, or to that of a tensor."""
+    value = call.given.positional[0] if call.given.positional else next(iter(call.given.named.values()))
+    payload = payload_of(value)
+    if isinstance(payload, cute.Tensor):
+        return as_value(payload.apply(calculate))
+    if isinstance(payload, UnknownTensor):
+        return value
+    if isinstance(value, tuple | list | int):
+        return as_value(calculate(cute.Layout(numbers.int_tuple(call.run, value))))
+    found = layout_of(value)
+    if found is None:
+        raise cute.CuteError(reason_of(value, "no layout is known"))
+    return as_value(_inside(found, calculate))
+
+
+@function("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
+def divide(call: Call) -> Value:
+    """`composition`, and the divisions of a layout or tensor by a tiler."""
+    operation = getattr(cute, call.name)
+    by = call.tiler(1, "rhs" if call.name == "composition" else "tiler")
+    return _of_either(call, lambda layout: operation(layout, by))
+
+
+@function("logical_product", "zipped_product", "tiled_product", "flat_product")
+def product_of(call: Call) -> Value:
+    """Products of a layout and a tiler."""
+    operation = getattr(cute, call.name)
+    by = call.tiler(1, "tiler")
+    return _of_either(call, lambda layout: operation(layout, by))
+
+
+@function("blocked_product", "raked_product")
+def blocked(call: Call) -> Value:
+    """`blocked_product(block, tiler)` and `raked_product(block, tiler)`."""
+    operation = getattr(cute, call.name)
+    by = call.layout(1, "tiler")
+    return _of_either(call, lambda layout: operation(layout, by))
+
+
+@function("coalesce")
+def coalesce(call: Call) -> Value:
+    """`coalesce(layout, target_profile=)`."""
+    if not call.has(1, "target_profile"):
+        return _of_either(call, lambda layout: cute.coalesce(layout))
+    profile = call.int_tuple(1, "target_profile")
+    return _of_either(call, lambda layout: cute.coalesce(layout, profile))
+
+
+@function("right_inverse", "left_inverse", "filter_zeros", "filter")
+def inverse(call: Call) -> Value:
+    """Inverses, and layouts without strides of 0."""
+    operation = {"filter": cute.filter_layout}.get(call.name) or getattr(cute, call.name)
+    return _of_either(call, operation)
+
+
+@function("complement")
+def complement(call: Call) -> Value:
+    """`complement(layout, cotarget)`."""
+    return as_value(cute.complement(call.layout(0, "input"), call.int_tuple(1, "cotarget")))
+
+
+@function("flatten")
+def flatten(call: Call) -> Value:
+    """`flatten` of a layout, tensor or tuple."""
+    value = call.value(0, "a")
+    if isinstance(value, tuple | list):
+        return tuple(_leaves(value))
+    return value if isinstance(value, int) else _of_either(call, cute.flatten)
+
+
+def _leaves(value: Value) -> list[Value]:
+    if isinstance(value, tuple | list):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+@function("group_modes")
+def group_modes(call: Call) -> Value:
+    """`group_modes(x, begin, end)`."""
+    value = call.value(0, "input")
+    begin = call.static(1, "begin")
+    if isinstance(value, tuple | list):
+        end = call.static(2, "end", len(value))
+        return (*value[:begin], tuple(value[begin:end]), *value[end:])
+    payload = payload_of(value)
+    if isinstance(payload, UnknownTensor):
+        return value
+    rank = call.any_layout(0, "input").rank
+    end = call.static(2, "end", rank)
+    return _of_either(call, lambda layout: cute.group(layout, begin, rank if end < 0 else end))
+
+
+@function("append", "prepend", "append_ones", "prepend_ones")
+def append(call: Call) -> Value:
+    """`append(x, element, up_to_rank=)` of a tuple or layout."""
+    value = call.value(0, "input")
+    is_front = call.name.startswith("prepend")
+    if call.name.endswith("_ones"):
+        rank = call.static(1, "up_to_rank", 0)
+        return _of_either(call, lambda a: (cute.prepend if is_front else cute.append)(a, rank or a.rank + 1))
+    if isinstance(value, tuple | list):
+        extra: Value = call.value(1, "elem")
+        count = call.static(2, "up_to_rank", len(value) + 1) - len(value)
+        more = (extra,) * max(count, 0)
+        return (*more, *value) if is_front else (*value, *more)
+    extra_layout = call.layout(1, "elem")
+
+    def extended(layout: cute.Layout) -> cute.Layout:
+        modes = layout.modes()
+        return cute.make_layout(*((extra_layout, *modes) if is_front else (*modes, extra_layout)))
+
+    return _of_either(call, extended)
+
+
+@function("select")
+def select(call: Call) -> Value:
+    """`select(x, mode)`: some modes of a tuple, layout or tensor."""
+    chosen = call.value(1, "mode")
+    assert isinstance(chosen, list | tuple)
+    modes = [m for m in chosen if isinstance(m, int)]
+    value = call.value(0, "input")
+    if isinstance(value, tuple | list):
+        return tuple(value[m] for m in modes)
+    return _of_either(call, lambda a: cute.make_layout(*(a.mode(m) for m in modes)))
+
+
+@function("get")
+def get(call: Call) -> Value:
+    """`get(x, mode)`: one mode of a tuple, layout or tensor."""
+    return _mode_of(call, call.value(0, "input"), call.value(1, "mode"))
+
+
+def _mode_of(call: Call, value: Value, mode: Value) -> Value:
+    path = mode if isinstance(mode, list | tuple) else [mode]
+    found: Value = value
+    for index in path:
+        assert isinstance(index, int)
+        if isinstance(found, tuple | list):
+            found = found[index]
+        elif isinstance(payload_of(found), cute.Tensor):
+            tensor = payload_of(found)
+            assert isinstance(tensor, cute.Tensor)
+            found = as_value(tensor.mode(index))
+        elif isinstance(found, int) and index == 0:
+            continue
+        else:
+            layout = layout_of(found)
+            if layout is None:
+                raise cute.CuteError(reason_of(found, "no layout is known"))
+            found = as_value(_inside(layout, lambda a, i=index: a.mode(i)))  # type: ignore[misc]
+    return found
+
+
+@function("slice_")
+def slice_(call: Call) -> Value:
+    """`slice_(x, coordinate)` of a tuple, layout or tensor."""
+    value, at = call.value(0, "src"), call.coordinate(1, "coord")
+    if isinstance(value, tuple | list):
+        return call.result(slice_tuple(at, numbers.int_tuple(call.run, value)))
+    payload = payload_of(value)
+    if isinstance(payload, UnknownTensor):
+        return value
+    if isinstance(payload, cute.Tensor):
+        return as_value(payload.slice(at))
+    layout = call.any_layout(0, "src")
+    found, offset = cute.slice_layout(layout, at)
+    if isinstance(layout, cute.ComposedLayout) and isinstance(found, cute.Layout):
+        moved = layout.offset if offset == 0 else 0
+        return as_value(cute.ComposedLayout(layout.swizzle, found, moved))
+    return as_value(found)
+
+
+@function("dice")
+def dice(call: Call) -> Value:
+    """`dice(x, coordinate)` of a tuple."""
+    return call.result(dice_tuple(call.coordinate(1, "dicer"), call.int_tuple(0, "src")))
+
+
+@function("recast_layout")
+def recast_layout(call: Call) -> Value:
+    """`recast_layout(new_bits, old_bits, layout)`."""
+    layout = call.any_layout(2, "src_layout")
+    new, old = call.static(0, "new_type_bits"), call.static(1, "old_type_bits")
+    return as_value(cute.recast_layout(layout, old, new))
+
+
+# ---- numbers
+
+
+def _of_mode(call: Call) -> Value:
+    value = call.given.positional[0] if call.given.positional else call.value(0, "a")
+    mode = call.given.named.get("mode")
+    if not mode:
+        return value
+    return _mode_of(call, value, mode)
+
+
+def _shape_of(call: Call, value: Value) -> Any:
+    if isinstance(value, int | tuple | list) or layout_of(value) is None:
+        payload = payload_of(value)
+        if isinstance(payload, UnknownTensor):
+            raise cute.CuteError(payload.reason)
+        if isinstance(payload, cute.TiledCopy | cute.TiledMma):
+            return payload.threads
+        return numbers.int_tuple(call.run, value)
+    layout = layout_of(value)
+    assert layout is not None
+    return layout.shape
+
+
+@function("size")
+def size(call: Call) -> Value:
+    """`size(x, mode=)`."""
+    return call.result(cute.product(_shape_of(call, _of_mode(call))))
+
+
+@function("shape")
+def shape(call: Call) -> Value:
+    """`shape(x, mode=)`."""
+    return call.result(_shape_of(call, _of_mode(call)))
+
+
+@function("rank")
+def rank(call: Call) -> Value:
+    """`rank(x, mode=)`."""
+    return len(cute.wrap(_shape_of(call, _of_mode(call))))
+
+
+@function("cosize")
+def cosize(call: Call) -> Value:
+    """`cosize(layout, mode=)`, which ignores the swizzle."""
+    value = _of_mode(call)
+    layout = layout_of(value)
+    if layout is None:
+        raise cute.CuteError(reason_of(value, "no layout is known"))
+    return call.result(layout.plain.cosize)
+
+
+@function("size_in_bytes")
+def size_in_bytes(call: Call) -> Value:
+    """`size_in_bytes(dtype, layout)`."""
+    layout = call.any_layout(1, "layout")
+    return call.result((layout.plain.cosize * call.dtype(0, "dtype").bits + 7) // 8)
+
+
+@function("depth")
+def depth(call: Call) -> Value:
+    """`depth(x)`."""
+
+    def of(tree: Any) -> int:
+        return 1 + max(map(of, tree), default=0) if isinstance(tree, tuple) else 0
+
+    return of(_shape_of(call, call.value(0, "a")))
+
+
+@function("product")
+def product(call: Call) -> Value:
+    """`product(tuple)`."""
+    return call.result(cute.product(call.int_tuple(0, "a")))
+
+
+@function("product_each")
+def product_each(call: Call) -> Value:
+    """`product_each(tuple)`."""
+    return call.result(cute.product_each(call.int_tuple(0, "a")))
+
+
+@function("product_like")
+def product_like(call: Call) -> Value:
+    """`product_like(tuple, profile)`."""
+
+    def like(tree: Any, profile: Any) -> Any:
+        if isinstance(profile, tuple):
+            return tuple(map(like, tree, profile))
+        return cute.product(tree)
+
+    return call.result(like(call.int_tuple(0, "a"), call.int_tuple(1, "target_profile")))
+
+
+@function("ceil_div")
+def ceil_div(call: Call) -> Value:
+    """`ceil_div(a, b)` of numbers or tuples, by mode."""
+    a, b = call.int_tuple(0, "input"), call.tiler(1, "tiler")
+
+    def divide(x: Any, y: Any) -> Any:
+        if isinstance(y, tuple):
+            modes = cute.wrap(x)
+            return (*map(divide, modes, y), *modes[len(y) :])
+        if isinstance(y, cute.Layout):
+            y = y.size
+        return ceil_div_shape(x, y) if isinstance(x, tuple) else cute.ceil_div(x, y)
+
+    return call.result(divide(a, b))
+
+
+@function("round_up")
+def round_up(call: Call) -> Value:
+    """`round_up(a, b)` of numbers or tuples, by mode."""
+
+    def up(x: Any, y: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(up(i, j) for i, j in zip(x, y if isinstance(y, tuple) else (y,) * len(x), strict=True))
+        return cute.ceil_div(x, y) * y
+
+    return call.result(up(call.int_tuple(0, "a"), call.int_tuple(1, "b")))
+
+
+@function("shape_div")
+def shape_div(call: Call) -> Value:
+    """`shape_div(a, b)` of numbers."""
+    return call.result(cute.ceil_div(call.integer(0, "lhs"), call.integer(1, "rhs")))
+
+
+@function("crd2idx")
+def crd2idx_(call: Call) -> Value:
+    """`crd2idx(coordinate, layout or shape)`."""
+    value = call.value(1, "layout")
+    found = layout_of(value)
+    layout = found if found is not None else call.layout(1, "layout")
+    return call.result(layout(call.coordinate(0, "coord")))
+
+
+@function("idx2crd")
+def idx2crd(call: Call) -> Value:
+    """`idx2crd(index, shape)`."""
+    shape = _shape_of(call, call.value(1, "shape"))
+    return call.result(split_coordinate(call.coordinate(0, "idx"), shape))
+
+
+@function("repeat_like")
+def repeat_like(call: Call) -> Value:
+    """`repeat_like(x, profile)`."""
+
+    def like(profile: Value) -> Value:
+        if isinstance(profile, tuple | list):
+            return tuple(like(p) for p in profile)
+        return call.value(0, "x")
+
+    target = call.value(1, "target")
+    return like(numbers.value_of(call.run, _shape_of(call, target)) if isinstance(target, Cute) else target)
+
+
+@function("repeat", "repeat_as_tuple")
+def repeat(call: Call) -> Value:
+    """`repeat(x, n)`."""
+    count = call.static(1, "n")
+    if count == 1 and call.name == "repeat":
+        return call.value(0, "x")
+    return (call.value(0, "x"),) * min(count, 32)
+
+
+@function("is_static")
+def is_static(call: Call) -> Value:
+    """`is_static(x)`."""
+    return cute.is_static(_shape_of(call, call.value(0, "x")))
+
+
+@function("max_common_vector")
+def max_common_vector(call: Call) -> Value:
+    """`max_common_vector(a, b)`."""
+    return cute.max_common_vector(call.any_layout(0, "a"), call.any_layout(1, "b"))
+
+
+@function("max_common_layout")
+def max_common_layout(call: Call) -> Value:
+    """`max_common_layout(a, b)`."""
+    return as_value(cute.max_common_layout(call.any_layout(0, "a"), call.any_layout(1, "b")))
+
+
+@function("make_layout_tv")
+def make_layout_tv(call: Call) -> Value:
+    """`make_layout_tv(threads, values)`: the tiler and the thread-value layout."""
+    threads, values = call.layout(0, "thr_layout"), call.layout(1, "val_layout")
+    mn = cute.raked_product(threads, values)
+    tv = cute.composition(cute.right_inverse(mn), cute.Layout((threads.size, values.size)))
+    return call.result((cute.product_each(mn.shape), tv))
+
+
+def offset_in(call: Call, layout: AnyLayout, at: Value) -> Value:
+    """Returns what a layout maps a coordinate to."""
+    return call.result(crd2idx(numbers.coordinate(call.run, at), layout.plain.shape, layout.plain.stride))
+
+
+__all__ = ["IDENTITY", "Pointer", "offset_in"]

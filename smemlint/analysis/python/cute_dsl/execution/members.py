@@ -1,0 +1,199 @@
+"""Attributes and subscripts of the DSL's values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.copies import access_element
+from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of, pointer_of
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    DATA,
+    Cute,
+    Namespace,
+    Number,
+    Opaque,
+    Origin,
+    Pointer,
+    ThreadSlice,
+    UnknownTensor,
+)
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    Method,
+    Symbol,
+    Unknown,
+    Value,
+)
+from smemlint.facts import AccessKind
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    import ast
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+
+
+def attribute(run: Execution, owner: Value, name: str) -> Value:
+    """Returns an attribute of a value of the DSL; a method where it has none of that name."""
+    match owner:
+        case Cute(payload=payload):
+            found = _of_payload(run, payload, name)
+            return found if found is not None else Method(owner, name)
+        case DType():
+            return {"width": owner.bits, "bits": owner.bits}.get(name, Method(owner, name))
+        case Opaque():
+            return Opaque(f"{owner.name}.{name}")
+        case Namespace():
+            return owner.attributes.get(name, UNKNOWN)
+        case Unknown():
+            return owner
+    return Method(owner, name)
+
+
+def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
+    match payload:
+        case cute.Tensor():
+            return _of_tensor(run, payload, name)
+        case UnknownTensor():
+            return _of_unknown_tensor(payload, name)
+        case cute.Layout() | cute.ComposedLayout():
+            return _of_layout(run, payload, name)
+        case Pointer():
+            named: dict[str, Value] = {
+                "dtype": payload.origin.dtype,
+                "value_type": payload.origin.dtype,
+                "alignment": payload.alignment,
+            }
+            return named.get(name)
+        case Storage():
+            return field_of(run, payload, name)
+        case StorageField():
+            return Cute(payload.pointer) if name == "ptr" else None
+        case ThreadSlice():
+            return _of_payload(run, payload.tiled, name)
+        case cute.TiledMma():
+            return _of_mma(run, payload, name)
+        case cute.TiledCopy():
+            return _of_copy(run, payload, name)
+    return None
+
+
+def _of_tensor(run: Execution, tensor: cute.Tensor, name: str) -> Value | None:
+    origin = tensor.origin
+    match name:
+        case "layout":
+            return Cute(tensor.layout)
+        case "shape":
+            return numbers.value_of(run, tensor.shape)
+        case "stride":
+            return numbers.value_of(run, tensor.layout.plain.stride)
+        case "element_type" | "dtype" if isinstance(origin, Origin):
+            return origin.dtype
+        case "iterator" if isinstance(origin, Origin):
+            return Cute(pointer_of(tensor))
+        case "memspace":
+            return Symbol(f"cutlass.cute.AddressSpace.{tensor.space.value}")
+        case "leading_dim":
+            return leading_mode(tensor.layout.plain)
+        case "type":
+            return Opaque("type")
+    return None
+
+
+def leading_mode(layout: cute.Layout) -> Value:
+    """Returns the mode whose stride is 1; unknown where there is none."""
+    for at, stride in enumerate(cute.wrap(layout.stride)):
+        if 1 in cute.leaves(stride):
+            return at
+    return UNKNOWN
+
+
+def _of_unknown_tensor(tensor: UnknownTensor, name: str) -> Value | None:
+    if name in ("element_type", "dtype"):
+        return tensor.dtype if tensor.dtype is not None else Unknown(tensor.reason)
+    if name == "iterator":
+        return Cute(tensor)
+    if name in ("shape", "layout", "stride", "leading_dim"):
+        return Unknown(tensor.reason)
+    return None
+
+
+def _of_layout(run: Execution, layout: cute.Layout | cute.ComposedLayout, name: str) -> Value | None:
+    match name:
+        case "shape":
+            return numbers.value_of(run, layout.shape)
+        case "stride":
+            return numbers.value_of(run, layout.plain.stride)
+        case "outer":
+            return Cute(layout.plain)
+        case "inner" if isinstance(layout, cute.ComposedLayout):
+            return Cute(layout.swizzle)
+        case "offset" if isinstance(layout, cute.ComposedLayout) and isinstance(layout.offset, int):
+            return layout.offset
+        case "max_alignment":
+            return cute.max_alignment(layout)
+        case "is_normal":
+            return False
+    return None
+
+
+def _of_mma(run: Execution, mma: cute.TiledMma, name: str) -> Value | None:
+    match name:
+        case "shape_mnk":
+            return mma.op.shape
+        case "size":
+            return mma.threads
+        case "thr_layout_vmnk":
+            return Cute(mma.thread_layout)
+        case "thr_id":
+            return Cute(mma.op.threads)
+        case "tv_layout_A_tiled" | "tv_layout_B_tiled" | "tv_layout_C_tiled":
+            operand: cute.Operand = name[10]  # type: ignore[assignment]
+            return Cute(mma.thread_value(operand))
+        case "tv_layout_A" | "tv_layout_B" | "tv_layout_C":
+            return Cute({"A": mma.op.a, "B": mma.op.b, "C": mma.op.c}[name[-1]])
+        case "op":
+            return Opaque("operation")
+    return None
+
+
+def _of_copy(run: Execution, tiled: cute.TiledCopy, name: str) -> Value | None:
+    match name:
+        case "size":
+            return tiled.threads
+        case "layout_tv_tiled":
+            return Cute(tiled.thread_value)
+        case "layout_src_tv_tiled":
+            return Cute(tiled.layout_of("S"))
+        case "layout_dst_tv_tiled":
+            return Cute(tiled.layout_of("D"))
+        case "tiler_mn":
+            return numbers.value_of(run, tiled.tiler)
+    return None
+
+
+# ---- subscripts
+
+
+def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
+    """Returns `owner[key]`; an element of a tensor in shared memory is loaded."""
+    match owner:
+        case Cute(payload=cute.Tensor() | UnknownTensor() as tensor):
+            part = item_of(run, tensor, key)
+            if part is not None:
+                return Cute(part)
+            access_element(run, tensor, key, AccessKind.LOAD, node)
+            return DATA
+        case Cute(payload=cute.Layout() | cute.ComposedLayout() as layout) if isinstance(key, int):
+            return Cute(layout.plain.mode(key))
+        case Opaque():
+            return Opaque(f"{owner.name}[]")
+        case Number() | Unknown():
+            return owner
+    return UNKNOWN
+
+
+__all__ = ["attribute", "leading_mode", "subscript"]

@@ -1,0 +1,171 @@
+"""What a variable holds behind a branch, and in any iteration of a loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    Cute,
+    Number,
+    Opaque,
+    Origin,
+    Pointer,
+    ThreadSlice,
+    UnknownTensor,
+)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value, join
+from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.values import AffineInt, settled
+from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter.values import Scope
+
+    Merge = Callable[[AffineInt | UnknownNumber, AffineInt | UnknownNumber], AffineInt | UnknownNumber]
+
+_DIFFERS = UnknownNumber("a number that hangs on a condition")
+
+
+def merge_branches(
+    run: Execution, first: Scope, other: Scope, condition: NDArray[np.bool_] | UnknownNumber
+) -> Scope:
+    """Returns what variables hold behind a branch.
+
+    Args:
+        run: the execution.
+        first: variables where the condition holds.
+        other: variables where it does not.
+        condition: by thread, or why it is not known.
+    """
+
+    def merge(a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber) -> AffineInt | UnknownNumber:
+        if not isinstance(a, AffineInt) or not isinstance(b, AffineInt):
+            return a if isinstance(a, UnknownNumber) else b
+        if a.identity() == b.identity():
+            return a
+        if isinstance(condition, UnknownNumber):
+            if condition.is_uniform:
+                return _one_of(run, a, b)
+            return _DIFFERS
+        if a.terms or b.terms:
+            return _DIFFERS
+        return AffineInt(settled(np.where(condition, a.base, b.base)), I32)
+
+    return _merged(run, first, other, merge)
+
+
+def widen(run: Execution, before: Scope, after: Scope) -> Scope:
+    """Returns what variables hold in front of any iteration of a loop.
+
+    Args:
+        run: the execution.
+        before: variables in front of the loop.
+        after: variables behind its first iteration.
+    """
+
+    def merge(a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber) -> AffineInt | UnknownNumber:
+        if not isinstance(a, AffineInt) or not isinstance(b, AffineInt):
+            return a if isinstance(a, UnknownNumber) else b
+        if a.identity() == b.identity():
+            return a
+        step = run.domain.add(b, a, -1)
+        if step.constant is not None and step.constant > 0:
+            times = run.domain.multiply(run.fresh("iteration"), step)
+            return run.domain.add(a, times) if isinstance(times, AffineInt) else _DIFFERS
+        return _one_of(run, a, b)
+
+    return _merged(run, before, after, merge)
+
+
+def _one_of(run: Execution, a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
+    """A number that is one of two or another of their kind, the same for all threads if both are."""
+    if not (a.is_uniform and b.is_uniform):
+        return _DIFFERS
+    return run.fresh("a run-time number", nonnegative=False)
+
+
+def _merged(run: Execution, first: Scope, other: Scope, merge: Merge) -> Scope:
+    found: Scope = {}
+    for name in (*first, *(n for n in other if n not in first)):
+        if name in first and name in other:
+            found[name] = merged_value(run, first[name], other[name], merge)
+        else:
+            found[name] = first[name] if name in first else other[name]
+    return found
+
+
+def merged_value(run: Execution, one: Value, other: Value, merge: Merge) -> Value:
+    """Returns what covers two values of a variable."""
+    if one is other:
+        return one
+    if _is_number(one) and _is_number(other):
+        if isinstance(one, int) and isinstance(other, int) and one == other:
+            return one
+        return Number(merge(numbers.operand_of(run, one), numbers.operand_of(run, other)))
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return tuple(merged_value(run, a, b, merge) for a, b in zip(one, other, strict=True))
+    if isinstance(one, Cute) and isinstance(other, Cute):
+        return _merged_payload(run, one, other, merge)
+    if isinstance(one, Opaque) or isinstance(other, Opaque):
+        return one if isinstance(one, Opaque) else other
+    if isinstance(one, Unknown) or isinstance(other, Unknown):
+        return one if isinstance(one, Unknown) else other
+    return join(one, other)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | Number) and value is not None
+
+
+def _merged_payload(run: Execution, one: Cute, other: Cute, merge: Merge) -> Value:
+    a, b = one.payload, other.payload
+    if isinstance(a, cute.Tensor) and isinstance(b, cute.Tensor):
+        alike = (a.space, a.bits, str(a.layout), a.swizzle) == (b.space, b.bits, str(b.layout), b.swizzle)
+        if alike and _object(a.origin) is _object(b.origin):
+            return Cute(replace(a, base=_merged_integer(run, a.base, b.base, merge)))
+        space = a.space if a.space is b.space else None
+        return Cute(UnknownTensor(space, "it is one of several tensors"))
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        alike = (a.space, a.swizzle) == (b.space, b.swizzle)
+        if alike and _object(a.origin) is _object(b.origin) and a.origin.dtype == b.origin.dtype:
+            return Cute(replace(a, base=_merged_integer(run, a.base, b.base, merge)))
+        return Cute(UnknownTensor(a.space if a.space is b.space else None, "it is one of several pointers"))
+    if isinstance(a, UnknownTensor) or isinstance(b, UnknownTensor):
+        return one if isinstance(a, UnknownTensor) else other
+    if isinstance(a, ThreadSlice) and isinstance(b, ThreadSlice) and a.tiled == b.tiled:
+        return Cute(replace(a, thread=_merged_integer(run, a.thread, b.thread, merge)))
+    try:
+        return one if a == b else UNKNOWN
+    except ValueError:
+        return UNKNOWN
+
+
+def _object(origin: object) -> object:
+    return (origin.object or origin.dtype) if isinstance(origin, Origin) else origin
+
+
+def _merged_integer(
+    run: Execution, a: cute.Integer, b: cute.Integer, merge: Merge
+) -> cute.Integer:
+    if isinstance(a, int) and isinstance(b, int) and a == b:
+        return a
+    one, other = from_engine(a), from_engine(b)
+    found = merge(one, other)
+    if isinstance(found, AffineInt) and found.constant is not None:
+        return found.constant
+    if isinstance(found, UnknownNumber):
+        from smemlint.analysis.simt.cute.run_time import RunTime
+
+        return cute.DynamicInt(RunTime(run.domain, found))
+    return to_engine(found, run.domain)

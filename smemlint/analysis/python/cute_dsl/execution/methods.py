@@ -1,0 +1,218 @@
+"""Methods of layouts, pointers, element types and enumerations, and functions about threads."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method, reason_of
+from smemlint.analysis.python.cute_dsl.execution.copies import access_pointer
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import aligned
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    DATA,
+    Number,
+    Opaque,
+    Pointer,
+    layout_of,
+    payload_of,
+)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.values import AffineInt, settled
+from smemlint.facts import AccessKind
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from smemlint.analysis.python.cute_dsl.execution.state import Kernel
+
+_WARP = 32
+_GROUP = 128
+
+
+# ---- threads
+
+
+def _lanes(values: object) -> Number:
+    return Number(AffineInt(settled(np.asarray(values, dtype=np.int64)), I32))
+
+
+def _kernel(call: Call) -> Kernel:
+    if call.run.kernel is None:
+        raise cute.CuteError(f"`{call.name}` outside of a kernel")
+    return call.run.kernel
+
+
+@function("thread_idx")
+def thread_idx(call: Call) -> Value:
+    """`thread_idx()`."""
+    kernel = _kernel(call)
+    x, y, _ = kernel.block
+    index = np.arange(kernel.threads)
+    return (_lanes(index % x), _lanes(index // x % y), _lanes(index // (x * y)))
+
+
+@function("lane_idx")
+def lane_idx(call: Call) -> Value:
+    """`lane_idx()`."""
+    return _lanes(np.arange(_kernel(call).threads) % _WARP)
+
+
+@function("warp_idx")
+def warp_idx(call: Call) -> Value:
+    """`warp_idx()`."""
+    return _lanes(np.arange(_kernel(call).threads) // _WARP)
+
+
+@function("canonical_warp_group_idx", "warpgroup_idx", "canonical_warp_idx")
+def warp_group_idx(call: Call) -> Value:
+    """The number of a group of four warps."""
+    return _lanes(np.arange(_kernel(call).threads) // (_GROUP if "group" in call.name else _WARP))
+
+
+@function("block_idx", "grid_dim", "cluster_idx", "cluster_dim", "block_in_cluster_idx",
+          "block_in_cluster_dim", "cluster_size")  # fmt: skip
+def block_idx(call: Call) -> Value:
+    """Numbers of blocks and clusters: the same for all threads."""
+    names = {"block_idx": "blockIdx", "grid_dim": "gridDim"}
+    name = names.get(call.name, call.name)
+    parts = (call.run.domain.symbol(f"{name}.{d}", f"{name}.{d}", nonnegative=True) for d in "xyz")
+    return tuple(Number(p) for p in parts)
+
+
+@function("block_idx_in_cluster")
+def block_idx_in_cluster(call: Call) -> Value:
+    """The number of a block in its cluster."""
+    return Number(call.run.domain.symbol("block_in_cluster", "block_in_cluster", nonnegative=True))
+
+
+@function("block_dim")
+def block_dim(call: Call) -> Value:
+    """`block_dim()`."""
+    return _kernel(call).block
+
+
+@function("make_warp_uniform", "assume", "static", "const_expr", "target_version", "nanosleep")
+def same(call: Call) -> Value:
+    """Functions that return their argument."""
+    return call.given.positional[0] if call.given.positional else UNKNOWN
+
+
+@function("sync_threads", "barrier", "barrier_arrive", "sync_warp", "cluster_wait", "cp_async_wait_group",
+          "mbarrier_wait", "arrive_and_wait", "cp_async_commit_group")  # fmt: skip
+def synchronize(call: Call) -> Value:
+    """Barriers: no access moves across."""
+    if call.run.kernel is not None:
+        call.run.kernel.trace.fence("barrier")
+    return None
+
+
+@function("gemm", "mma_atom_call", "prefetch", "print", "printf", "print_tensor")
+def without_accesses(call: Call) -> Value:
+    """Functions without lane accesses: MMAs of registers or descriptors, output."""
+    return None
+
+
+@function("elem_less", "any_", "all_", "is_valid_leaf", "where", "full", "full_like", "zeros_like")
+def data(call: Call) -> Value:
+    """Functions of coordinates and vectors of registers."""
+    return DATA
+
+
+# ---- numbers
+
+
+@function("min", "max")
+def extreme(call: Call) -> Value:
+    """`min` and `max`, of numbers at run time, too."""
+    values = call.given.positional
+    if len(values) == 1 and isinstance(values[0], tuple | list):
+        values = list(values[0])
+    if all(isinstance(v, int | float) for v in values) and values:
+        return (min if call.name == "min" else max)(values)  # type: ignore[type-var]
+    found = numbers.operand_of(call.run, values[0])
+    for value in values[1:]:
+        other = numbers.operand_of(call.run, value)
+        if not isinstance(found, AffineInt) or not isinstance(other, AffineInt):
+            return Number(found if not isinstance(found, AffineInt) else other)
+        found = call.run.domain.extreme(call.name == "max", found, other)
+    return Number(found)
+
+
+@function("log2")
+def log2(call: Call) -> Value:
+    """`math.log2(number)`."""
+    value = call.value(0, "x")
+    return math.log2(value) if isinstance(value, int | float) and value > 0 else UNKNOWN
+
+
+@function("ceil", "floor", "sqrt", "gcd", "lcm", "prod", "isqrt")
+def mathematics(call: Call) -> Value:
+    """Functions of Python's `math`."""
+    values = call.given.positional
+    if len(values) == 1 and isinstance(values[0], tuple | list):
+        if not all(isinstance(v, int) and abs(v) < 1 << 32 for v in values[0]):
+            return UNKNOWN
+        return getattr(math, call.name)(values[0][:8])  # type: ignore[no-any-return]
+    if not all(isinstance(v, int | float) and abs(v) < 1 << 32 for v in values):
+        return UNKNOWN
+    return getattr(math, call.name)(*values)  # type: ignore[no-any-return]
+
+
+# ---- layouts
+
+
+@method("get_flat_coord", "get_hier_coord")
+def coordinate_of(call: Call) -> Value:
+    """`layout.get_flat_coord(index)` and `get_hier_coord`."""
+    layout = layout_of(call.owner)
+    if layout is None:
+        raise cute.CuteError(reason_of(call.owner, "no layout is known"))
+    return call.result(layout.plain.flat_coordinate(call.integer(0, "idx")))
+
+
+# ---- pointers
+
+
+@method("align")
+def align(call: Call) -> Value:
+    """`pointer.align(bytes)`."""
+    pointer = payload_of(call.owner)
+    if not isinstance(pointer, Pointer):
+        return call.owner
+    return as_value(aligned(pointer, call.static(0, "min_align")))
+
+
+@method("toint", "llvm_ptr", "raw_ptr")
+def as_number(call: Call) -> Value:
+    """An address as a number."""
+    return Opaque("address")
+
+
+def pointer_access(call: Call) -> Value:
+    """`pointer.load()` and `pointer.store(value)`."""
+    pointer = payload_of(call.owner)
+    assert isinstance(pointer, Pointer)
+    kind = AccessKind.LOAD if call.name == "load" else AccessKind.STORE
+    access_pointer(call.run, pointer, kind, call.node)
+    return DATA if call.name == "load" else None
+
+
+# ---- what leaves its owner
+
+
+@method("set", "update", "advance", "with_", "bitcast")
+def returns_owner(call: Call) -> Value:
+    """Methods whose effect is not followed."""
+    return call.owner
+
+
+@method("get_tile_size")
+def get_tile_size(call: Call) -> Value:
+    """`tiled_mma.get_tile_size(mode)`."""
+    mma = payload_of(call.owner)
+    if not isinstance(mma, cute.TiledMma):
+        return Unknown(reason_of(call.owner, "a tiled MMA is not known"))
+    return mma.tile_size(call.static(0, "mode_idx"))

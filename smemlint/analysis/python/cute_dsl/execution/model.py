@@ -1,0 +1,120 @@
+"""What the interpreter asks of the DSL in an executed program."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution import members, numbers
+from smemlint.analysis.python.cute_dsl.execution.host import TorchTensor, dtype_named, torch_attribute
+from smemlint.analysis.python.cute_dsl.execution.state import rename
+from smemlint.analysis.python.cute_dsl.execution.storage import range_of
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import moved
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    DATA,
+    Cute,
+    Number,
+    Opaque,
+    Origin,
+    Pointer,
+    UnknownTensor,
+    payload_of,
+)
+from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    Method,
+    Symbol,
+    Unknown,
+    Value,
+)
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+
+_ARITHMETIC = Number | Opaque
+
+
+class DslModel(LibraryModel):
+    """The model of `cutlass` and of what host code uses with it."""
+
+    def __init__(self, run: Execution) -> None:
+        self.run = run
+
+    def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
+        """Returns an element type, a member of an imported module, or the name itself."""
+        path = symbol.path
+        if path.startswith(("cutlass.", "torch.")):
+            owner = path.split(".")[-2]
+            found = dtype_named(symbol.name) if owner in ("cutlass", "torch", "cute", "typing", "cutlass_dsl", "base_dsl") else None
+            return found or symbol
+        if path.startswith(("builtins.", "math.", "functools.", "argparse.", "typing.", "operator.")):
+            return symbol
+        found_member = self.run.texts.member(path, node)
+        return found_member if found_member is not None else symbol
+
+    def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
+        """Returns an attribute of a value of the DSL."""
+        if isinstance(owner, TorchTensor):
+            found = torch_attribute(owner, name)
+            return found if found is not None else Method(owner, name)
+        return members.attribute(self.run, owner, name)
+
+    def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
+        """Returns `owner[key]`."""
+        if isinstance(owner, Symbol):
+            if owner.name in ("MemRange", "Align"):
+                return range_of(value, owner.name)
+            return owner  # e.g. `cute.compile[options]`
+        return members.subscript(self.run, owner, value, key)
+
+    def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
+        """Returns the result of an operator of which one side is no constant."""
+        if isinstance(operation, ast.Eq | ast.NotEq):
+            same = self._same(one, other)
+            if same is not None:
+                return same == isinstance(operation, ast.Eq)
+        if isinstance(one, _ARITHMETIC) or isinstance(other, _ARITHMETIC):
+            if isinstance(one, float) or isinstance(other, float):
+                return DATA
+            return numbers.calculate(self.run, operation, one, other)
+        pointer = payload_of(one)
+        if isinstance(pointer, Pointer) and isinstance(operation, ast.Add):
+            try:
+                return Cute(moved(self.run, pointer, other))
+            except cute.CuteError as error:
+                return Cute(UnknownTensor(pointer.space, str(error), pointer.origin.dtype))
+        for value in (one, other):
+            if isinstance(value, Unknown):
+                return value
+        return UNKNOWN
+
+    def _same(self, one: Value, other: Value) -> bool | None:
+        if isinstance(one, Symbol) and isinstance(other, Symbol):
+            return numbers.tail(one) == numbers.tail(other)
+        if isinstance(one, DType) or isinstance(other, DType):
+            return one == other if isinstance(one, DType) and isinstance(other, DType) else None
+        a, b = payload_of(one), payload_of(other)
+        if isinstance(a, cute.Layout) and isinstance(b, cute.Layout) and a.is_static and b.is_static:
+            return a == b
+        return None
+
+    def unary(self, operation: ast.unaryop, operand: Value) -> Value:
+        """Returns the result of an operator of one operand."""
+        if isinstance(operand, _ARITHMETIC):
+            if isinstance(operation, ast.Not):
+                return numbers.calculate(self.run, ast.Eq(), operand, 0)
+            if isinstance(operation, ast.USub):
+                return numbers.calculate(self.run, ast.Sub(), 0, operand)
+            return DATA
+        return operand if isinstance(operand, Unknown) else UNKNOWN
+
+    def named(self, value: Value, name: str) -> Value:
+        """Gives an array the name of the first variable that holds a tensor of it."""
+        payload = payload_of(value)
+        origin = payload.origin if isinstance(payload, cute.Tensor | Pointer) else None
+        if isinstance(origin, Origin) and origin.object is not None:
+            rename(origin.object, name)
+        return value

@@ -1,0 +1,160 @@
+"""Numbers between Python, the affine domain and the layout engine."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque
+from smemlint.analysis.python.interpreter.values import Symbol, Unknown, Value
+from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.layout.cute import Coordinate, Integer, IntTuple, Tiler
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%", ast.LShift: "<<",
+    ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.Eq: "==",
+    ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+
+
+# ---- arithmetic
+
+
+def operand_of(run: Execution, value: Value) -> AffineInt | UnknownNumber:
+    """Returns a value as a number of the domain."""
+    match value:
+        case bool() | int():
+            return AffineInt(int(value), I32)
+        case Number():
+            return value.value
+        case Opaque():
+            return run.fresh(value.name)
+        case Unknown():
+            return UnknownNumber(value.reason or "a number is not known")
+    return UnknownNumber("a value that is no integer")
+
+
+def calculate(run: Execution, operation: ast.AST, one: Value, other: Value) -> Number:
+    """Returns the result of an operator of two numbers, one of which is known at run time only."""
+    a, b = operand_of(run, one), operand_of(run, other)
+    name = _OPERATORS.get(type(operation))
+    unknown = next((v for v in (a, b) if isinstance(v, UnknownNumber)), None)
+    if unknown is not None or name is None:
+        return Number(unknown or UnknownNumber("an operator of floating-point numbers"))
+    assert isinstance(a, AffineInt) and isinstance(b, AffineInt)
+    result = run.domain.operate(name, a, b)
+    if isinstance(result, UnknownNumber) and result.is_uniform and a.is_uniform and b.is_uniform:
+        return Number(result)
+    return Number(result)
+
+
+def truth_of(value: Value) -> bool | NDArray[np.bool_] | UnknownNumber:
+    """Returns a condition: one outcome, one a thread, or that it is not known."""
+    if isinstance(value, Number):
+        held = value.value
+        if isinstance(held, UnknownNumber):
+            return held
+        if held.terms:
+            return UnknownNumber("the condition is not known", is_uniform=held.is_uniform)
+        if isinstance(held.base, int):
+            return bool(held.base)
+        lanes = held.base != 0
+        return bool(lanes[0]) if lanes.all() or not lanes.any() else lanes
+    return UnknownNumber("the condition is not known", is_uniform=isinstance(value, Opaque))
+
+
+# ---- to the engine
+
+
+def integer(run: Execution, value: Value) -> Integer:
+    """Returns a number for the engine: static where Python knows it.
+
+    Raises:
+        CuteError: it is none.
+    """
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, Number | Opaque):
+        found = operand_of(run, value)
+        if isinstance(found, UnknownNumber):
+            return cute.DynamicInt(RunTime(run.domain, found))
+        return to_engine(found, run.domain)
+    if isinstance(value, Unknown):
+        raise cute.CuteError(value.reason or "a number is not known")
+    raise cute.CuteError("a value that is no integer stands where one is needed")
+
+
+def int_tuple(run: Execution, value: Value) -> IntTuple:
+    """Returns a shape or stride.
+
+    Raises:
+        CuteError: it is none.
+    """
+    if isinstance(value, tuple | list):
+        return tuple(int_tuple(run, item) for item in value)
+    return integer(run, value)
+
+
+def coordinate(run: Execution, value: Value) -> Coordinate:
+    """Returns a coordinate; None keeps a mode, and what is not known stays so.
+
+    Raises:
+        CuteError: it is none.
+    """
+    if isinstance(value, tuple | list):
+        return tuple(coordinate(run, item) for item in value)
+    if value is None:
+        return cute.UNDERSCORE
+    if isinstance(value, Unknown):
+        reason = value.reason or "a coordinate is not known"
+        return cute.DynamicInt(RunTime(run.domain, UnknownNumber(reason)))
+    return integer(run, value)
+
+
+def tiler(run: Execution, value: Value) -> Tiler:
+    """Returns a layout, a number, an underscore, or a tuple of such.
+
+    Raises:
+        CuteError: it is none.
+    """
+    if isinstance(value, tuple | list):
+        return tuple(tiler(run, item) for item in value)
+    if value is None:
+        return cute.UNDERSCORE
+    if isinstance(value, Cute):
+        if isinstance(value.payload, cute.Layout):
+            return value.payload
+        raise cute.CuteError("a tiler that is no layout")
+    return integer(run, value)
+
+
+# ---- from the engine
+
+
+def value_of(run: Execution, tree: Any) -> Value:
+    """Returns a number, a nested tuple or a layout of the engine as a value."""
+    if isinstance(tree, tuple):
+        return tuple(value_of(run, item) for item in tree)
+    if isinstance(tree, bool | int):
+        return int(tree)
+    if isinstance(tree, cute.DynamicInt):
+        if tree.value is None:
+            return Number(run.fresh("an extent"))
+        return Number(from_engine(tree))
+    return None if tree is cute.UNDERSCORE else Cute(tree)
+
+
+def tail(symbol: Symbol, count: int = 2) -> str:
+    """Returns the last parts of a dotted name: how members of enumerations are told apart."""
+    return ".".join(symbol.path.split(".")[-count:])

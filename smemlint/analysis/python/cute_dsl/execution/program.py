@@ -1,0 +1,443 @@
+"""Calls in executed programs: functions of the DSL, of host libraries and of Python itself."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution import (
+    atoms,
+    copies,
+    hopper,
+    host,
+    layout_functions,
+    methods,
+    numbers,
+    storage,
+    tensor_functions,
+)
+from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
+from smemlint.analysis.python.cute_dsl.execution.control_flow import (
+    MAX_UNROLLED,
+    MAX_UNROLLED_ON_REQUEST,
+)
+from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    DATA,
+    Cute,
+    LoopRange,
+    Namespace,
+    Number,
+    Opaque,
+    OpValue,
+    Partial,
+    Pointer,
+    Prepared,
+    layout_of,
+    payload_of,
+)
+from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
+from smemlint.analysis.python.interpreter import expressions
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
+from smemlint.analysis.python.interpreter.calls import member
+from smemlint.analysis.python.interpreter.values import (
+    REST,
+    UNKNOWN,
+    BoundMethod,
+    Class,
+    DType,
+    Function,
+    Instance,
+    Method,
+    Symbol,
+    Unknown,
+    Value,
+    is_known,
+)
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Scope, Scopes
+
+_LIBRARIES = ("cutlass.", "cute.", "math.", "quack.")
+_INTEGER_TYPES = frozenset(("Int64", "Int32", "Int16", "Int8", "Uint64", "Uint32", "Uint16", "Uint8", "Boolean"))
+_UNIFORM = ("pipeline", "Scheduler", "Barrier", "PersistentTile", "arch", "cpasync", "tcgen05", "TmemAllocator")
+"""Parts of names whose objects are the same for all threads of a warp."""
+_CLASSES = {
+    "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Tensor": cute.Tensor,
+    "Pointer": Pointer, "TiledCopy": cute.TiledCopy, "TiledMma": cute.TiledMma,
+    "CopyAtom": cute.CopyAtom,
+}  # fmt: skip
+_TABLES = (atoms, copies, hopper, host, layout_functions, methods, storage, tensor_functions)
+"""Importing them fills `FUNCTIONS` and `METHODS`."""
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """Handlers of expressions that share the state of an execution.
+
+    Attributes:
+        run: the execution.
+        overrides: options of the command line that are not at their defaults.
+        parsers: command lines that the program defines.
+    """
+
+    run: Execution
+    overrides: dict[str, Value] = field(default_factory=dict)
+    parsers: list[Parser] = field(default_factory=list)
+
+    # ---- expressions
+
+    def evaluate_call(self, interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
+        """Returns the result of a call."""
+        callee = interpreter.evaluate(node.func, scopes)
+        arguments = list(expressions.items_of(interpreter, node.args, scopes))
+        named: Scope = {}
+        for keyword in node.keywords:
+            value = interpreter.evaluate(keyword.value, scopes)
+            if keyword.arg is not None:
+                named[keyword.arg] = value
+            elif isinstance(value, dict):
+                named |= {k: v for k, v in value.items() if isinstance(k, str)}
+        return self.apply(interpreter, callee, arguments, named, node, scopes)
+
+    def evaluate_lambda(self, interpreter: Interpreter, node: ast.Lambda, scopes: Scopes) -> Value:
+        """Returns a function of one expression."""
+        result = ast.copy_location(ast.Return(node.body), node.body)
+        made = ast.FunctionDef("<lambda>", node.args, [result], [], None, type_params=[])
+        return Function(ast.copy_location(made, node), scopes, is_kernel=False)
+
+    def evaluate_comparison(self, interpreter: Interpreter, node: ast.Compare, scopes: Scopes) -> Value:
+        """Returns the result of a comparison; None is told from objects."""
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            one = interpreter.evaluate(node.left, scopes)
+            other = interpreter.evaluate(node.comparators[0], scopes)
+            if isinstance(node.ops[0], ast.Is | ast.IsNot):
+                return self._is(one, other, isinstance(node.ops[0], ast.Is))
+            return self._contains(one, other, isinstance(node.ops[0], ast.In))
+        if len(node.ops) > 1:
+            values = [interpreter.evaluate(v, scopes) for v in (node.left, *node.comparators)]
+            results = [
+                expressions.operate(interpreter, op, a, b)
+                for op, a, b in zip(node.ops, values, values[1:], strict=False)
+            ]
+            found: Value = results[0]
+            for result in results[1:]:
+                found = self._both(found, result)
+            return found
+        return expressions.evaluate_comparison(interpreter, node, scopes)
+
+    def _is(self, one: Value, other: Value, expected: bool) -> Value:
+        if isinstance(one, Unknown) or isinstance(other, Unknown):
+            return UNKNOWN
+        if one is None or other is None or isinstance(other, bool):
+            return (one is other) == expected
+        if isinstance(one, Symbol) and isinstance(other, Symbol):
+            return (numbers.tail(one) == numbers.tail(other)) == expected
+        if isinstance(one, DType) and isinstance(other, DType):
+            return (one == other) == expected
+        return (one is other) == expected if not is_known(one) else UNKNOWN
+
+    def _contains(self, one: Value, other: Value, expected: bool) -> Value:
+        if isinstance(one, Symbol) and isinstance(other, tuple | list):
+            if all(isinstance(o, Symbol) for o in other):
+                found = any(numbers.tail(one) == numbers.tail(o) for o in other if isinstance(o, Symbol))
+                return found == expected
+        inside = expressions.fold_membership(one, other)
+        return inside == expected if inside is not None else UNKNOWN
+
+    def _both(self, one: Value, other: Value) -> Value:
+        for value in (one, other):
+            if value is False:
+                return False
+            if isinstance(value, Unknown):
+                return value
+        if one is True:
+            return other
+        if other is True:
+            return one
+        return numbers.calculate(self.run, ast.BitAnd(), one, other)
+
+    def evaluate_logical(self, interpreter: Interpreter, node: ast.BoolOp, scopes: Scopes) -> Value:
+        """Returns the result of `and` or `or`, by thread where an operand is a number."""
+        values = []
+        is_or = isinstance(node.op, ast.Or)
+        for part in node.values:
+            value = interpreter.evaluate(part, scopes)
+            if is_known(value) and bool(value) == is_or:
+                return value if not values else is_or if isinstance(value, bool | int) else UNKNOWN
+            if not is_known(value):
+                values.append(value)
+        if not values:
+            return value
+        found = values[0]
+        for other in values[1:]:
+            if not isinstance(found, Number) or not isinstance(other, Number):
+                return UNKNOWN
+            found = numbers.calculate(self.run, ast.BitOr() if is_or else ast.BitAnd(), found, other)
+        return found
+
+    # ---- calls
+
+    def apply(
+        self,
+        interpreter: Interpreter,
+        callee: Value,
+        arguments: list[Value],
+        named: Scope,
+        node: ast.Call,
+        scopes: Scopes,
+    ) -> Value:
+        """Returns the result of calling a value."""
+        if REST in arguments:
+            arguments = arguments[: arguments.index(REST)] + [UNKNOWN]
+        if isinstance(callee, Instance):
+            callee = member(interpreter, callee, "__call__")
+        match callee:
+            case Function(is_kernel=True) | BoundMethod(function=Function(is_kernel=True)):
+                return Prepared(callee, tuple(arguments), named, node)
+            case Partial():
+                given = [*callee.arguments, *arguments]
+                return self.apply(interpreter, callee.function, given, callee.named | named, node, scopes)
+            case Symbol():
+                return self._symbol(interpreter, callee, arguments, named, node, scopes)
+            case Method():
+                return self._method(interpreter, callee, arguments, named, node, scopes)
+            case DType():
+                return self._converted(callee, arguments)
+            case Cute(payload=cute.Layout() | cute.ComposedLayout()):
+                return self._mapped(callee, arguments, node)
+            case Opaque():
+                return Opaque(f"{callee.name}()")
+            case StructType() if arguments:
+                return storage.storage_at(callee, arguments[0], node)
+        return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+
+    def _converted(self, dtype: DType, arguments: list[Value]) -> Value:
+        """`Int32(x)`: a number at run time; floating-point numbers are not followed."""
+        value = arguments[0] if arguments else 0
+        if dtype.name not in _INTEGER_TYPES:
+            return DATA
+        if isinstance(value, int):
+            return Number(AffineInt(int(value), I32))
+        return value if isinstance(value, Number | Unknown | Opaque) else DATA
+
+    def _mapped(self, callee: Cute, arguments: list[Value], node: ast.Call) -> Value:
+        """`layout(coordinate)`."""
+        layout = layout_of(callee)
+        assert layout is not None
+        at = arguments[0] if len(arguments) == 1 else tuple(arguments)
+
+        def offset(call: Call) -> Value:
+            found = numbers.coordinate(call.run, at)
+            if cute.int_tuples.has_underscore(found):
+                return Cute(cute.slice_layout(layout, found)[0])
+            return call.result(layout(found))
+
+        return executed(offset, Call(self.run, "layout", callee, BoundArguments([], {}), node))
+
+    def _symbol(
+        self,
+        interpreter: Interpreter,
+        callee: Symbol,
+        arguments: list[Value],
+        named: Scope,
+        node: ast.Call,
+        scopes: Scopes,
+    ) -> Value:
+        path, name = callee.path, callee.name
+        if path.startswith("builtins."):
+            return self._builtin(interpreter, name, arguments, named, node, scopes)
+        if name == "compile" and arguments and path.startswith("cutlass"):
+            kept = {k: v for k, v in named.items() if k not in ("options", "no_cache")}
+            self.apply(interpreter, arguments[0], arguments[1:], kept, node, scopes)
+            return Opaque("a compiled function")
+        if path == "functools.partial" and arguments:
+            return Partial(arguments[0], tuple(arguments[1:]), named)
+        if name == "SimpleNamespace":
+            return Namespace(dict(named))
+        if name == "ArgumentParser":
+            self.parsers.append(Parser())
+            return self.parsers[-1]
+        if path.startswith("torch."):
+            return host.torch_call(self._call(name, None, arguments, named, node), name)
+        if path.startswith(_LIBRARIES):
+            return self._library(callee, arguments, named, node)
+        return UNKNOWN
+
+    def _library(self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+        """A function or class of the DSL."""
+        name = callee.name
+        if name in ("range", "range_constexpr", "range_dynamic"):
+            return self._range(arguments, is_unrolled=name == "range_constexpr" or named.get("unroll_full") is True)
+        if name == "SmemAllocator":
+            return Allocator()
+        if atoms.is_operation(name):
+            return Cute(OpValue(name, tuple(arguments), named))
+        handler = FUNCTIONS.get(name)
+        if handler is not None:
+            owner = Symbol(callee.path.rpartition(".")[0])
+            return executed(handler, self._call(name, owner, arguments, named, node))
+        if any(part in callee.path for part in _UNIFORM):
+            return Opaque(name)
+        return Unknown(f"`{name}` is not modelled")
+
+    def _call(
+        self, name: str, owner: Value, arguments: list[Value], named: Scope, node: ast.Call
+    ) -> Call:
+        return Call(self.run, name, owner, BoundArguments(arguments, named), node)
+
+    def _method(
+        self,
+        interpreter: Interpreter,
+        callee: Method,
+        arguments: list[Value],
+        named: Scope,
+        node: ast.Call,
+        scopes: Scopes,
+    ) -> Value:
+        owner, name = callee.owner, callee.name
+        call = self._call(name, owner, arguments, named, node)
+        match owner:
+            case Prepared():
+                if name in ("launch", "smem_usage"):
+                    return self._launch(interpreter, owner, named, arguments, node)
+                return UNKNOWN
+            case Parser():
+                return host.parser_method(call, self.overrides)
+            case TorchTensor():
+                return host.torch_method(call)
+            case Opaque():
+                return Opaque(f"{owner.name}.{name}()")
+            case StructType():
+                return storage.struct_method(call)
+            case Number():
+                return owner if name in ("to", "ir_value", "value") else DATA
+            case Namespace():
+                return UNKNOWN
+            case list() | dict():
+                return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+        if isinstance(payload_of(owner), Pointer) and name in ("load", "store"):
+            return executed(methods.pointer_access, call)
+        handler = METHODS.get(name)
+        if handler is not None:
+            return executed(handler, call)
+        return Unknown(f"`{name}` is not modelled")
+
+    # ---- Python's own functions
+
+    def _builtin(
+        self,
+        interpreter: Interpreter,
+        name: str,
+        arguments: list[Value],
+        named: Scope,
+        node: ast.Call,
+        scopes: Scopes,
+    ) -> Value:
+        if name == "range":
+            return self._range(arguments, is_unrolled=False)
+        if name in ("min", "max") and any(isinstance(a, Number | Opaque) for a in arguments):
+            return executed(FUNCTIONS[name], self._call(name, None, arguments, named, node))
+        if name == "isinstance" and len(arguments) == 2:
+            return self._isinstance(*arguments)
+        if name == "len" and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
+            return len(arguments[0])
+        if name in ("hasattr", "getattr") and len(arguments) >= 2 and isinstance(arguments[1], str):
+            return self._getattr(interpreter, name, arguments, node)
+        if name == "zip" and all(isinstance(a, tuple | list | range) for a in arguments):
+            return list(zip(*arguments, strict=False))  # type: ignore[arg-type]
+        if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
+            return list(enumerate(arguments[0]))
+        if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):
+            return arguments[0] if name != "abs" else DATA
+        if name in ("print", "assert"):
+            return None
+        return expressions.apply_callee(
+            interpreter, Symbol(f"builtins.{name}"), arguments, named, node, scopes
+        )
+
+    def _range(self, arguments: list[Value], *, is_unrolled: bool) -> Value:
+        numbers_given = [self._plain(a) for a in arguments]
+        known = integers(numbers_given)
+        if known is not None and 1 <= len(known) <= 3 and (len(known) < 3 or known[2]):
+            found = range(*known)
+            if len(found) <= (MAX_UNROLLED_ON_REQUEST if is_unrolled else MAX_UNROLLED):
+                return found
+            return LoopRange(found.start, found.step)
+        start = arguments[0] if len(arguments) > 1 else 0
+        return LoopRange(start, arguments[2] if len(arguments) > 2 else 1)
+
+    def _plain(self, value: Value) -> Value:
+        """A number that is known, although it is one at run time."""
+        if isinstance(value, Number) and isinstance(value.value, AffineInt):
+            constant = value.value.constant
+            return constant if constant is not None else value
+        return value
+
+    def _isinstance(self, value: Value, kinds: Value) -> Value:
+        if isinstance(value, Unknown):
+            return UNKNOWN
+        for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+            if isinstance(kind, Class):
+                if isinstance(value, Instance) and kind in value.type.linearization():
+                    return True
+                continue
+            if not isinstance(kind, Symbol):
+                return UNKNOWN
+            python: dict[str, type | tuple[type, ...]] = {
+                "int": int, "tuple": tuple, "list": list, "str": str, "float": float, "bool": bool,
+                "dict": dict, "Integer": (int, Number), "Numeric": (Number,), "Int32": Number,
+            }  # fmt: skip
+            if kind.name in _CLASSES:
+                if isinstance(payload_of(value), _CLASSES[kind.name]):
+                    return True
+            elif kind.name in python:
+                if isinstance(value, python[kind.name]):
+                    return True
+            else:
+                return UNKNOWN
+        return False
+
+    def _getattr(
+        self, interpreter: Interpreter, name: str, arguments: list[Value], node: ast.Call
+    ) -> Value:
+        owner, attribute = arguments[0], arguments[1]
+        assert isinstance(attribute, str)
+        if isinstance(owner, Instance):
+            found = member(interpreter, owner, attribute)
+            known = attribute in owner.attributes or found is not UNKNOWN
+            if name == "hasattr":
+                return known
+            return found if known else arguments[2] if len(arguments) > 2 else UNKNOWN
+        if isinstance(owner, Namespace):
+            if name == "hasattr":
+                return attribute in owner.attributes
+            return owner.attributes.get(attribute, arguments[2] if len(arguments) > 2 else UNKNOWN)
+        if owner is None:
+            return False if name == "hasattr" else arguments[2] if len(arguments) > 2 else UNKNOWN
+        if isinstance(owner, Function | BoundMethod) and len(arguments) > 2:
+            return arguments[2]
+        return UNKNOWN
+
+    # ---- launches
+
+    def _launch(
+        self,
+        interpreter: Interpreter,
+        prepared: Prepared,
+        named: Scope,
+        arguments: list[Value],
+        node: ast.Call,
+    ) -> Value:
+        """Executes a kernel with the block of its launch."""
+        from smemlint.analysis.python.cute_dsl.execution.kernels import execute_kernel
+
+        block = named.get("block", arguments[1] if len(arguments) > 1 else UNKNOWN)
+        execute_kernel(self.run, interpreter, prepared, block, node)
+        return None

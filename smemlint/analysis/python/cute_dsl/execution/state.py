@@ -1,0 +1,174 @@
+"""The state of an executed program: numbers, the kernel that runs and what it issued so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.affine import AffineDomain
+from smemlint.analysis.simt.domain.ctypes import I32, FloatType
+from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
+from smemlint.facts import SharedArray, Span
+
+if TYPE_CHECKING:
+    import ast
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.python.cute_dsl.execution.modules import Texts
+    from smemlint.analysis.python.interpreter.values import DType
+    from smemlint.facts import LayoutUse
+
+MAX_EVENTS = 40_000
+"""Of one kernel."""
+MAX_KERNELS = 24
+"""Of one file."""
+MAX_THREADS = 1024
+_WARP = 32
+
+
+@dataclass(slots=True, eq=False)
+class Kernel:
+    """A kernel that a launch executes.
+
+    Attributes:
+        name: of its function.
+        node: its function.
+        block: threads along x, y and z.
+        launch: the call that launches it.
+        mask: the threads that are active at the current place.
+        next_byte: where the next allocation begins at the earliest; None when not known.
+        notes: what was not followed, each place once.
+        failure: why the execution stopped early; empty where it did not.
+    """
+
+    name: str
+    node: ast.FunctionDef
+    block: tuple[int, int, int]
+    launch: ast.AST
+    mask: NDArray[np.bool_]
+    trace: Trace = field(default_factory=lambda: Trace(MAX_EVENTS))
+    arrays: list[Object] = field(default_factory=list)
+    next_byte: int | None = 0
+    notes: dict[tuple[Span, str], None] = field(default_factory=dict)
+    failure: str = ""
+    layouts: dict[object, LayoutUse] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block, filled up to whole warps."""
+        return len(self.mask)
+
+
+class Execution:
+    """One execution of a file's host code with everything that it launches.
+
+    Attributes:
+        domain: of numbers.
+        kernel: the one that runs; None in host code.
+        finished: kernels that were executed.
+        reached: places of calls that were executed, so that the others can be said.
+        unlaunched: kernels whose launch could not be followed, with the reason.
+        texts: the files that are executed.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self.domain = AffineDomain()
+        self.unlaunched: dict[ast.FunctionDef, str] = {}
+        self.kernel: Kernel | None = None
+        self.finished: list[Kernel] = []
+        self.reached: set[Span] = set()
+        self._fresh = 0
+
+    # ---- places
+
+    def span_of(self, node: ast.AST) -> Span:
+        """Returns the place of a node."""
+        return self.texts.span(node)
+
+    def span_of_name(self, node: ast.FunctionDef) -> Span:
+        """Returns the place of a function's name."""
+        return self.texts.text_of(node).name_span(node)
+
+    def text_within(self, span: Span) -> str:
+        """Returns the text of a place."""
+        return self.texts.within(span)
+
+    # ---- numbers
+
+    def fresh(self, name: str, *, multiple: int = 1, nonnegative: bool = True) -> AffineInt:
+        """Returns a new unknown that all threads share."""
+        self._fresh += 1
+        key = f"{name}#{self._fresh}"
+        return self.domain.symbol(key, name, I32, multiple=multiple, nonnegative=nonnegative)
+
+    # ---- kernels
+
+    def begin(
+        self, name: str, node: ast.FunctionDef, block: tuple[int, int, int], launch: ast.AST
+    ) -> Kernel:
+        """Begins the execution of a kernel."""
+        count = block[0] * block[1] * block[2]
+        rounded = -(-count // _WARP) * _WARP
+        self.kernel = Kernel(name, node, block, launch, np.arange(rounded) < count)
+        return self.kernel
+
+    def end(self) -> None:
+        """Ends the execution of a kernel."""
+        if self.kernel is not None:
+            self.finished.append(self.kernel)
+        self.kernel = None
+
+    def note(self, node: ast.AST, reason: str) -> None:
+        """Notes something that a kernel does and that is not followed."""
+        kernel = self.kernel
+        if kernel is not None and not kernel.trace.is_muted:
+            kernel.notes.setdefault((self.span_of(node), reason))
+
+    # ---- memory
+
+    def allocate(
+        self, name: str, dtype: DType, size: int | None, alignment: int, node: ast.AST
+    ) -> tuple[Object, AffineInt]:
+        """Allocates shared memory behind what was allocated before.
+
+        Returns:
+            The array, and the byte at which it begins.
+        """
+        kernel = self.kernel
+        assert kernel is not None
+        if kernel.next_byte is None:
+            at = self.fresh(f"start of {name}" if name else "start", multiple=alignment)
+        else:
+            start = -(-kernel.next_byte // alignment) * alignment
+            at = AffineInt(start, I32)
+            kernel.next_byte = start
+        array = self.array(name, dtype, at, alignment, node)
+        if kernel.next_byte is not None:
+            kernel.next_byte = kernel.next_byte + size if size is not None else None
+        return array, at
+
+    def array(
+        self, name: str, dtype: DType, at: AffineInt, alignment: int, node: ast.AST
+    ) -> Object:
+        """Returns an array of shared memory that begins at a byte."""
+        kernel = self.kernel
+        assert kernel is not None
+        element = max(dtype.bits // 8, 1)
+        shared = SharedArray(
+            name, self.span_of(node), dtype.name, element, (), at.constant or 0, None, alignment
+        )
+        key = f"{name}@{len(kernel.arrays)}"
+        made = Object(name, FloatType(dtype.name, element), Space.SHARED, key, shared=shared)
+        kernel.arrays.append(made)
+        return made
+
+
+def rename(array: Object, name: str) -> None:
+    """Gives an array the name of the variable that it is first assigned to."""
+    if not array.name and array.shared is not None:
+        array.name = name
+        array.shared = replace(array.shared, name=name)

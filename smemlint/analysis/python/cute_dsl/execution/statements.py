@@ -1,0 +1,124 @@
+"""Statements of executed programs that mean more than in Python: structs, imports, stores."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution.copies import access_element
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
+from smemlint.analysis.python.cute_dsl.execution.values import UnknownTensor, payload_of
+from smemlint.analysis.python.cute_dsl.memory import StructType
+from smemlint.analysis.python.interpreter import Policy
+from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
+from smemlint.analysis.python.interpreter.expressions import operate
+from smemlint.analysis.python.interpreter.statements import execute_assignment, execute_class
+from smemlint.analysis.python.interpreter.assignments import assign
+from smemlint.analysis.python.interpreter.values import Symbol
+from smemlint.facts import AccessKind
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Scopes
+
+
+class ByThread(Policy):
+    """Leaves a function with the threads that entered it."""
+
+    def __init__(self, run: Execution) -> None:
+        self._run = run
+
+    @contextmanager
+    def inside_call(self, *, is_outermost: bool) -> Iterator[None]:
+        """Opens the execution of a function's body."""
+        kernel = self._run.kernel
+        mask = kernel.mask if kernel is not None else None
+        try:
+            yield
+        finally:
+            if kernel is not None and mask is not None:
+                kernel.mask = mask
+
+
+class Statements:
+    """Handlers of statements that share the state of an execution."""
+
+    def __init__(self, run: Execution) -> None:
+        self.run = run
+
+    def execute_import_from(self, interpreter: Interpreter, node: ast.ImportFrom, scopes: Scopes) -> bool:
+        """Binds members of a module: what a file of the tree defines, else their names."""
+        module = "." * node.level + (f"{node.module}." if node.module else "")
+        for alias in node.names:
+            path = module + alias.name
+            symbol = interpreter.model.symbol(Symbol(path), ast.copy_location(ast.Name(alias.name), node))
+            scopes[-1][alias.asname or alias.name] = symbol
+        return True
+
+    def execute_class(self, interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> bool:
+        """Binds a class, or the layout of a `cute.struct`."""
+        execute_class(interpreter, node, scopes)
+        if any(ast.unparse(d).endswith("struct") for d in node.decorator_list):
+            members = [
+                (ast.unparse(member.target), interpreter.evaluate(member.annotation, scopes))
+                for member in node.body
+                if isinstance(member, ast.AnnAssign)
+            ]
+            scopes[-1][node.name] = StructType.of(members)
+        return True
+
+    def execute_assignment(self, interpreter: Interpreter, node: ast.Assign, scopes: Scopes) -> bool:
+        """Assigns a value to each target; an element of a tensor is stored."""
+        stores = [t for t in node.targets if isinstance(t, ast.Subscript) and self._is_tensor(interpreter, t, scopes)]
+        if not stores:
+            return execute_assignment(interpreter, node, scopes)
+        interpreter.evaluate(node.value, scopes)
+        for target in stores:
+            self._store(interpreter, target, scopes)
+        return True
+
+    def execute_augmented(self, interpreter: Interpreter, node: ast.AugAssign, scopes: Scopes) -> bool:
+        """Assigns the result of an operator; an element of a tensor is loaded and stored."""
+        before = interpreter.evaluate(node.target, scopes)
+        operand = interpreter.evaluate(node.value, scopes)
+        if isinstance(node.target, ast.Subscript) and self._is_tensor(interpreter, node.target, scopes):
+            self._store(interpreter, node.target, scopes)
+        else:
+            assign(interpreter, node.target, operate(interpreter, node.op, before, operand), scopes)
+        return True
+
+    def _is_tensor(self, interpreter: Interpreter, target: ast.Subscript, scopes: Scopes) -> bool:
+        owner = payload_of(interpreter.evaluate(target.value, scopes))
+        return isinstance(owner, cute.Tensor | UnknownTensor)
+
+    def _store(self, interpreter: Interpreter, target: ast.Subscript, scopes: Scopes) -> None:
+        tensor = payload_of(interpreter.evaluate(target.value, scopes))
+        key = interpreter.evaluate(target.slice, scopes)
+        if not isinstance(tensor, cute.Tensor | UnknownTensor):
+            return
+        if item_of(self.run, tensor, key) is None:
+            access_element(self.run, tensor, key, AccessKind.STORE, target)
+        elif isinstance(tensor, cute.Tensor) and tensor.is_shared:
+            self.run.note(target, "an assignment to a part of a tensor of shared memory")
+
+
+def handlers(run: Execution) -> dict[type[ast.stmt], object]:
+    """Returns the handlers of statements of an executed program."""
+    from smemlint.analysis.python.cute_dsl.execution.control_flow import ControlFlow
+
+    flow, own = ControlFlow(run), Statements(run)
+    return {
+        **STATEMENTS,
+        ast.If: flow.execute_if,
+        ast.For: flow.execute_for,
+        ast.While: flow.execute_while,
+        ast.ImportFrom: own.execute_import_from,
+        ast.ClassDef: own.execute_class,
+        ast.Assign: own.execute_assignment,
+        ast.AugAssign: own.execute_augmented,
+    }

@@ -1,0 +1,222 @@
+"""Shared memory of a kernel: allocators, structs and their fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, method, needed_layout, reason_of
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import tensor_at
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    Origin,
+    Pointer,
+    UnknownTensor,
+    payload_of,
+)
+from smemlint.analysis.python.cute_dsl.memory import Allocator, MemRange, StructType
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
+from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
+from smemlint.analysis.simt.domain.values import AffineInt, offset_of
+from smemlint.layout import cute
+from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    import ast
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+
+_BYTE = DType("Uint8", 8)
+_LARGEST_ALIGNMENT = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Storage:
+    """A struct in shared memory.
+
+    Attributes:
+        type: its fields.
+        at: the byte where it begins.
+        alignment: what that is a multiple of.
+        node: the allocation.
+    """
+
+    type: StructType
+    at: AffineInt
+    alignment: int
+    node: ast.AST
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StorageField:
+    """A field of such a struct: a pointer with its name."""
+
+    pointer: Pointer
+    size: int | None
+
+
+def is_allocator(value: Value) -> bool:
+    """Returns whether a value is a `SmemAllocator`."""
+    return isinstance(value, Allocator)
+
+
+@method("allocate")
+def allocate(call: Call) -> Value:
+    """`allocator.allocate(bytes, type or struct, byte_alignment)`."""
+    if not is_allocator(call.owner) or call.run.kernel is None:
+        raise cute.CuteError(reason_of(call.owner, "an allocation outside of a kernel"))
+    what, given = call.value(0, "size_or_type"), call.value(1, "byte_alignment", 1)
+    alignment = given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else 1
+    if isinstance(what, StructType):
+        alignment = max(alignment, what.alignment or 1)
+        _, at = call.run.allocate("", _BYTE, what.size, alignment, call.node)
+        call.run.kernel.arrays.pop()  # its fields are the arrays
+        return as_value(Storage(what, at, alignment, call.node))
+    dtype = what if isinstance(what, DType) else _BYTE
+    size = dtype.bits // 8 if isinstance(what, DType) else what if isinstance(what, int) else None
+    return as_value(_allocated(call, dtype, size, alignment))
+
+
+def _allocated(call: Call, dtype: DType, size: int | None, alignment: int) -> Pointer:
+    alignment = max(alignment, dtype.bits // 8, 1)
+    array, at = call.run.allocate("", dtype, size, alignment, call.node)
+    base = numbers_to_bits(call.run, at)
+    return Pointer(cute.Space.SHARED, Origin(dtype, array), base, None, alignment)
+
+
+def numbers_to_bits(run: Execution, at: AffineInt) -> cute.Integer:
+    """Returns a byte as an address of the engine, in bits."""
+    known = at.constant
+    return 8 * known if known is not None else to_engine(at, run.domain) * 8
+
+
+@method("allocate_array")
+def allocate_array(call: Call) -> Value:
+    """`allocator.allocate_array(dtype, count)`."""
+    if not is_allocator(call.owner) or call.run.kernel is None:
+        raise cute.CuteError("an allocation outside of a kernel")
+    dtype, count = call.dtype(0, "element_type"), call.value(1, "num_elems", 1)
+    size = count * dtype.bits // 8 if isinstance(count, int) else None
+    return as_value(_allocated(call, dtype, size, max(dtype.bits // 8, 1)))
+
+
+@method("allocate_tensor")
+def allocate_tensor(call: Call) -> Value:
+    """`allocator.allocate_tensor(dtype, layout, byte_alignment, swizzle)`."""
+    if not is_allocator(call.owner) or call.run.kernel is None:
+        raise cute.CuteError("an allocation outside of a kernel")
+    try:
+        dtype = call.dtype(0, "element_type")
+        value = call.value(1, "layout")
+        is_shape = isinstance(value, tuple | list | int)
+        layout = call.layout(1, "layout") if is_shape else needed_layout(value)
+        swizzle = _swizzle(call, 3)
+    except cute.CuteError as error:
+        call.run.kernel.next_byte = None
+        return as_value(UnknownTensor(cute.Space.SHARED, f"`allocate_tensor`: {error}"))
+    given = call.value(2, "byte_alignment", 1)
+    alignment = given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else 1
+    cosize = layout.plain.cosize
+    size = -(-cosize * dtype.bits // 8) if isinstance(cosize, int) else None
+    pointer = replace(_allocated(call, dtype, size, alignment), swizzle=swizzle)
+    return as_value(tensor_at(call.run, pointer, layout, call.node))
+
+
+def _swizzle(call: Call, at: int) -> Swizzle | None:
+    if not call.has(at, "swizzle"):
+        return None
+    swizzle = payload_of(call.value(at, "swizzle"))
+    if not isinstance(swizzle, Swizzle):
+        raise cute.CuteError(reason_of(call.value(at, "swizzle"), "a swizzle is not known"))
+    return swizzle
+
+
+# ---- fields
+
+
+def field_of(run: Execution, storage: Storage, name: str) -> Value | None:
+    """Returns a field of a struct in shared memory; None where it has none of that name."""
+    found = storage.type.fields.get(name)
+    if found is None or run.kernel is None:
+        return None
+    offset, field = found
+    alignment = field.alignment
+    if offset is not None:
+        at = run.domain.add(storage.at, offset_of(offset))
+    else:
+        at = run.fresh(f"start of {name}", multiple=alignment)
+    base = at.constant or 0
+    made = (a for a in run.kernel.arrays if a.name == name and a.shared and a.shared.base == base)
+    array = next(made, None) or run.array(name, field.dtype, at, alignment, storage.node)
+    pointer = Pointer(
+        cute.Space.SHARED, Origin(field.dtype, array), numbers_to_bits(run, at), None, alignment
+    )
+    return as_value(StorageField(pointer, field.size))
+
+
+def storage_at(type: StructType, pointer: Value, node: ast.AST) -> Value:
+    """Returns `Storage(pointer)`: the struct where a pointer points to."""
+    found = payload_of(pointer)
+    if not isinstance(found, Pointer) or found.space is not cute.Space.SHARED:
+        return Unknown(reason_of(pointer, "a pointer to shared memory is not known"))
+    at = from_engine(found.base // 8)
+    if not isinstance(at, AffineInt):
+        return Unknown(at.reason)
+    return as_value(Storage(type, at, found.alignment or 1, node))
+
+
+def struct_method(call: Call) -> Value:
+    """Returns what the methods of a struct's type say about its size."""
+    owner = call.owner
+    assert isinstance(owner, StructType)
+    if call.name in ("size_in_bytes", "__sizeof__"):
+        return owner.size if owner.size is not None else Unknown("the size of a struct is not known")
+    return owner.alignment if owner.alignment is not None else UNKNOWN
+
+
+@method("get_tensor")
+def get_tensor(call: Call) -> Value:
+    """`storage.field.get_tensor(layout, swizzle=, dtype=)`."""
+    field = payload_of(call.owner)
+    if not isinstance(field, StorageField):
+        reason = reason_of(call.owner, "a field of shared memory is not known")
+        return as_value(UnknownTensor(cute.Space.SHARED, reason))
+    try:
+        value = call.value(0, "layout")
+        is_shape = isinstance(value, tuple | list | int)
+        layout = call.layout(0, "layout") if is_shape else needed_layout(value)
+        swizzle = _swizzle(call, 1)
+        origin = field.pointer.origin
+        if call.has(2, "dtype"):
+            origin = replace(origin, dtype=call.dtype(2, "dtype"))
+    except cute.CuteError as error:
+        return as_value(UnknownTensor(cute.Space.SHARED, f"`get_tensor`: {error}"))
+    pointer = replace(field.pointer, swizzle=swizzle, origin=origin)
+    return as_value(tensor_at(call.run, pointer, layout, call.node))
+
+
+@method("data_ptr")
+def data_ptr(call: Call) -> Value:
+    """`storage.field.data_ptr()`."""
+    field = payload_of(call.owner)
+    if not isinstance(field, StorageField):
+        raise cute.CuteError(reason_of(call.owner, "a field of shared memory is not known"))
+    return as_value(field.pointer)
+
+
+def range_of(value: Value, name: str) -> Value:
+    """Returns `MemRange[dtype, count]` or `Align[type, alignment]`."""
+    from smemlint.analysis.python.cute_dsl.memory import as_range
+
+    if not isinstance(value, tuple) or len(value) != 2:
+        return MemRange(_BYTE, None, 1)
+    held, number = value
+    if name == "MemRange":
+        dtype = held if isinstance(held, DType) and held.bits else None
+        if dtype is None:
+            return MemRange(_BYTE, None, 1)
+        size = -(-dtype.bits * number // 8) if isinstance(number, int) else None
+        return MemRange(dtype, size, max(dtype.bits // 8, 1))
+    found = as_range(held) or MemRange(_BYTE, None, 1)
+    is_valid = isinstance(number, int) and 1 <= number <= _LARGEST_ALIGNMENT
+    return replace(found, alignment=number) if is_valid and isinstance(number, int) else found

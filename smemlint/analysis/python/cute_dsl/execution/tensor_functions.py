@@ -1,0 +1,397 @@
+"""Functions and methods of the DSL that make, cut and move tensors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.call import (
+    Call,
+    as_value,
+    function,
+    method,
+    needed_layout,
+    needed_tensor,
+    reason_of,
+)
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    AnyTensor,
+    Cute,
+    Origin,
+    Pointer,
+    ThreadSlice,
+    UnknownTensor,
+    payload_of,
+)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Value
+from smemlint.facts import Certainty, LayoutUse
+from smemlint.layout import cute
+from smemlint.layout.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    import ast
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.layout.cute import AnyLayout
+
+INDEX = DType("coordinate", 32)
+_BYTE = DType("Uint8", 8)
+
+
+# ---- makers
+
+
+@function("make_tensor")
+def make_tensor(call: Call) -> Value:
+    """`make_tensor(pointer, layout)`."""
+    payload = payload_of(call.value(0, "iterator"))
+    value = call.value(1, "layout")
+    if not isinstance(payload, Pointer):
+        if isinstance(payload, UnknownTensor):
+            return as_value(payload)
+        raise cute.CuteError(reason_of(call.value(0, "iterator"), "a pointer is not known"))
+    try:
+        layout: AnyLayout
+        if isinstance(value, tuple | list | int):
+            layout = cute.Layout(numbers.int_tuple(call.run, value))
+        else:
+            layout = needed_layout(value)
+    except cute.CuteError as error:
+        return as_value(UnknownTensor(payload.space, str(error), payload.origin.dtype))
+    return as_value(tensor_at(call.run, payload, layout, call.node))
+
+
+def tensor_at(run: Execution, pointer: Pointer, layout: AnyLayout, node: ast.AST) -> cute.Tensor:
+    """Returns the tensor of a pointer and a layout."""
+    if isinstance(layout, cute.ComposedLayout):
+        layout = cute.compose_swizzle(layout.swizzle, layout.layout, layout.offset)
+    swizzle = pointer.swizzle
+    if swizzle is not None and swizzle.is_identity:
+        swizzle = None
+    tensor = cute.Tensor(
+        pointer.space,
+        pointer.origin.dtype.bits,
+        layout,
+        pointer.base,
+        swizzle,
+        pointer.origin,
+        pointer.alignment,
+    )
+    return _with_use(run, tensor, pointer.origin, node) if tensor.is_shared else tensor
+
+
+def _with_use(
+    run: Execution, tensor: cute.Tensor, origin: Origin, node: ast.AST
+) -> cute.Tensor:
+    """Returns a shared tensor whose origin knows the swizzle as a fact."""
+    found: tuple[Swizzle, str] | None = None
+    if isinstance(tensor.layout, cute.ComposedLayout):
+        found = tensor.layout.swizzle, "elements"
+    elif tensor.swizzle is not None:
+        found = tensor.swizzle, "bytes"
+    kernel = run.kernel
+    if found is None or kernel is None or not tensor.layout.plain.is_static:
+        return tensor
+    swizzle, units = found
+    array = origin.object.shared if origin.object is not None else None
+    size = max(tensor.bits // 8, 1)
+    unit = size if units == "bytes" else 1
+    modes = tensor.layout.plain.static_modes()
+    text = f"{swizzle} o {tensor.layout.plain}"
+    start = tensor.base
+    use = LayoutUse(
+        run.span_of(node),
+        "cute",
+        text,
+        kernel.name,
+        (swizzle.bits, swizzle.base, swizzle.shift),
+        units=units,
+        element_bytes=size,
+        shape=tuple(extent for extent, _ in modes),
+        stride=tuple(stride * unit for _, stride in modes),
+        array=array,
+        certainty=Certainty.ASSUMED,
+        base=start // 8 if isinstance(start, int) else None,
+    )
+    use = kernel.layouts.setdefault((use.span, text, units), use)
+    return replace(tensor, origin=replace(origin, use=use))
+
+
+@function("make_rmem_tensor", "make_fragment", "make_rmem_tensor_like", "make_fragment_like")
+def make_registers(call: Call) -> Value:
+    """Tensors of registers, by a layout, a shape, or like another tensor."""
+    value = call.given.positional[0] if call.given.positional else UNKNOWN
+    payload = payload_of(value)
+    dtype = call.value(1, "dtype")
+    if call.name == "make_fragment_like" and isinstance(payload, cute.Layout | cute.ComposedLayout):
+        return as_value(cute.make_fragment_like(payload.plain))
+    if isinstance(payload, UnknownTensor):
+        return as_value(UnknownTensor(cute.Space.REGISTER, payload.reason, payload.dtype))
+    if not isinstance(dtype, DType):
+        held = payload.origin if isinstance(payload, cute.Tensor) else None
+        dtype = held.dtype if isinstance(held, Origin) else UNKNOWN
+    try:
+        layout = _register_layout(call, value)
+    except cute.CuteError as error:
+        return as_value(UnknownTensor(cute.Space.REGISTER, str(error)))
+    if not isinstance(dtype, DType):
+        return as_value(UnknownTensor(cute.Space.REGISTER, "an element type is not known"))
+    return as_value(registers(dtype, layout))
+
+
+def _register_layout(call: Call, value: Value) -> cute.Layout:
+    if isinstance(value, tuple | list | int):
+        return cute.Layout(numbers.int_tuple(call.run, value))
+    found = needed_layout(value)
+    if call.name == "make_fragment_like":
+        return cute.make_fragment_like(found.plain)
+    if call.name == "make_rmem_tensor_like":
+        return cute.make_layout_like(found.plain)
+    return found.plain
+
+
+def registers(dtype: DType, layout: cute.Layout) -> cute.Tensor:
+    """Returns a tensor of registers."""
+    return replace(cute.make_register_tensor(dtype.bits, layout), origin=Origin(dtype), alignment=32)
+
+
+@function("make_identity_tensor")
+def make_identity_tensor(call: Call) -> Value:
+    """`make_identity_tensor(shape)`: only its shape is followed."""
+    layout = cute.Layout(call.int_tuple(0, "shape"))
+    return as_value(cute.Tensor(cute.Space.COORDINATE, 32, layout, 0, None, Origin(INDEX)))
+
+
+@function("recast_ptr")
+def recast_ptr(call: Call) -> Value:
+    """`recast_ptr(pointer, swizzle_=, dtype=)`; without `swizzle_` the pointer has none."""
+    payload = payload_of(call.value(0, "ptr"))
+    if not isinstance(payload, Pointer):
+        raise cute.CuteError(reason_of(call.value(0, "ptr"), "a pointer is not known"))
+    dtype = call.value(2, "dtype")
+    swizzle = payload_of(call.value(1, "swizzle_"))
+    origin = payload.origin
+    if isinstance(dtype, DType):
+        origin = replace(origin, dtype=dtype)
+    elif call.has(2, "dtype"):
+        raise cute.CuteError(reason_of(dtype, "an element type is not known"))
+    if call.has(1, "swizzle_") and not isinstance(swizzle, Swizzle):
+        raise cute.CuteError(reason_of(call.value(1, "swizzle_"), "a swizzle is not known"))
+    kept = swizzle if isinstance(swizzle, Swizzle) else None
+    return as_value(replace(payload, origin=origin, swizzle=kept))
+
+
+@function("recast_tensor")
+def recast_tensor(call: Call) -> Value:
+    """`recast_tensor(tensor, dtype)`."""
+    tensor, dtype = call.tensor(0, "src"), call.dtype(1, "dtype")
+    if isinstance(tensor, UnknownTensor):
+        return as_value(replace(tensor, dtype=dtype))
+    origin = tensor.origin
+    assert isinstance(origin, Origin)
+    return as_value(replace(tensor.recast(dtype.bits), origin=replace(origin, dtype=dtype)))
+
+
+@function("make_ptr")
+def make_ptr(call: Call) -> Value:
+    """`make_ptr(dtype, value, space)`: where it points is not known."""
+    return as_value(UnknownTensor(None, "a pointer that is made of a number", call.dtype(0, "dtype")))
+
+
+# ---- cutting
+
+
+@function("local_tile")
+def local_tile(call: Call) -> Value:
+    """`local_tile(tensor, tiler, coordinate, proj=)`."""
+    tensor = call.tensor(0, "input")
+    if isinstance(tensor, UnknownTensor):
+        return as_value(tensor)
+    tiler, at = call.tiler(1, "tiler"), call.coordinate(2, "coord")
+    projection = call.value(3, "proj", None)
+    if isinstance(projection, tuple):
+        kept = tuple(cute.UNDERSCORE if p is None else 1 for p in projection)
+        return as_value(cute.local_tile(tensor, tiler, at, kept))
+    return as_value(cute.local_tile(tensor, tiler, at))
+
+
+@function("local_partition")
+def local_partition(call: Call) -> Value:
+    """`local_partition(tensor, threads, index, proj=)`."""
+    tensor = call.tensor(0, "target")
+    if isinstance(tensor, UnknownTensor):
+        return as_value(tensor)
+    threads, index = call.layout(1, "tiler"), call.integer(2, "index")
+    projection = call.value(3, "proj", 1)
+    if isinstance(projection, tuple):
+        kept = tuple(cute.UNDERSCORE if p is None else 1 for p in projection)
+        return as_value(cute.local_partition(tensor, threads, index, kept))
+    return as_value(cute.local_partition(tensor, threads, index))
+
+
+@function("domain_offset")
+def domain_offset(call: Call) -> Value:
+    """`domain_offset(coordinate, tensor)`."""
+    tensor = call.tensor(1, "tensor")
+    if isinstance(tensor, UnknownTensor):
+        return as_value(tensor)
+    return as_value(tensor.domain_offset(call.coordinate(0, "coord")))
+
+
+# ---- slices of threads
+
+
+@method("get_slice")
+def get_slice(call: Call) -> Value:
+    """`tiled.get_slice(thread)`."""
+    tiled = payload_of(call.owner)
+    if not isinstance(tiled, cute.TiledCopy | cute.TiledMma):
+        raise cute.CuteError(reason_of(call.owner, "what is sliced is not known"))
+    return as_value(ThreadSlice(tiled, call.integer(0, "thr_idx")))
+
+
+def _slice_of(call: Call) -> ThreadSlice:
+    found = payload_of(call.owner)
+    if not isinstance(found, ThreadSlice):
+        raise cute.CuteError(reason_of(call.owner, "a slice of threads is not known"))
+    return found
+
+
+@method("partition_S", "partition_D")
+def partition_copy(call: Call) -> Value:
+    """`thr_copy.partition_S(tensor)` and `partition_D`."""
+    tensor = needed_tensor(call.value(0, "src" if call.name[-1] == "S" else "dst"))
+    if isinstance(tensor, UnknownTensor):
+        return as_value(tensor)
+    try:
+        part = _slice_of(call)
+        if not isinstance(part.tiled, cute.TiledCopy):
+            raise cute.CuteError("a slice of a tiled copy is needed")
+        side: cute.Side = "S" if call.name[-1] == "S" else "D"
+        return as_value(part.tiled.partition(tensor, part.thread, side))
+    except cute.CuteError as error:
+        return as_value(_undecided(tensor, f"`{call.name}`: {error}"))
+
+
+def _undecided(tensor: cute.Tensor, reason: str) -> UnknownTensor:
+    origin = tensor.origin
+    return UnknownTensor(tensor.space, reason, origin.dtype if isinstance(origin, Origin) else None)
+
+
+@method("partition_A", "partition_B", "partition_C")
+def partition_mma(call: Call) -> Value:
+    """`thr_mma.partition_A(tensor)`, `_B` and `_C`."""
+    tensor = needed_tensor(call.value(0, "input"))
+    if isinstance(tensor, UnknownTensor):
+        return as_value(tensor)
+    try:
+        part = _slice_of(call)
+        if not isinstance(part.tiled, cute.TiledMma):
+            raise cute.CuteError("a slice of a tiled MMA is needed")
+        operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
+        return as_value(part.tiled.partition(tensor, part.thread, operand))
+    except cute.CuteError as error:
+        return as_value(_undecided(tensor, f"`{call.name}`: {error}"))
+
+
+@method("retile", "retile_S", "retile_D")
+def retile(call: Call) -> Value:
+    """`thr_copy.retile(registers)`."""
+    tensor = needed_tensor(call.value(0, "src"))
+    owner = payload_of(call.owner)
+    tiled = owner.tiled if isinstance(owner, ThreadSlice) else owner
+    if isinstance(tensor, UnknownTensor):
+        return as_value(tensor)
+    if not isinstance(tiled, cute.TiledCopy):
+        return as_value(_undecided(tensor, reason_of(call.owner, "a tiled copy is not known")))
+    try:
+        return as_value(tiled.retile(tensor))
+    except cute.CuteError as error:
+        return as_value(_undecided(tensor, f"`{call.name}`: {error}"))
+
+
+@method("make_fragment_A", "make_fragment_B", "make_fragment_C")
+def make_operand(call: Call) -> Value:
+    """`tiled_mma.make_fragment_A(tensor or shape)`, `_B` and `_C`."""
+    owner = payload_of(call.owner)
+    mma = owner.tiled if isinstance(owner, ThreadSlice) else owner
+    value = call.value(0, "input")
+    if isinstance(payload_of(value), UnknownTensor) or not isinstance(mma, cute.TiledMma):
+        return as_value(UnknownTensor(cute.Space.REGISTER, "an operand is not known"))
+    operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
+    bits = mma.op.element_bits("D" if operand == "C" else operand)
+    names = {64: "Float64", 32: "Float32", 16: "Float16", 8: "Int8"}
+    dtype = DType(names.get(bits, "registers"), bits or 32)
+    if isinstance(value, tuple | list):
+        return as_value(registers(dtype, cute.Layout(numbers.int_tuple(call.run, value))))
+    tensor = needed_tensor(value)
+    if isinstance(tensor, UnknownTensor):
+        return as_value(UnknownTensor(cute.Space.REGISTER, tensor.reason))
+    if not bits and isinstance(tensor.origin, Origin):
+        dtype = tensor.origin.dtype
+    reads_memory = mma.op.b_is_descriptor if operand == "B" else mma.op.a_is_descriptor
+    if operand != "C" and reads_memory:
+        return as_value(UnknownTensor(cute.Space.REGISTER, "a descriptor of shared memory", dtype))
+    made = mma.fragment(tensor, operand, dtype.bits)
+    return as_value(replace(made, origin=Origin(dtype), alignment=32))
+
+
+@method("partition_shape_A", "partition_shape_B", "partition_shape_C")
+def partition_shape(call: Call) -> Value:
+    """`tiled_mma.partition_shape_C((m, n))`."""
+    mma = payload_of(call.owner)
+    mma = mma.tiled if isinstance(mma, ThreadSlice) else mma
+    if not isinstance(mma, cute.TiledMma):
+        raise cute.CuteError(reason_of(call.owner, "a tiled MMA is not known"))
+    operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
+    whole = cute.Tensor(cute.Space.REGISTER, 32, cute.Layout(call.int_tuple(0, "shape")))
+    return call.result(mma.partition(whole, 0, operand).shape)
+
+
+# ---- elements
+
+
+def item_of(run: Execution, tensor: AnyTensor, key: Value) -> AnyTensor | None:
+    """Returns `tensor[key]` where that keeps a mode; None for one element."""
+    if key is None:
+        return tensor
+    if isinstance(tensor, UnknownTensor):
+        return tensor if _keeps_a_mode(key) else None
+    if not _keeps_a_mode(key):
+        return None
+    try:
+        return tensor.slice(numbers.coordinate(run, key))
+    except cute.CuteError as error:
+        return _undecided(tensor, str(error))
+
+
+def _keeps_a_mode(key: Value) -> bool:
+    if isinstance(key, tuple | list):
+        return any(map(_keeps_a_mode, key))
+    return key is None
+
+
+def aligned(pointer: Pointer, number: int) -> Pointer:
+    """Returns `pointer.align(number)`."""
+    return replace(pointer, alignment=number)
+
+
+def moved(run: Execution, pointer: Pointer, by: Value) -> Pointer:
+    """Returns a pointer some elements further."""
+    offset = numbers.integer(run, by)
+    step = offset * pointer.origin.dtype.bits
+    known = abs(step) // 8 if isinstance(step, int) else pointer.origin.dtype.bits // 8
+    kept = gcd(pointer.alignment, known) if pointer.alignment else 0
+    return replace(pointer, base=pointer.base + step, alignment=kept)
+
+
+def pointer_of(tensor: cute.Tensor) -> Pointer:
+    """Returns `tensor.iterator`."""
+    origin = tensor.origin
+    assert isinstance(origin, Origin)
+    return Pointer(tensor.space, origin, tensor.base, tensor.swizzle, tensor.alignment)
+
+
+__all__ = ["Cute", "aligned", "item_of", "moved", "pointer_of", "registers", "tensor_at"]

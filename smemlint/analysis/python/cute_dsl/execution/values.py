@@ -1,0 +1,196 @@
+"""Values of an executed CuTe DSL program that are no constants of Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from smemlint.analysis.python.interpreter.values import DType, Function, ModelValue
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    import ast
+
+    from smemlint.analysis.python.interpreter.values import BoundMethod, Scope, Value
+    from smemlint.analysis.simt.domain.values import Object
+    from smemlint.facts import LayoutUse
+    from smemlint.layout.cute import AnyLayout, Integer
+    from smemlint.layout.swizzle import Swizzle
+
+DTYPES = {
+    "Float64": 64, "Float32": 32, "TFloat32": 32, "Float16": 16, "BFloat16": 16, "Float8E5M2": 8,
+    "Float8E4M3FN": 8, "Float8E4M3": 8, "Float8E4M3B11FNUZ": 8, "Float8E8M0FNU": 8,
+    "Float6E3M2FN": 6, "Float6E2M3FN": 6, "Float4E2M1FN": 4, "Int64": 64, "Int32": 32, "Int16": 16,
+    "Int8": 8, "Int4": 4, "Uint64": 64, "Uint32": 32, "Uint16": 16, "Uint8": 8, "Boolean": 8,
+}  # fmt: skip
+"""Types of `cutlass` -> bits; a Boolean is stored as a byte."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number(ModelValue):
+    """A number that is known only at run time: by lane, with unknowns, or not at all."""
+
+    value: AffineInt | UnknownNumber
+
+
+DATA = Number(UnknownNumber("a value that was read from memory", is_data=True))
+"""A number that hangs on data."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cute(ModelValue):
+    """A layout, swizzle, tensor, pointer, atom, tiled copy or MMA."""
+
+    payload: object
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque(ModelValue):
+    """An object of a library that is the same for all threads of a warp: a pipeline's state."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial(ModelValue):
+    """`functools.partial(function, ..)`, or a function that the DSL compiled."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    named: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Namespace(ModelValue):
+    """An object with attributes: `SimpleNamespace(..)`, the result of `parse_args`."""
+
+    attributes: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared(ModelValue):
+    """A kernel with its arguments, which `.launch(..)` executes."""
+
+    kernel: Function | BoundMethod
+    arguments: tuple[Value, ...]
+    named: Scope
+    node: ast.Call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopRange(ModelValue):
+    """A range of a loop whose length is not known, or that is too long to be unrolled."""
+
+    start: Value
+    step: Value
+
+
+# ---- payloads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """What a tensor points into.
+
+    Attributes:
+        dtype: of its elements.
+        object: of global or shared memory; None for registers.
+        use: the swizzle as a fact; None without one.
+    """
+
+    dtype: DType
+    object: Object | None = None
+    use: LayoutUse | None = None
+
+    def __str__(self) -> str:
+        return self.object.key if self.object is not None else self.dtype.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pointer:
+    """A pointer without a layout.
+
+    Attributes:
+        space: the memory.
+        origin: what it points into.
+        base: address in bits, before the swizzle.
+        swizzle: of the byte address.
+        alignment: bytes that it is declared to be a multiple of.
+    """
+
+    space: cute.Space
+    origin: Origin
+    base: Integer = 0
+    swizzle: Swizzle | None = None
+    alignment: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnknownTensor:
+    """A tensor of which only the memory is known, or not even that.
+
+    Attributes:
+        space: the memory; None where it is not known.
+        reason: why.
+        dtype: of its elements.
+    """
+
+    space: cute.Space | None
+    reason: str
+    dtype: DType | None = None
+
+    @property
+    def may_be_shared(self) -> bool:
+        """Whether it may lie in shared memory."""
+        return self.space in (None, cute.Space.SHARED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadSlice:
+    """`tiled.get_slice(thread)` of a TiledCopy or a TiledMMA."""
+
+    tiled: cute.TiledCopy | cute.TiledMma
+    thread: Integer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithoutLanes:
+    """A copy atom without lane addresses.
+
+    Attributes:
+        mechanism: `TMA`, `bulk copy` or `tensor memory`.
+    """
+
+    mechanism: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpValue:
+    """An operation of `cute.nvgpu` before it is made an atom.
+
+    Attributes:
+        name: of its class.
+        arguments: as given.
+    """
+
+    name: str
+    arguments: tuple[Value, ...]
+    named: Scope
+
+
+AnyTensor: TypeAlias = "cute.Tensor | UnknownTensor"
+
+
+def payload_of(value: Value) -> object:
+    """Returns what a value of CuTe is; None for others."""
+    return value.payload if isinstance(value, Cute) else None
+
+
+def layout_of(value: Value) -> AnyLayout | None:
+    """Returns the layout that a value is, or that a tensor has; None for others."""
+    payload = payload_of(value)
+    if isinstance(payload, cute.Tensor):
+        return payload.layout
+    return payload if isinstance(payload, cute.Layout | cute.ComposedLayout) else None
