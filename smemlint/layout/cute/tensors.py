@@ -17,8 +17,10 @@ from smemlint.layout.cute.algebra import composition, zipped_divide
 from smemlint.layout.cute.int_tuples import (
     Coordinate,
     IntTuple,
+    crd2idx,
     dice_tuple,
     has_underscore,
+    leaves,
     product_each,
     repeat_underscore,
 )
@@ -26,6 +28,7 @@ from smemlint.layout.cute.integers import (
     UNDERSCORE,
     CuteError,
     Integer,
+    Underscore,
     apply_swizzle,
     greatest_common_divisor,
 )
@@ -67,8 +70,8 @@ class Tensor:
         base: address of offset 0 in bits, before a pointer swizzle.
         swizzle: of the byte address: what a pointer with `smem_ptr_flag` has.
         origin: what it points into, for whoever made the tensor.
-        alignment: bytes that the pointer is declared to be a multiple of; only the Python DSL
-            asks for it.
+        alignment: bytes that the pointer is declared to be a multiple of, as far as the strides
+            of slices keep that; only the Python DSL asks for it. 0 for nothing declared.
     """
 
     space: Space
@@ -124,7 +127,10 @@ class Tensor:
         if not has_underscore(at):
             raise CuteError(f"{at} keeps no mode")
         layout, offset = slice_layout(self.layout, at)
-        return self.at(layout, offset)
+        plain = self.layout.plain
+        step = _known_multiple(at, plain.shape, plain.stride) * self.bits // 8
+        kept = greatest_common_divisor(self.alignment, step) if self.alignment else 0
+        return replace(self.at(layout, offset), alignment=kept)
 
     def at(self, layout: AnyLayout, offset: Integer = 0) -> Tensor:
         """Returns the tensor with another layout, some elements further."""
@@ -170,6 +176,23 @@ class Tensor:
     def fragment_like(self, bits: int | None = None) -> Tensor:
         """Returns a register tensor for this partition: `make_fragment_like`."""
         return make_register_tensor(bits or self.bits, make_fragment_like(self.layout.plain))
+
+
+def _known_multiple(coordinate: Coordinate, shape: IntTuple, stride: IntTuple) -> int:
+    """What the offset of a coordinate is a multiple of by its strides alone; 0 of offset 0.
+
+    A dynamic coordinate may be anything, so each stride that it meets counts.
+    """
+    if isinstance(coordinate, Underscore):
+        return 0
+    if isinstance(coordinate, tuple) and isinstance(shape, tuple) and isinstance(stride, tuple):
+        parts = zip(coordinate, shape, stride, strict=True)
+        return greatest_common_divisor(*(_known_multiple(c, s, d) for c, s, d in parts))
+    steps = leaves(stride)
+    if isinstance(coordinate, int) and all(isinstance(d, int) for d in steps):
+        offset = crd2idx(coordinate, shape, stride)
+        return abs(offset) if isinstance(offset, int) else 1
+    return greatest_common_divisor(*(abs(d) if isinstance(d, int) else 1 for d in steps))
 
 
 def make_register_tensor(bits: int, layout: Layout) -> Tensor:

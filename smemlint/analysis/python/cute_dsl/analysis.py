@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _MARKS = ("cute.kernel", "cutlass.cute.kernel")
 _COPIER = "autovec_copy("
+_KERNEL = "@cute."
 _MOST_CONDITIONS = 12
 _NOT_OURS = ("cutlass", "torch", "math", "builtins", "typing", "functools", "cuda", "operator")
 """Packages whose functions make no swizzle that we would read."""
@@ -51,6 +52,25 @@ _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
+    """Returns the swizzles and kernels of a file, and the files that they depend on."""
+    layouts, read = _layouts(source)
+    if _KERNEL not in source.text:
+        return layouts, read
+    try:
+        text = PythonText.of(source)
+    except NotPython:
+        return layouts, read  # said there
+    from smemlint.analysis.python.cute_dsl.execution.files import execute_file
+
+    executed = execute_file(text, settings)
+    read.add(Dependencies(executed.reads))
+    left = tuple(n for n in layouts.not_analysed if n.span not in executed.reached)
+    layouts = replace(layouts, not_analysed=left)
+    kernels = Facts(tuple(executed.kernels), tuple(executed.notes))
+    return Facts.joined([layouts, kernels]), read
+
+
+def _layouts(source: Source) -> tuple[Facts, Dependencies]:
     """Returns the swizzles of a file, and the files that it imports makers of swizzles from."""
     reads: dict[str, None] = {}
     if not any(word in source.text for word in (MAKER, _COPIER)):

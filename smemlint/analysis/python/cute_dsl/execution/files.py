@@ -1,36 +1,50 @@
-"""Executes a file as `python file.py` would: its kernels as its own launches instantiate them."""
+"""Executes a file as `python file.py` would: its kernels as its own launches instantiate them.
+
+What that does not reach is entered from outside: host functions that launch kernels and `__call__`
+of objects first, with guesses at their arguments, then kernels with guesses at their block. A figure
+on which guesses differ is a sample only.
+"""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cute_dsl.execution.kernels import facts_of
+from smemlint.analysis.python.cute_dsl.execution import guesses
+from smemlint.analysis.python.cute_dsl.execution.kernels import execute_guessed, facts_of
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.cute_dsl.execution.program import Program
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.statements import ByThread, handlers
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS
-from smemlint.analysis.python.interpreter.values import Symbol, is_known
+from smemlint.analysis.python.interpreter.values import Class, Function, is_known
+from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.facts import KernelFacts, NotAnalysed, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.config.settings import Settings
     from smemlint.frontend.python.python_source import PythonText
 
 MARKS = ("cute.kernel", "cutlass.cute.kernel", "kernel")
+JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
 MAX_STEPS = 400_000
 """Of one execution of a file."""
 _MOST_VARIANTS = 6
 """Choices of the command line that are executed besides the defaults."""
+_MOST_ENTRIES = 24
+"""Functions of a file that are entered from outside."""
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
+_SHARED = re.compile("smem|shared", re.IGNORECASE)
 DEFAULTS = "arguments are those of the file's own `__main__`"
+NO_LAUNCH = "no launch is in the file: the block shape is guessed"
 
 
 @dataclass(slots=True, eq=False)
@@ -41,43 +55,154 @@ class FileFacts:
         kernels: each instance once.
         notes: what was not followed.
         reads: other files that were read.
+        reached: places of calls that were executed.
+        entered: functions that were executed.
     """
 
     kernels: list[KernelFacts] = field(default_factory=list)
     notes: list[NotAnalysed] = field(default_factory=list)
     reads: dict[str, None] = field(default_factory=dict)
+    reached: set[Span] = field(default_factory=set)
+    entered: set[ast.FunctionDef] = field(default_factory=set)
 
 
 def execute_file(text: PythonText, settings: Settings) -> FileFacts:
-    """Returns the facts of the kernels that a file launches."""
-    found = FileFacts()
-    reached: set[Span] = set()
-    seen: set[object] = set()
-    first = _Run(text, {})
-    variants = [first, *(_Run(text, {name: value}) for name, value in _variants(first))]
-    unlaunched: dict[ast.FunctionDef, str] = {}
-    launched: set[ast.FunctionDef] = set()
-    for variant in variants:
-        reached |= variant.state.reached
-        unlaunched.update(variant.state.unlaunched)
-        assumptions = (DEFAULTS, *(f"`{k}` is {v!r}" for k, v in variant.overrides.items()))
-        for kernel in variant.state.finished:
-            launched.add(kernel.node)
-            template = tuple((k, str(v)) for k, v in variant.overrides.items())
-            facts = facts_of(variant.state, kernel, settings.arch, assumptions, template)
-            key = _identity(facts)
-            if key not in seen:
-                seen.add(key)
-                found.kernels.append(facts)
-        found.reads.update(variant.state.texts.read)
-    found.notes += _unreached(text, reached, launched, unlaunched, first.failure)
-    return found
+    """Returns the facts of the kernels of a file."""
+    file = _File(text, settings)
+    file.run_main()
+    file.run_from_outside()
+    file.found.notes += _unreached(text, file.found, file.failure)
+    return file.found
+
+
+class _File:
+    """One file and what its executions gave so far."""
+
+    def __init__(self, text: PythonText, settings: Settings) -> None:
+        self.text = text
+        self.settings = settings
+        self.found = FileFacts()
+        self.failure = ""
+        self._seen: set[object] = set()
+
+    def run_main(self) -> None:
+        """Executes the file as a program: with the defaults of its command line, and its choices."""
+        first = _Run(self.text, {})
+        self.failure = first.failure
+        self._take(first, (DEFAULTS,))
+        for name, value in _variants(first):
+            variant = _Run(self.text, {name: value})
+            self._take(variant, (DEFAULTS, f"`{name}` is {value!r}"))
+
+    def _take(self, run: _Run, assumptions: tuple[str, ...]) -> None:
+        for facts in self._facts(run, assumptions):
+            self._add(facts)
+
+    def _facts(self, run: _Run, assumptions: tuple[str, ...]) -> list[KernelFacts]:
+        state, found = run.state, self.found
+        found.reached |= state.reached
+        found.entered |= state.entered
+        found.reads.update(state.texts.read)
+        template = tuple((k, str(v)) for k, v in run.overrides.items())
+        return [facts_of(state, k, self.settings.arch, assumptions, template) for k in state.finished]
+
+    def _add(self, facts: KernelFacts) -> None:
+        key = _identity(facts)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.found.kernels.append(facts)
+
+    def run_from_outside(self) -> None:
+        """Enters the functions that the program does not: host functions, then kernels."""
+        if _SHARED.search(self.text.text) is None:
+            return
+        entries = [*_entries(self.text, JIT_MARKS), *_entries(self.text, MARKS)]
+        for entry in entries[:_MOST_ENTRIES]:
+            if entry.function in self.found.entered or not self._leads_to_a_kernel(entry):
+                continue
+            self._enter(entry)
+
+    def _leads_to_a_kernel(self, entry: _Entry) -> bool:
+        """Returns whether a function is a kernel, or may launch one."""
+        is_kernel = _is_marked(entry.function, MARKS)
+        return is_kernel or ".launch(" in self.text.segment(entry.function)
+
+    def _enter(self, entry: _Entry) -> None:
+        """Executes a function with each guess at its arguments, and adds what they agree on."""
+        by_kernel: dict[Span, list[KernelFacts]] = {}
+        for guess in guesses.of(entry.function, entry.owner):
+            run = _Run(self.text, {}, _outside(entry, guess))
+            launch = () if not _is_marked(entry.function, MARKS) else (NO_LAUNCH,)
+            for facts in self._facts(run, (*launch, *guess.assumptions)):
+                by_kernel.setdefault(facts.instance.span, []).append(facts)
+        for found in by_kernel.values():
+            self._add(agreed(found, ()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry:
+    """A function that is entered from outside, and its class."""
+
+    function: ast.FunctionDef
+    owner: ast.ClassDef | None
+
+
+def _is_marked(function: ast.FunctionDef, marks: tuple[str, ...]) -> bool:
+    return any(
+        ast.unparse(d.func if isinstance(d, ast.Call) else d) in marks for d in function.decorator_list
+    )
+
+
+def _entries(text: PythonText, marks: tuple[str, ...]) -> Iterator[_Entry]:
+    """Yields the marked functions of the file and of its classes."""
+    for node in text.tree.body:
+        if isinstance(node, ast.FunctionDef) and _is_marked(node, marks):
+            yield _Entry(node, None)
+        elif isinstance(node, ast.ClassDef):
+            methods = (m for m in node.body if isinstance(m, ast.FunctionDef) and _is_marked(m, marks))
+            yield from (_Entry(m, node) for m in methods)
+
+
+def _outside(entry: _Entry, guess: guesses.Guess) -> Callable[[_Run, Scope], None]:
+    """Returns what enters a function once the file's definitions are executed."""
+
+    def enter(run: _Run, scope: Scope) -> None:
+        owner = scope.get(entry.owner.name) if entry.owner is not None else None
+        receiver: list[Value] = []
+        if entry.owner is not None:
+            if not isinstance(owner, Class):
+                return
+            receiver = [guesses.construct(run.interpreter, owner, guess)]
+        function = Function(
+            entry.function,
+            (scope,),
+            is_kernel=False,
+            owner=owner if isinstance(owner, Class) else None,
+        )
+        arguments = guess.arguments(run.state, entry.function, is_method=bool(receiver))
+        if _is_marked(entry.function, MARKS):
+            execute_guessed(run.state, run.interpreter, function, receiver, arguments, guess.block)
+        else:
+            call(run.interpreter, function, receiver, arguments)
+
+    return enter
 
 
 class _Run:
-    """One execution of a file's host code."""
+    """One execution of a file.
 
-    def __init__(self, text: PythonText, overrides: Scope) -> None:
+    Args:
+        text: the file.
+        overrides: options of its command line that are not at their defaults.
+        enter: what is executed behind its definitions; None for its own `__main__`.
+    """
+
+    def __init__(
+        self,
+        text: PythonText,
+        overrides: Mapping[str, Value],
+        enter: Callable[[_Run, Scope], None] | None = None,
+    ) -> None:
         self.overrides = overrides
         self.failure = ""
         self.state = Execution(Texts(text, self._interpret))
@@ -88,6 +213,9 @@ class _Run:
             ast.Lambda: self.program.evaluate_lambda,
             ast.Compare: self.program.evaluate_comparison,
             ast.BoolOp: self.program.evaluate_logical,
+            ast.IfExp: self.program.evaluate_conditional,
+            ast.Tuple: self.program.evaluate_tuple,
+            ast.Set: self.program.evaluate_set,
         }
         self.interpreter = Interpreter(
             DslModel(self.state),
@@ -97,11 +225,13 @@ class _Run:
             statements=handlers(self.state),  # type: ignore[arg-type]
             max_steps=MAX_STEPS,
         )
-        scope: Scope = {"__name__": "__main__"}
+        scope: Scope = {"__name__": "__main__" if enter is None else "a module"}
         try:
             self.interpreter.run(text.tree.body, (scope,))
+            if enter is not None:
+                enter(self, scope)
         except (OverBudget, RecursionError):
-            self.failure = "its host code takes too long to follow"
+            self.failure = "it takes too long to follow"
 
     def _interpret(self, text: PythonText) -> Scope:
         scope: Scope = {"__name__": "a module"}
@@ -120,7 +250,7 @@ def _variants(run: _Run) -> Iterator[tuple[str, Value]]:
         for name, choices in parser.choices.items():
             default = parser.options.get(name)
             for choice in choices:
-                if not is_known(choice) or choice == default or name in ("benchmark", "init"):
+                if not is_known(choice) or choice == default:
                     continue
                 count += 1
                 if count > _MOST_VARIANTS:
@@ -141,26 +271,23 @@ def _identity(facts: KernelFacts) -> object:
     )
 
 
-def _unreached(
-    text: PythonText,
-    reached: set[Span],
-    launched: set[ast.FunctionDef],
-    unlaunched: dict[ast.FunctionDef, str],
-    failure: str,
-) -> list[NotAnalysed]:
+def _unreached(text: PythonText, found: FileFacts, failure: str) -> list[NotAnalysed]:
     """Returns a note for each function with copies that no execution reached."""
-    found = []
+    notes: list[NotAnalysed] = []
+    if _SHARED.search(text.text) is None:
+        return notes  # its copies move global memory
     for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        copies = [c for c in _own_copies(function) if text.span(c) not in reached]
+        copies = [c for c in _own_copies(function) if text.span(c) not in found.reached]
         if not copies:
             continue
-        reason = failure or unlaunched.get(function, "")
-        if not reason and function in launched:
-            reason = "no path that was followed reaches it"
-        reason = reason or "no call of it could be followed from the file's own host code"
+        reason = "no call of its function could be followed"
+        if function in found.entered:
+            reason = "not executed with these arguments"
         what = "a copy" if len(copies) == 1 else f"{len(copies)} copies"
-        found.append(NotAnalysed(text.span(copies[0]), function.name, f"{what} of CuTe: {reason}"))
-    return found
+        notes.append(
+            NotAnalysed(text.span(copies[0]), function.name, f"{what} of CuTe: {failure or reason}")
+        )
+    return notes
 
 
 def _own_copies(function: ast.FunctionDef) -> Iterator[ast.Call]:
@@ -178,4 +305,4 @@ def _own_copies(function: ast.FunctionDef) -> Iterator[ast.Call]:
         worklist += ast.iter_child_nodes(node)
 
 
-__all__ = ["FileFacts", "Symbol", "execute_file"]
+__all__ = ["FileFacts", "execute_file", "replace"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.cute_dsl.execution.values import Prepared
     from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.analysis.python.interpreter.values import Function, Scope, Value
     from smemlint.facts import Span
 
 _STOPPED = "evaluation stopped: the kernel takes too long to follow"
@@ -55,6 +55,25 @@ def execute_kernel(
         raise
     finally:
         interpreter.open_paths = outer
+        run.end()
+
+
+def execute_guessed(
+    run: Execution,
+    interpreter: Interpreter,
+    function: Function,
+    receiver: list[Value],
+    arguments: Scope,
+    block: tuple[int, int, int],
+) -> None:
+    """Executes a kernel that nothing launches with a guess at its block."""
+    kernel = run.begin(function.node.name, function.node, block, None)
+    try:
+        call(interpreter, function, receiver, arguments)
+    except (OverBudget, RecursionError):
+        kernel.failure = _STOPPED
+        raise
+    finally:
         run.end()
 
 
@@ -99,13 +118,14 @@ def facts_of(
     template: tuple[tuple[str, str], ...],
 ) -> KernelFacts:
     """Returns the facts of an executed kernel."""
-    where = run.span_of(kernel.launch)
+    launch = kernel.launch
+    origin = f"launch in line {run.span_of(launch).line}" if launch is not None else ""
     instance = Instance(
         kernel.name,
         run.span_of_name(kernel.node),
         template,
         kernel.block,
-        f"launch in line {where.line}",
+        origin,
     )
     sites = Sites(Places(run), instance, assumptions, arch)  # type: ignore[arg-type]
     if kernel.failure:

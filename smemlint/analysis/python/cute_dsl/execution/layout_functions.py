@@ -67,6 +67,7 @@ def make_layout_like(call: Call) -> Value:
 @function("make_swizzle")
 def make_swizzle(call: Call) -> Value:
     """`make_swizzle(b, m, s)`; what C++ would refuse is silently the identity."""
+    call.run.reached.add(call.run.span_of(call.node))
     b, m, s = (call.static(i, name) for i, name in enumerate("bms"))
     if b == 0 or Swizzle.why_invalid(b, m, s) is not None:
         return as_value(IDENTITY)

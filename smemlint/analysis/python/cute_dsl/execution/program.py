@@ -23,6 +23,7 @@ from smemlint.analysis.python.cute_dsl.execution.control_flow import (
     MAX_UNROLLED_ON_REQUEST,
 )
 from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
+from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Cute,
@@ -34,6 +35,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Partial,
     Pointer,
     Prepared,
+    Rest,
     layout_of,
     payload_of,
 )
@@ -58,6 +60,7 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
+from smemlint.limits.sizes import require_tree
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -181,6 +184,37 @@ class Program:
                 return UNKNOWN
             found = numbers.calculate(self.run, ast.BitOr() if is_or else ast.BitAnd(), found, other)
         return found
+
+    def evaluate_conditional(self, interpreter: Interpreter, node: ast.IfExp, scopes: Scopes) -> Value:
+        """Returns the chosen operand, or what covers both."""
+        value = interpreter.evaluate(node.test, scopes)
+        test = bool(value) if is_known(value) else numbers.truth_of(value)
+        if isinstance(test, bool):
+            return interpreter.evaluate(node.body if test else node.orelse, scopes)
+        body = interpreter.evaluate(node.body, scopes)
+        otherwise = interpreter.evaluate(node.orelse, scopes)
+        return merge_branches(self.run, {"": body}, {"": otherwise}, test)[""]
+
+    def evaluate_tuple(self, interpreter: Interpreter, node: ast.Tuple, scopes: Scopes) -> Value:
+        """Returns a tuple; an opaque object that it unpacks stays as one item."""
+        items: list[Value] = []
+        for part in node.elts:
+            if not isinstance(part, ast.Starred):
+                items.append(interpreter.evaluate(part, scopes))
+                continue
+            value = interpreter.evaluate(part.value, scopes)
+            if isinstance(value, tuple | list):
+                items += value
+            elif isinstance(value, Opaque):
+                items.append(Rest(value.name))
+            else:
+                return UNKNOWN
+        require_tree(items)
+        return tuple(items)
+
+    def evaluate_set(self, interpreter: Interpreter, node: ast.Set, scopes: Scopes) -> Value:
+        """Returns the items of a set in the order in which they are written."""
+        return tuple(expressions.items_of(interpreter, node.elts, scopes))
 
     # ---- calls
 

@@ -37,7 +37,7 @@ class Kernel:
         name: of its function.
         node: its function.
         block: threads along x, y and z.
-        launch: the call that launches it.
+        launch: the call that launches it; None where its block is guessed.
         mask: the threads that are active at the current place.
         next_byte: where the next allocation begins at the earliest; None when not known.
         notes: what was not followed, each place once.
@@ -47,7 +47,7 @@ class Kernel:
     name: str
     node: ast.FunctionDef
     block: tuple[int, int, int]
-    launch: ast.AST
+    launch: ast.AST | None
     mask: NDArray[np.bool_]
     trace: Trace = field(default_factory=lambda: Trace(MAX_EVENTS))
     arrays: list[Object] = field(default_factory=list)
@@ -69,6 +69,7 @@ class Execution:
         domain: of numbers.
         kernel: the one that runs; None in host code.
         finished: kernels that were executed.
+        entered: functions that were executed.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
         texts: the files that are executed.
@@ -81,6 +82,7 @@ class Execution:
         self.kernel: Kernel | None = None
         self.finished: list[Kernel] = []
         self.reached: set[Span] = set()
+        self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
 
     # ---- places
@@ -108,7 +110,7 @@ class Execution:
     # ---- kernels
 
     def begin(
-        self, name: str, node: ast.FunctionDef, block: tuple[int, int, int], launch: ast.AST
+        self, name: str, node: ast.FunctionDef, block: tuple[int, int, int], launch: ast.AST | None
     ) -> Kernel:
         """Begins the execution of a kernel."""
         count = block[0] * block[1] * block[2]
@@ -169,6 +171,7 @@ class Execution:
 
 def rename(array: Object, name: str) -> None:
     """Gives an array the name of the variable that it is first assigned to."""
-    if not array.name and array.shared is not None:
+    if not array.name:
         array.name = name
-        array.shared = replace(array.shared, name=name)
+        if array.shared is not None:
+            array.shared = replace(array.shared, name=name)

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.copies import access_element
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
-from smemlint.analysis.python.cute_dsl.execution.values import UnknownTensor, payload_of
+from smemlint.analysis.python.cute_dsl.execution.values import Opaque, UnknownTensor, payload_of
 from smemlint.analysis.python.cute_dsl.memory import StructType
 from smemlint.analysis.python.interpreter import Policy
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.expressions import operate
-from smemlint.analysis.python.interpreter.statements import execute_assignment, execute_class
+from smemlint.analysis.python.interpreter.statements import execute_class
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.values import Symbol
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scopes
+    from smemlint.analysis.python.interpreter.values import Function, Scope, Scopes, Value
 
 
 class ByThread(Policy):
@@ -32,6 +32,13 @@ class ByThread(Policy):
 
     def __init__(self, run: Execution) -> None:
         self._run = run
+
+    def enters(
+        self, interpreter: Interpreter, function: Function, arguments: Sequence[Value], named: Scope
+    ) -> bool:
+        """Takes note of a function that is executed."""
+        self._run.entered.add(function.node)
+        return True
 
     @contextmanager
     def inside_call(self, *, is_outermost: bool) -> Iterator[None]:
@@ -76,7 +83,10 @@ class Statements:
         """Assigns a value to each target; an element of a tensor is stored."""
         stores = [t for t in node.targets if isinstance(t, ast.Subscript) and self._is_tensor(interpreter, t, scopes)]
         if not stores:
-            return execute_assignment(interpreter, node, scopes)
+            value = interpreter.evaluate(node.value, scopes)
+            for target in node.targets:
+                assign(interpreter, target, _spread(value, target), scopes)
+            return True
         interpreter.evaluate(node.value, scopes)
         for target in stores:
             self._store(interpreter, target, scopes)
@@ -105,6 +115,13 @@ class Statements:
             access_element(self.run, tensor, key, AccessKind.STORE, target)
         elif isinstance(tensor, cute.Tensor) and tensor.is_shared:
             self.run.note(target, "an assignment to a part of a tensor of shared memory")
+
+
+def _spread(value: Value, target: ast.expr) -> Value:
+    """What each name of a tuple is assigned where an object of a library is unpacked."""
+    if isinstance(value, Opaque) and isinstance(target, ast.Tuple):
+        return tuple(Opaque(f"{value.name}[{i}]") for i in range(len(target.elts)))
+    return value
 
 
 def handlers(run: Execution) -> dict[type[ast.stmt], object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,10 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
 from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
     Cute,
+    Opaque,
     Origin,
     Pointer,
+    Rest,
     ThreadSlice,
     UnknownTensor,
     payload_of,
@@ -211,9 +214,10 @@ def local_tile(call: Call) -> Value:
         return as_value(tensor)
     tiler, at = call.tiler(1, "tiler"), call.coordinate(2, "coord")
     projection = call.value(3, "proj", None)
-    if isinstance(projection, tuple):
-        kept = tuple(cute.UNDERSCORE if p is None else 1 for p in projection)
-        return as_value(cute.local_tile(tensor, tiler, at, kept))
+    if isinstance(projection, tuple) and isinstance(tiler, tuple) and isinstance(at, tuple):
+        kept = [p is not None for p in projection]  # what it does not name stays, too
+        tiler = tuple(t for t, k in zip_longest(tiler, kept[: len(tiler)], fillvalue=True) if k)
+        at = tuple(c for c, k in zip_longest(at, kept[: len(at)], fillvalue=True) if k)
     return as_value(cute.local_tile(tensor, tiler, at))
 
 
@@ -359,12 +363,26 @@ def item_of(run: Execution, tensor: AnyTensor, key: Value) -> AnyTensor | None:
         return tensor
     if isinstance(tensor, UnknownTensor):
         return tensor if _keeps_a_mode(key) else None
+    key = _spread(key, tensor.rank)
     if not _keeps_a_mode(key):
         return None
     try:
         return tensor.slice(numbers.coordinate(run, key))
     except cute.CuteError as error:
         return _undecided(tensor, str(error))
+
+
+def _spread(key: Value, rank: int) -> Value:
+    """The key with as many coordinates as the tensor has modes where it unpacks an object."""
+    if not isinstance(key, tuple):
+        return key
+    at = next((i for i, part in enumerate(key) if isinstance(part, Rest)), None)
+    if at is None:
+        return key
+    rest = key[at]
+    assert isinstance(rest, Rest)
+    missing = max(rank - len(key) + 1, 0)
+    return (*key[:at], *(Opaque(rest.name) for _ in range(missing)), *key[at + 1 :])
 
 
 def _keeps_a_mode(key: Value) -> bool:

@@ -53,6 +53,13 @@ class Opaque(ModelValue):
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rest(ModelValue):
+    """The unpacked items of an opaque object: as many coordinates as are missing."""
+
+    name: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Partial(ModelValue):
     """`functools.partial(function, ..)`, or a function that the DSL compiled."""
