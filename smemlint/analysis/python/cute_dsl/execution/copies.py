@@ -14,6 +14,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
     Origin,
     Pointer,
+    ThreadSlice,
     UnknownTensor,
     WithoutLanes,
     payload_of,
@@ -52,6 +53,7 @@ _PARTLY_MERGED = (
 def copy(call: Call) -> Value:
     """`copy(atom, source, destination, pred=)`."""
     policy = payload_of(call.value(0, "atom"))
+    policy = policy.tiled if isinstance(policy, ThreadSlice) else policy
     sides = [needed_tensor(_first(call.value(i, n))) for i, n in ((1, "src"), (2, "dst"))]
     if isinstance(policy, WithoutLanes):
         _without_lanes(call, policy, sides)
@@ -117,11 +119,7 @@ def _touches_shared(call: Call, sides: Sequence[AnyTensor]) -> bool:
     call.run.reached.add(call.run.span_of(call.node))
     if call.run.kernel is None:
         return False
-    return any(s.is_shared if isinstance(s, cute.Tensor) else s.may_be_shared for s in sides) and not (
-        any(isinstance(s, UnknownTensor) and s.space is None for s in sides)
-        and any(isinstance(s, cute.Tensor) and s.space is cute.Space.GLOBAL for s in sides)
-        and False
-    )
+    return any(s.is_shared if isinstance(s, cute.Tensor) else s.may_be_shared for s in sides)
 
 
 def _without_lanes(call: Call, policy: WithoutLanes, sides: Sequence[AnyTensor]) -> None:
@@ -154,7 +152,9 @@ def _one_side(call: Call, policy: cute.CopyAtom | cute.TiledCopy, sides: Sequenc
     atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
     unknown = next(s for s in sides if isinstance(s, UnknownTensor))
     mechanism = atom.op.mechanism
-    is_fixed = mechanism is not cute.Mechanism.AUTO_VECTORIZING and not unknown.space is cute.Space.SHARED
+    is_fixed = (
+        mechanism is not cute.Mechanism.AUTO_VECTORIZING and unknown.space is not cute.Space.SHARED
+    )
     shared = next((s for s in sides if isinstance(s, cute.Tensor) and s.is_shared), None)
     if shared is None or not is_fixed:
         return _undecided(call, sides, unknown.reason)

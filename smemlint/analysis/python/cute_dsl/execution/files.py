@@ -87,11 +87,11 @@ class _File:
 
     def run_main(self) -> None:
         """Executes the file as a program: with the defaults of its command line, and its choices."""
-        first = _Run(self.text, {})
+        first = _Run(self.text, self.settings.arch, {})
         self.failure = first.failure
         self._take(first, (DEFAULTS,))
         for name, value in _variants(first):
-            variant = _Run(self.text, {name: value})
+            variant = _Run(self.text, self.settings.arch, {name: value})
             self._take(variant, (DEFAULTS, f"`{name}` is {value!r}"))
 
     def _take(self, run: _Run, assumptions: tuple[str, ...]) -> None:
@@ -129,11 +129,16 @@ class _File:
 
     def _enter(self, entry: _Entry) -> None:
         """Executes a function with each guess at its arguments, and adds what they agree on."""
+        is_kernel = _is_marked(entry.function, MARKS)
         by_kernel: dict[Span, list[KernelFacts]] = {}
-        for guess in guesses.of(entry.function, entry.owner):
-            run = _Run(self.text, {}, _outside(entry, guess))
-            launch = () if not _is_marked(entry.function, MARKS) else (NO_LAUNCH,)
-            for facts in self._facts(run, (*launch, *guess.assumptions)):
+        worklist = [guesses.FIRST]
+        while worklist:
+            guess = worklist.pop(0)
+            run = _Run(self.text, self.settings.arch, {}, _outside(entry, guess))
+            if guess is guesses.FIRST:
+                worklist += guesses.others(run.state, is_kernel=is_kernel)
+            assumptions = (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
+            for facts in self._facts(run, assumptions):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
         for found in by_kernel.values():
             self._add(agreed(found, ()))
@@ -172,7 +177,7 @@ def _outside(entry: _Entry, guess: guesses.Guess) -> Callable[[_Run, Scope], Non
         if entry.owner is not None:
             if not isinstance(owner, Class):
                 return
-            receiver = [guesses.construct(run.interpreter, owner, guess)]
+            receiver = [guesses.construct(run.interpreter, owner, guess, run.state)]
         function = Function(
             entry.function,
             (scope,),
@@ -193,6 +198,7 @@ class _Run:
 
     Args:
         text: the file.
+        arch: the target.
         overrides: options of its command line that are not at their defaults.
         enter: what is executed behind its definitions; None for its own `__main__`.
     """
@@ -200,12 +206,13 @@ class _Run:
     def __init__(
         self,
         text: PythonText,
+        arch: str,
         overrides: Mapping[str, Value],
         enter: Callable[[_Run, Scope], None] | None = None,
     ) -> None:
         self.overrides = overrides
         self.failure = ""
-        self.state = Execution(Texts(text, self._interpret))
+        self.state = Execution(Texts(text, self._interpret), arch)
         self.program = Program(self.state, dict(overrides))
         expressions = {
             **EXPRESSIONS,

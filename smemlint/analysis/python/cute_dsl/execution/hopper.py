@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.members import leading_mode
-from smemlint.analysis.python.cute_dsl.execution.values import UnknownTensor, layout_of, payload_of
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    Namespace,
+    UnknownTensor,
+    layout_of,
+    payload_of,
+)
 from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
@@ -194,3 +199,12 @@ def get_smem_capacity(call: Call) -> Value:
     arch = call.value(0, "compute_capability")
     found = _CAPACITY.get(arch) if isinstance(arch, str) else None
     return found if found is not None else Unknown("the capacity of shared memory is not known")
+
+
+@function("get_arch_enum", "_get_dsl")
+def get_arch(call: Call) -> Value:
+    """The architecture for which a kernel is compiled: the target of the run."""
+    number = call.run.arch.removeprefix("sm_").rstrip("af")
+    if call.name == "_get_dsl" or not number.isdigit():
+        return Symbol("cutlass.BaseDSL.current")
+    return Namespace({"major": int(number) // 10, "minor": int(number) % 10})

@@ -70,18 +70,22 @@ class Execution:
         kernel: the one that runs; None in host code.
         finished: kernels that were executed.
         entered: functions that were executed.
+        guessed: what was guessed, in words.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
         texts: the files that are executed.
+        arch: the target.
     """
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: Texts, arch: str) -> None:
         self.texts = texts
+        self.arch = arch
         self.domain = AffineDomain()
         self.unlaunched: dict[ast.FunctionDef, str] = {}
         self.kernel: Kernel | None = None
         self.finished: list[Kernel] = []
         self.reached: set[Span] = set()
+        self.guessed: dict[str, None] = {}
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
 
