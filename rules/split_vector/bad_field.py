@@ -16,4 +16,5 @@ def kernel(value: cutlass.Float32):
     s = storage.data.get_tensor(cute.make_layout((32, 32), stride=(32, 1)))
     r = cute.make_rmem_tensor((1, 4), cutlass.Float32)
     r.fill(value)
-    cute.autovec_copy(r, cute.local_tile(s, (1, 4), (tx, 0)))  # ~ SML304 a multiple of 4
+    tile = cute.local_tile(s, (1, 4), (tx // 8, tx % 8))
+    cute.autovec_copy(r, tile)  # ~ SML101 4/1 ~ SML304 a multiple of 4

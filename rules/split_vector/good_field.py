@@ -16,4 +16,4 @@ def kernel(value: cutlass.Float32):
     s = storage.data.get_tensor(cute.make_layout((32, 32), stride=(32, 1)))
     r = cute.make_rmem_tensor((1, 4), cutlass.Float32)
     r.fill(value)
-    cute.autovec_copy(r, cute.local_tile(s, (1, 4), (tx, 0)))
+    cute.autovec_copy(r, cute.local_tile(s, (1, 4), (tx // 8, tx % 8)))

@@ -28,11 +28,15 @@ def kernels_of(folder: Path, kind: str) -> list[Path]:
 
 
 def expected(text: str) -> list[tuple[int, str, str]]:
-    """(line, code, text that message or notes hold) of each `//~ CODE text` or `# ~` marker."""
+    """(line, code, text that message or notes hold) of each `//~ CODE text` or `# ~` marker.
+
+    A line has several where each but the last ends before another `~`.
+    """
     found = []
     for number, line in enumerate(text.splitlines(), 1):
-        for code, said in re.findall(r"(?://|# ?)~ (SML\d+) (.*)$", line):
-            found.append((number, code, said))
+        marker = re.search(r"(?://|# ?)(~ SML\d+ .*)$", line)
+        for code, said in re.findall(r"~ (SML\d+) ([^~]*)", marker[1] if marker else ""):
+            found.append((number, code, said.strip()))
     return found
 
 

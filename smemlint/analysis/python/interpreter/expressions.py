@@ -103,8 +103,10 @@ def evaluate_sequence(
     return tuple(items) if isinstance(node, ast.Tuple) else items
 
 
-def items_of(interpreter: Interpreter, nodes: Sequence[ast.expr], scopes: Scopes) -> Iterator[Value]:
-    """Yields the values of arguments; `REST` ends them where the length of an unpacked one is not known."""
+def items_of(
+    interpreter: Interpreter, nodes: Sequence[ast.expr], scopes: Scopes
+) -> Iterator[Value]:
+    """Yields values; `REST` ends them where the length of an unpacked one is not known."""
     for node in nodes:
         if isinstance(node, ast.Starred):
             value = interpreter.evaluate(node.value, scopes)

@@ -136,7 +136,7 @@ def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
 
 
 def thread_form(offset: AffineInt) -> Scev:
-    """Returns what the compiler sees of a thread's address: a part of the thread plus a constant."""
+    """Returns what the compiler sees of an address: a part of the thread plus a constant."""
     lanes = np.asarray(offset.base)
     pattern = AffineInt(lanes - lanes.flat[0], I64)
     alignment = power_of_two(int(np.gcd.reduce(pattern.base, axis=None)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     OpValue,
@@ -13,7 +12,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
+from smemlint.analysis.python.interpreter.values import DType, Symbol, Value
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def make_copy_atom(call: Call) -> Value:
     if not isinstance(op, OpValue):
         raise cute.CuteError(reason_of(call.value(0, "op"), "a copy operation is not known"))
     for prefix, mechanism in _WITHOUT_LANES:
-        if op.name.startswith(prefix) and op.name.endswith("Op") and "G2SOp" != op.name[4:]:
+        if op.name.startswith(prefix) and op.name.endswith("Op") and op.name[4:] != "G2SOp":
             return as_value(WithoutLanes(mechanism))
     dtype = call.dtype(1, "copy_internal_type")
     bits = call.static(2, "num_bits_per_copy", 0)
@@ -106,7 +105,11 @@ def mma_op(op: OpValue) -> MmaOp:
         return found
     a, acc, shape = given.get(0, "ab_dtype"), given.get(1, "acc_dtype"), given.get(2, "shape_mnk")
     if op.name in ("MmaF8Op", "MmaI8Op"):
-        a, acc, shape = given.get(0, "a_dtype"), given.get(2, "acc_dtype"), given.get(3, "instruction_shape")
+        a, acc, shape = (
+            given.get(0, "a_dtype"),
+            given.get(2, "acc_dtype"),
+            given.get(3, "instruction_shape"),
+        )
     elif not given.has(2, "shape_mnk"):
         shape = given.get(2, "instruction_shape")
     if op.name == "MmaTF32Op":
@@ -115,7 +118,11 @@ def mma_op(op: OpValue) -> MmaOp:
         raise cute.CuteError(f"the types or the shape of {op.name} are not known")
     types = tuple(_MMA_TYPES.get(t.name, "") for t in (acc, a, a, acc) if isinstance(t, DType))
     m, n, k = (s if isinstance(s, int) else 0 for s in shape)
-    if (m, n, k) in _WARP_SHAPES and len(types) == 4 and "MmaF16BF16Op MmaFP8Op MmaTF32Op".count(op.name):
+    if (
+        (m, n, k) in _WARP_SHAPES
+        and len(types) == 4
+        and "MmaF16BF16Op MmaFP8Op MmaTF32Op".count(op.name)
+    ):
         arch = "SM89" if k == 32 else "SM80"
         found = cute.mma_op(f"{arch}_{m}x{n}x{k}_{''.join(types)}_TN")
         if found is None and k == 32:
@@ -123,9 +130,18 @@ def mma_op(op: OpValue) -> MmaOp:
         if found is not None:
             return found
     if m == 64 and len(types) == 4:
-        source = next((v for v in (*op.arguments, *op.named.values()) if isinstance(v, Symbol) and v.name in ("RMEM", "SMEM")), None)
+        source = next(
+            (
+                v
+                for v in (*op.arguments, *op.named.values())
+                if isinstance(v, Symbol) and v.name in ("RMEM", "SMEM")
+            ),
+            None,
+        )
         reads = isinstance(source, Symbol) and source.name == "RMEM"
-        return cute.warpgroup_mma(n, k, "", (types[0], types[1], types[1], types[0]), reads_registers=reads)
+        return cute.warpgroup_mma(
+            n, k, "", (types[0], types[1], types[1], types[0]), reads_registers=reads
+        )
     raise cute.CuteError(f"{op.name} of {m}x{n}x{k} is not modelled")
 
 
@@ -135,8 +151,14 @@ def make_tiled_mma(call: Call) -> Value:
     payload = payload_of(call.value(0, "op_or_atom"))
     op = mma_op(payload) if isinstance(payload, OpValue) else payload
     if not isinstance(op, cute.MmaOp):
-        raise cute.CuteError(reason_of(call.value(0, "op_or_atom"), "an MMA operation is not known"))
-    atoms = call.layout(1, "atom_layout_mnk") if call.has(1, "atom_layout_mnk") else cute.Layout((1, 1, 1))
+        raise cute.CuteError(
+            reason_of(call.value(0, "op_or_atom"), "an MMA operation is not known")
+        )
+    atoms = (
+        call.layout(1, "atom_layout_mnk")
+        if call.has(1, "atom_layout_mnk")
+        else cute.Layout((1, 1, 1))
+    )
     if not call.has(2, "permutation_mnk"):
         return as_value(cute.TiledMma(op, atoms))
     order = call.tiler(2, "permutation_mnk")
@@ -153,7 +175,9 @@ def make_tiled_copy_tv(call: Call) -> Value:
     threads = call.layout(1, "thr_layout")
     if not cute.is_compact(threads):
         raise cute.CuteError(f"the thread layout {threads} is not compact")
-    return as_value(cute.make_tiled_copy(call.atom(0, "atom"), threads, call.layout(2, "val_layout")))
+    return as_value(
+        cute.make_tiled_copy(call.atom(0, "atom"), threads, call.layout(2, "val_layout"))
+    )
 
 
 @function("make_tiled_copy")
@@ -198,13 +222,18 @@ def make_cotiled_copy(call: Call) -> Value:
 # ---- copies without lane addresses
 
 
-@function("make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_im2col_tma_atom")
+@function(
+    "make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_im2col_tma_atom"
+)
 def make_tma_atom(call: Call) -> Value:
     """TMA atoms with the tensor of coordinates that goes with them."""
     tensor = UnknownTensor(cute.Space.GLOBAL, "a tensor of coordinates")
     value = call.value(1, "gmem_tensor")
     known = payload_of(value)
-    return (as_value(WithoutLanes("TMA")), as_value(known if isinstance(known, cute.Tensor) else tensor))
+    return (
+        as_value(WithoutLanes("TMA")),
+        as_value(known if isinstance(known, cute.Tensor) else tensor),
+    )
 
 
 @function("tma_partition")
@@ -218,6 +247,3 @@ def tma_partition(call: Call) -> Value:
 def make_tensor_memory_copy(call: Call) -> Value:
     """Copies of tensor memory."""
     return as_value(WithoutLanes("tensor memory"))
-
-
-__all__ = ["UNKNOWN", "copy_op", "is_operation", "mma_op", "numbers"]

@@ -1,4 +1,4 @@
-"""Branches and loops of executed programs: by thread where a condition is, once for any iteration."""
+"""Branches and loops of executed programs: by thread, and once for any iteration."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
-from smemlint.analysis.python.cute_dsl.execution.values import DATA, LoopRange, Number, Opaque
+from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number, Opaque
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, is_known
-from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 
 if TYPE_CHECKING:
@@ -190,6 +189,3 @@ class ControlFlow:
 def is_truth_open(value: Value) -> bool:
     """Returns whether the outcome of a condition hangs on run-time numbers."""
     return isinstance(value, Number | Opaque) and not isinstance(numbers.truth_of(value), bool)
-
-
-__all__ = ["DATA", "MAX_UNROLLED", "AffineInt", "ControlFlow", "is_truth_open"]

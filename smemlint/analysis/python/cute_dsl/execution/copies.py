@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, needed_tensor, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import (
+    Call,
+    function,
+    method,
+    needed_tensor,
+    reason_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     AnyTensor,
-    Cute,
     Origin,
     Pointer,
     ThreadSlice,
@@ -25,11 +28,10 @@ from smemlint.analysis.simt.domain.copy_sources import source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import AffineInt, offset_of
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
-from smemlint.layout.cute.copying import MAX_INSTRUCTIONS
 
 if TYPE_CHECKING:
     import ast
@@ -144,7 +146,9 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
     return None
 
 
-def _one_side(call: Call, policy: cute.CopyAtom | cute.TiledCopy, sides: Sequence[AnyTensor]) -> Value:
+def _one_side(
+    call: Call, policy: cute.CopyAtom | cute.TiledCopy, sides: Sequence[AnyTensor]
+) -> Value:
     """Records what the side in shared memory does where the other one is not known.
 
     An operation of a fixed width has the same addresses whatever it moves them from or to.
@@ -242,7 +246,9 @@ def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast
     if pointer.space is not cute.Space.SHARED or run.kernel is None:
         return
     bits = pointer.origin.dtype.bits
-    tensor = cute.Tensor(pointer.space, bits, cute.Layout(1), pointer.base, pointer.swizzle, pointer.origin)
+    tensor = cute.Tensor(
+        pointer.space, bits, cute.Layout(1), pointer.base, pointer.swizzle, pointer.origin
+    )
     offset = byte_offset(cute.lanes_of(tensor.address_of(0)), tensor)
     emit(run, tensor, kind, max(bits // 8, 1), offset, node)
 
@@ -252,9 +258,7 @@ def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast
 
 def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) -> None:
     """Records the instructions of one call."""
-    located = [
-        (i, byte_offset(i.address, i.tensor)) for i in instructions if i.op in KINDS
-    ]
+    located = [(i, byte_offset(i.address, i.tensor)) for i in instructions if i.op in KINDS]
     is_partly = is_partly_merged(located, lambda tensor: _use_of(tensor) is not None)
     for instruction, offset in located:
         is_open = is_partly and instruction.op in ("load", "store")
@@ -332,6 +336,3 @@ def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumb
     else:
         offset.form = thread_form(offset)
     return offset
-
-
-__all__ = ["MAX_INSTRUCTIONS", "Cute", "np", "offset_of"]

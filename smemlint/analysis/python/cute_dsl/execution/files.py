@@ -1,15 +1,15 @@
 """Executes a file as `python file.py` would: its kernels as its own launches instantiate them.
 
 What that does not reach is entered from outside: host functions that launch kernels and `__call__`
-of objects first, with guesses at their arguments, then kernels with guesses at their block. A figure
-on which guesses differ is a sample only.
+of objects first, with guesses at their arguments, then kernels with guesses at their block. A
+figure on which guesses differ is a sample only.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import guesses
@@ -29,6 +29,7 @@ from smemlint.facts import KernelFacts, NotAnalysed, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from smemlint.analysis.python.interpreter.dispatch import ExpressionHandlers
     from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.config.settings import Settings
     from smemlint.frontend.python.python_source import PythonText
@@ -86,7 +87,7 @@ class _File:
         self._seen: set[object] = set()
 
     def run_main(self) -> None:
-        """Executes the file as a program: with the defaults of its command line, and its choices."""
+        """Executes the file as a program: with its defaults, and its choices."""
         first = _Run(self.text, self.settings.arch, {})
         self.failure = first.failure
         self._take(first, (DEFAULTS,))
@@ -104,7 +105,9 @@ class _File:
         found.entered |= state.entered
         found.reads.update(state.texts.read)
         template = tuple((k, str(v)) for k, v in run.overrides.items())
-        return [facts_of(state, k, self.settings.arch, assumptions, template) for k in state.finished]
+        return [
+            facts_of(state, k, self.settings.arch, assumptions, template) for k in state.finished
+        ]
 
     def _add(self, facts: KernelFacts) -> None:
         key = _identity(facts)
@@ -141,7 +144,7 @@ class _File:
             for facts in self._facts(run, assumptions):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
         for found in by_kernel.values():
-            self._add(agreed(found, ()))
+            self._add(agreed(found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +157,8 @@ class _Entry:
 
 def _is_marked(function: ast.FunctionDef, marks: tuple[str, ...]) -> bool:
     return any(
-        ast.unparse(d.func if isinstance(d, ast.Call) else d) in marks for d in function.decorator_list
+        ast.unparse(d.func if isinstance(d, ast.Call) else d) in marks
+        for d in function.decorator_list
     )
 
 
@@ -164,7 +168,9 @@ def _entries(text: PythonText, marks: tuple[str, ...]) -> Iterator[_Entry]:
         if isinstance(node, ast.FunctionDef) and _is_marked(node, marks):
             yield _Entry(node, None)
         elif isinstance(node, ast.ClassDef):
-            methods = (m for m in node.body if isinstance(m, ast.FunctionDef) and _is_marked(m, marks))
+            methods = (
+                m for m in node.body if isinstance(m, ast.FunctionDef) and _is_marked(m, marks)
+            )
             yield from (_Entry(m, node) for m in methods)
 
 
@@ -214,7 +220,7 @@ class _Run:
         self.failure = ""
         self.state = Execution(Texts(text, self._interpret), arch)
         self.program = Program(self.state, dict(overrides))
-        expressions = {
+        expressions: ExpressionHandlers = {
             **EXPRESSIONS,
             ast.Call: self.program.evaluate_call,
             ast.Lambda: self.program.evaluate_lambda,
@@ -310,6 +316,3 @@ def _own_copies(function: ast.FunctionDef) -> Iterator[ast.Call]:
             if node.func.attr in _COPIES and is_cute:
                 yield node
         worklist += ast.iter_child_nodes(node)
-
-
-__all__ = ["FileFacts", "execute_file", "replace"]

@@ -37,9 +37,7 @@ class Guess:
     block: tuple[int, int, int]
     head: int
 
-    def arguments(
-        self, run: Execution, function: ast.FunctionDef, *, is_method: bool
-    ) -> Scope:
+    def arguments(self, run: Execution, function: ast.FunctionDef, *, is_method: bool) -> Scope:
         """Returns guesses at parameters without a default, by name, and notes them."""
         spec = function.args
         plain = [*spec.posonlyargs, *spec.args][is_method:]

@@ -43,7 +43,9 @@ def from_tensor(call: Call) -> Value:
     if isinstance(payload, UnknownTensor):
         raise cute.CuteError(f"which mode is contiguous: {payload.reason}")
     if not isinstance(payload, cute.Tensor):
-        raise cute.CuteError(reason_of(call.value(0, "tensor"), "which mode is contiguous is not known"))
+        raise cute.CuteError(
+            reason_of(call.value(0, "tensor"), "which mode is contiguous is not known")
+        )
     mode = leading_mode(payload.layout.plain)
     if mode not in (0, 1):
         raise cute.CuteError("which mode is contiguous is not known")
@@ -97,13 +99,19 @@ def _atom(kind: str, dtype: DType) -> cute.ComposedLayout:
         raise cute.CuteError(f"the layout atom {kind} is not modelled")
     bits, swizzle = _SPANS[mode]
     count = bits // dtype.bits
-    layout = cute.Layout((8, count), (count, 1)) if major == "K" else cute.Layout((count, 8), (1, count))
+    layout = (
+        cute.Layout((8, count), (count, 1)) if major == "K" else cute.Layout((count, 8), (1, count))
+    )
     return cute.ComposedLayout(Swizzle(swizzle, 4, 3), layout)
 
 
 def _atom_for(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayout:
     """The widest atom whose contiguous extent divides the tile: `get_smem_layout_atom`."""
-    kind = next(m for m in ("SW128", "SW64", "SW32", "INTER") if m == "INTER" or extent * dtype.bits % _SPANS[m][0] == 0)
+    kind = next(
+        m
+        for m in ("SW128", "SW64", "SW32", "INTER")
+        if m == "INTER" or extent * dtype.bits % _SPANS[m][0] == 0
+    )
     return _atom(f"{'K' if is_k_major else 'MN'}_{kind}", dtype)
 
 
@@ -112,8 +120,14 @@ def get_smem_layout_atom(call: Call) -> Value:
     """`get_smem_layout_atom(layout_enum, dtype, extent)`: the kind of an atom."""
     is_k_major = _is_row_major(call.value(0, "layout"))
     dtype, extent = call.dtype(1, "element_type"), call.static(2, "major_mode_size")
-    kind = next(m for m in ("SW128", "SW64", "SW32", "INTER") if m == "INTER" or extent * dtype.bits % _SPANS[m][0] == 0)
-    return Symbol(f"cutlass.cute.nvgpu.warpgroup.SmemLayoutAtomKind.{'K' if is_k_major else 'MN'}_{kind}")
+    kind = next(
+        m
+        for m in ("SW128", "SW64", "SW32", "INTER")
+        if m == "INTER" or extent * dtype.bits % _SPANS[m][0] == 0
+    )
+    return Symbol(
+        f"cutlass.cute.nvgpu.warpgroup.SmemLayoutAtomKind.{'K' if is_k_major else 'MN'}_{kind}"
+    )
 
 
 def _staged(atom: cute.ComposedLayout, shape: cute.IntTuple, order: tuple[int, ...]) -> AnyLayout:
@@ -156,7 +170,7 @@ def make_smem_layout_epi(call: Call) -> Value:
 
 @function("make_trivial_tiled_mma")
 def make_trivial_tiled_mma(call: Call) -> Value:
-    """`make_trivial_tiled_mma(a, b, a_major, b_major, acc, atoms, tiler_mn, a_source=)` of Hopper."""
+    """`make_trivial_tiled_mma(a, b, a_major, b_major, acc, atoms, tiler_mn, a_source=)`."""
     a, acc = call.dtype(0, "a_dtype"), call.dtype(4, "acc_dtype")
     if not call.given.has(5, "atom_layout_mnk") or not call.given.has(6, "tiler_mn"):
         raise cute.CuteError("layouts of tcgen05 are not modelled")
@@ -165,11 +179,20 @@ def make_trivial_tiled_mma(call: Call) -> Value:
     if tile[0] != 64 or atoms.rank != 3:
         raise cute.CuteError("this tile is not one of wgmma")
     names = {"Float32": "F32", "Float16": "F16", "Int32": "S32", "BFloat16": "BF16"}
-    types = {"Float16": "F16", "BFloat16": "BF16", "Float8E4M3FN": "E4M3", "Float8E5M2": "E5M2", "Int8": "S8", "Uint8": "U8"}
+    types = {
+        "Float16": "F16",
+        "BFloat16": "BF16",
+        "Float8E4M3FN": "E4M3",
+        "Float8E5M2": "E5M2",
+        "Int8": "S8",
+        "Uint8": "U8",
+    }
     d, operand = names.get(acc.name, "F32"), types.get(a.name, "F16")
     source = call.value(7, "a_source", None)
     reads = isinstance(source, Symbol) and source.name == "RMEM"
-    op = cute.warpgroup_mma(tile[1], 256 // a.bits, "", (d, operand, operand, d), reads_registers=reads)
+    op = cute.warpgroup_mma(
+        tile[1], 256 // a.bits, "", (d, operand, operand, d), reads_registers=reads
+    )
     return as_value(cute.TiledMma(op, atoms))
 
 

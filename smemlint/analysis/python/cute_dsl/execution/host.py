@@ -34,12 +34,13 @@ TORCH_TYPES = {
     "float64": "Float64", "double": "Float64", "float32": "Float32", "float": "Float32",
     "float16": "Float16", "half": "Float16", "bfloat16": "BFloat16", "int64": "Int64",
     "long": "Int64", "int32": "Int32", "int": "Int32", "int16": "Int16", "int8": "Int8",
-    "uint8": "Uint8", "bool": "Boolean", "float8_e4m3fn": "Float8E4M3FN", "float8_e5m2": "Float8E5M2",
+    "uint8": "Uint8", "bool": "Boolean", "float8_e4m3fn": "Float8E4M3FN",
+    "float8_e5m2": "Float8E5M2",
 }  # fmt: skip
 _CONSTRUCTORS = frozenset(("empty", "zeros", "ones", "rand", "randn", "randint", "full"))
 _SAME = frozenset((
     "cuda", "cpu", "contiguous", "clone", "detach", "requires_grad_", "random_", "fill_", "zero_",
-    "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "mul_", "add_", "div_", "sign", "abs",
+    "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "sign", "abs",
 ))  # fmt: skip
 _FLOAT32 = DType("Float32", 32)
 
@@ -85,16 +86,18 @@ def dtype_named(name: str) -> DType | None:
 def torch_call(call: Call, name: str) -> Value:
     """Returns the result of a function of PyTorch."""
     if name in _CONSTRUCTORS:
-        given = call.given.positional
+        given: list[Value] = list(call.given.positional)
         if name == "randint":
-            given = [g for g in given if isinstance(g, tuple | list)][:1]
+            given = next(([g] for g in given if isinstance(g, tuple | list)), [])
         if name == "full":
             given = given[:1]
         sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
         shape = integers(list(sizes) if not isinstance(sizes, tuple) else sizes)
         if not shape:
             return UNKNOWN
-        return TorchTensor(_torch_dtype(call.given.named.get("dtype"), _FLOAT32), shape, _packed(shape))
+        return TorchTensor(
+            _torch_dtype(call.given.named.get("dtype"), _FLOAT32), shape, _packed(shape)
+        )
     if name.endswith("_like") and call.given.positional:
         like = call.given.positional[0]
         if isinstance(like, TorchTensor):
@@ -127,7 +130,9 @@ def torch_method(call: Call) -> Value:
     match call.name:
         case "permute":
             axes = integers(list(order))
-            if axes is None or sorted(a % len(tensor.shape) for a in axes) != list(range(len(tensor.shape))):
+            if axes is None or sorted(a % len(tensor.shape) for a in axes) != list(
+                range(len(tensor.shape))
+            ):
                 return UNKNOWN
             return replace(
                 tensor,
@@ -146,15 +151,22 @@ def torch_method(call: Call) -> Value:
                 stride=tuple(tensor.stride[i] for i in axes_list),
             )
         case "to" | "type":
-            dtype = call.given.named.get("dtype") or next((g for g in given if isinstance(g, DType)), None)
+            dtype = call.given.named.get("dtype") or next(
+                (g for g in given if isinstance(g, DType)), None
+            )
             is_open = call.given.named.get("dtype") is not None and not isinstance(dtype, DType)
-            return replace(tensor, dtype=None if is_open else dtype if isinstance(dtype, DType) else tensor.dtype)
+            return replace(
+                tensor,
+                dtype=None if is_open else dtype if isinstance(dtype, DType) else tensor.dtype,
+            )
         case "unsqueeze":
             at = given[0] if given and isinstance(given[0], int) else 0
             at = at % (len(tensor.shape) + 1)
             shape = (*tensor.shape[:at], 1, *tensor.shape[at:])
             step = tensor.stride[at] if at < len(tensor.stride) else 1
-            return replace(tensor, shape=shape, stride=(*tensor.stride[:at], step, *tensor.stride[at:]))
+            return replace(
+                tensor, shape=shape, stride=(*tensor.stride[:at], step, *tensor.stride[at:])
+            )
         case "contiguous":
             return replace(tensor, stride=_packed(tensor.shape))
         case "size" if not given:
@@ -188,10 +200,17 @@ def torch_attribute(tensor: TorchTensor, name: str) -> Value | None:
 
 
 def global_tensor(
-    run: Execution, tensor: TorchTensor, dtype: DType, *, is_dynamic: bool, leading: int | None = None
+    run: Execution,
+    tensor: TorchTensor,
+    dtype: DType,
+    *,
+    is_dynamic: bool,
+    leading: int | None = None,
 ) -> Value:
-    """Returns a tensor of global memory; its extents and strides are symbols if they are dynamic."""
-    obj = Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, f"global{id(tensor)}")
+    """Returns a tensor of global memory; dynamic extents and strides are symbols."""
+    obj = Object(
+        "", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, f"global{id(tensor)}"
+    )
     shape: tuple[Integer, ...] = tensor.shape
     stride: tuple[Integer, ...] = tensor.stride
     if is_dynamic:
@@ -205,11 +224,17 @@ def global_tensor(
         layout = cute.Layout(shape, stride)
     except cute.CuteError as error:
         return as_value(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
-    return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, Origin(dtype, obj), 16))
+    return as_value(
+        cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, Origin(dtype, obj), 16)
+    )
 
 
 def _leading(tensor: TorchTensor) -> int | None:
-    found = [i for i, (n, d) in enumerate(zip(tensor.shape, tensor.stride, strict=True)) if d == 1 and n > 1]
+    found = [
+        i
+        for i, (n, d) in enumerate(zip(tensor.shape, tensor.stride, strict=True))
+        if d == 1 and n > 1
+    ]
     return found[0] if found else next((i for i, d in enumerate(tensor.stride) if d == 1), None)
 
 
@@ -219,7 +244,9 @@ def from_dlpack(call: Call) -> Value:
     tensor = call.value(0, "tensor_dlpack")
     if not isinstance(tensor, TorchTensor) or tensor.dtype is None:
         dtype = tensor.dtype if isinstance(tensor, TorchTensor) else None
-        return as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", dtype))
+        return as_value(
+            UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", dtype)
+        )
     return global_tensor(call.run, tensor, tensor.dtype, is_dynamic=False)
 
 
@@ -231,9 +258,17 @@ def mark_dynamic(call: Call) -> Value:
         return call.owner
     shape, stride = cute.leaves(tensor.layout.shape), cute.leaves(tensor.layout.plain.stride)
     if call.name == "mark_compact_shape_dynamic":
-        return call.owner if not all(isinstance(d, int) for d in stride) else _dynamic(call, tensor, None)
+        return (
+            call.owner
+            if not all(isinstance(d, int) for d in stride)
+            else _dynamic(call, tensor, None)
+        )
     leading = call.value(0, "leading_dim", None)
-    return _dynamic(call, tensor, leading if isinstance(leading, int) else None) if shape else call.owner
+    return (
+        _dynamic(call, tensor, leading if isinstance(leading, int) else None)
+        if shape
+        else call.owner
+    )
 
 
 def _dynamic(call: Call, tensor: cute.Tensor, leading: int | None) -> Value:
@@ -248,7 +283,7 @@ def _dynamic(call: Call, tensor: cute.Tensor, leading: int | None) -> Value:
 
 @function("matrix")
 def matrix(call: Call) -> Value:
-    """`cutlass.torch.matrix(l, mode0, mode1, is_mode0_major, dtype)`: of shape (mode0, mode1, l)."""
+    """`cutlass.torch.matrix(l, m, n, is_mode0_major, dtype)`: of shape (m, n, l)."""
     extents = integers([call.value(i, n) for i, n in enumerate(("l", "mode0", "mode1"))])
     is_first = call.value(3, "is_mode0_major")
     if extents is None or not isinstance(is_first, bool):
@@ -282,7 +317,10 @@ def cute_tensor_like(call: Call) -> Value:
     is_dynamic = call.value(2, "is_dynamic_layout", True)
     known = dtype if isinstance(dtype, DType) else None
     if not isinstance(like, TorchTensor) or known is None:
-        return (as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)), UNKNOWN)
+        return (
+            as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)),
+            UNKNOWN,
+        )
     host = replace(like, dtype=known)
     return (global_tensor(call.run, host, known, is_dynamic=is_dynamic is not False), host)
 
@@ -296,10 +334,16 @@ def convert_cute_tensor(call: Call) -> Value:
 @function("create_cute_tensor_for_fp8")
 def create_cute_tensor_for_fp8(call: Call) -> Value:
     """`create_cute_tensor_for_fp8(storage, dtype, leading_dim, ..)`."""
-    tensor, dtype, leading = call.value(0, "storage_tensor"), call.value(1, "dtype"), call.value(2, "leading_dim")
+    tensor, dtype, leading = (
+        call.value(0, "storage_tensor"),
+        call.value(1, "dtype"),
+        call.value(2, "leading_dim"),
+    )
     known = dtype if isinstance(dtype, DType) else None
     if not isinstance(tensor, TorchTensor) or known is None:
-        return as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
+        return as_value(
+            UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)
+        )
     at = leading if isinstance(leading, int) else None
     return global_tensor(call.run, tensor, known, is_dynamic=True, leading=at)
 
@@ -311,9 +355,13 @@ def make_fake_tensor(call: Call) -> Value:
     known = dtype if isinstance(dtype, DType) else None
     order = integers(call.value(2, "stride_order", None))
     if known is None or not isinstance(shape, tuple | list):
-        return as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
+        return as_value(
+            UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)
+        )
     leading = order.index(0) if order and 0 in order else 0
-    host = TorchTensor(known, (2,) * len(shape), tuple(1 if i == leading else 2 for i in range(len(shape))))
+    host = TorchTensor(
+        known, (2,) * len(shape), tuple(1 if i == leading else 2 for i in range(len(shape)))
+    )
     return global_tensor(call.run, host, known, is_dynamic=True, leading=leading)
 
 
@@ -329,7 +377,9 @@ def parser_method(call: Call, overrides: dict[str, Value]) -> Value:
             _add_option(parser, call)
             return UNKNOWN
         case "parse_args" | "parse_known_args":
-            parsed = Namespace({**parser.options, **{k: v for k, v in overrides.items() if k in parser.options}})
+            parsed = Namespace(
+                {**parser.options, **{k: v for k, v in overrides.items() if k in parser.options}}
+            )
             return parsed if call.name == "parse_args" else (parsed, [])
         case "add_argument_group" | "add_mutually_exclusive_group":
             return parser
@@ -342,7 +392,11 @@ def _add_option(parser: Parser, call: Call) -> None:
     flags = [f for f in call.given.positional if isinstance(f, str)]
     named = call.given.named
     dest = named.get("dest")
-    name = dest if isinstance(dest, str) else next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
+    name = (
+        dest
+        if isinstance(dest, str)
+        else next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
+    )
     name = name.lstrip("-").replace("-", "_")
     if not name:
         return

@@ -88,7 +88,9 @@ def _block_of(run: Execution, value: Value) -> tuple[int, int, int] | None:
             return None
         found.append(constant)
     found += [1] * (3 - len(found))
-    return (found[0], found[1], found[2]) if prod(found) <= MAX_THREADS and len(found) == 3 else None
+    return (
+        (found[0], found[1], found[2]) if prod(found) <= MAX_THREADS and len(found) == 3 else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +131,18 @@ def facts_of(
     )
     sites = Sites(Places(run), instance, assumptions, arch)  # type: ignore[arg-type]
     if kernel.failure:
-        events = (replace(e, offset=UnknownNumber(kernel.failure)) for e in kernel.trace.all_events())
+        events = (
+            replace(e, offset=UnknownNumber(kernel.failure)) for e in kernel.trace.all_events()
+        )
         sites.add(events)
     else:
         bases = {id(a): a.shared.base for a in kernel.arrays if a.shared is not None}
         sites.add(merged(kernel.trace, bases))
     notes = [NotAnalysed(span, kernel.name, reason) for span, reason in kernel.notes]
     if kernel.trace.is_full:
-        notes.append(NotAnalysed(instance.span, kernel.name, "it has more accesses than are followed"))
+        notes.append(
+            NotAnalysed(instance.span, kernel.name, "it has more accesses than are followed")
+        )
     arrays = {a.name: a.shared for a in kernel.arrays if a.shared is not None}
     return KernelFacts(
         instance,

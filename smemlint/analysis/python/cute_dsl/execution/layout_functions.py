@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
-    Cute,
-    Pointer,
     UnknownTensor,
     layout_of,
     payload_of,
 )
 from smemlint.layout import cute
 from smemlint.layout.cute.int_tuples import (
-    ceil_div_shape,
-    crd2idx,
     dice_tuple,
     slice_tuple,
-    split_coordinate,
 )
 from smemlint.layout.swizzle import Swizzle
 
@@ -88,7 +83,9 @@ def make_composed_layout(call: Call) -> Value:
 def tile_to_shape(call: Call) -> Value:
     """`tile_to_shape(atom, shape, order)`."""
     shape, order = call.int_tuple(1, "trg_shape"), call.int_tuple(2, "order")
-    return as_value(_inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order)))
+    return as_value(
+        _inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order))
+    )
 
 
 def _inside(layout: AnyLayout, calculate: Callable[[cute.Layout], AnyLayout]) -> AnyLayout:
@@ -105,7 +102,9 @@ def _inside(layout: AnyLayout, calculate: Callable[[cute.Layout], AnyLayout]) ->
 
 def _of_either(call: Call, calculate: Callable[[cute.Layout], cute.Layout]) -> Value:
     """Applies a function to a layout, or to that of a tensor."""
-    value = call.given.positional[0] if call.given.positional else next(iter(call.given.named.values()))
+    value = (
+        call.given.positional[0] if call.given.positional else next(iter(call.given.named.values()))
+    )
     payload = payload_of(value)
     if isinstance(payload, cute.Tensor):
         return as_value(payload.apply(calculate))
@@ -203,7 +202,9 @@ def append(call: Call) -> Value:
     is_front = call.name.startswith("prepend")
     if call.name.endswith("_ones"):
         rank = call.static(1, "up_to_rank", 0)
-        return _of_either(call, lambda a: (cute.prepend if is_front else cute.append)(a, rank or a.rank + 1))
+        return _of_either(
+            call, lambda a: (cute.prepend if is_front else cute.append)(a, rank or a.rank + 1)
+        )
     if isinstance(value, tuple | list):
         extra: Value = call.value(1, "elem")
         count = call.static(2, "up_to_rank", len(value) + 1) - len(value)
@@ -233,10 +234,11 @@ def select(call: Call) -> Value:
 @function("get")
 def get(call: Call) -> Value:
     """`get(x, mode)`: one mode of a tuple, layout or tensor."""
-    return _mode_of(call, call.value(0, "input"), call.value(1, "mode"))
+    return mode_of(call, call.value(0, "input"), call.value(1, "mode"))
 
 
-def _mode_of(call: Call, value: Value, mode: Value) -> Value:
+def mode_of(call: Call, value: Value, mode: Value) -> Value:
+    """Returns one mode of a tuple, layout or tensor by a path of indexes."""
     path = mode if isinstance(mode, list | tuple) else [mode]
     found: Value = value
     for index in path:
@@ -288,203 +290,3 @@ def recast_layout(call: Call) -> Value:
     layout = call.any_layout(2, "src_layout")
     new, old = call.static(0, "new_type_bits"), call.static(1, "old_type_bits")
     return as_value(cute.recast_layout(layout, old, new))
-
-
-# ---- numbers
-
-
-def _of_mode(call: Call) -> Value:
-    value = call.given.positional[0] if call.given.positional else call.value(0, "a")
-    mode = call.given.named.get("mode")
-    if not mode:
-        return value
-    return _mode_of(call, value, mode)
-
-
-def _shape_of(call: Call, value: Value) -> Any:
-    if isinstance(value, int | tuple | list) or layout_of(value) is None:
-        payload = payload_of(value)
-        if isinstance(payload, UnknownTensor):
-            raise cute.CuteError(payload.reason)
-        if isinstance(payload, cute.TiledCopy | cute.TiledMma):
-            return payload.threads
-        return numbers.int_tuple(call.run, value)
-    layout = layout_of(value)
-    assert layout is not None
-    return layout.shape
-
-
-@function("size")
-def size(call: Call) -> Value:
-    """`size(x, mode=)`."""
-    return call.result(cute.product(_shape_of(call, _of_mode(call))))
-
-
-@function("shape")
-def shape(call: Call) -> Value:
-    """`shape(x, mode=)`."""
-    return call.result(_shape_of(call, _of_mode(call)))
-
-
-@function("rank")
-def rank(call: Call) -> Value:
-    """`rank(x, mode=)`."""
-    return len(cute.wrap(_shape_of(call, _of_mode(call))))
-
-
-@function("cosize")
-def cosize(call: Call) -> Value:
-    """`cosize(layout, mode=)`, which ignores the swizzle."""
-    value = _of_mode(call)
-    layout = layout_of(value)
-    if layout is None:
-        raise cute.CuteError(reason_of(value, "no layout is known"))
-    return call.result(layout.plain.cosize)
-
-
-@function("size_in_bytes")
-def size_in_bytes(call: Call) -> Value:
-    """`size_in_bytes(dtype, layout)`."""
-    layout = call.any_layout(1, "layout")
-    return call.result((layout.plain.cosize * call.dtype(0, "dtype").bits + 7) // 8)
-
-
-@function("depth")
-def depth(call: Call) -> Value:
-    """`depth(x)`."""
-
-    def of(tree: Any) -> int:
-        return 1 + max(map(of, tree), default=0) if isinstance(tree, tuple) else 0
-
-    return of(_shape_of(call, call.value(0, "a")))
-
-
-@function("product")
-def product(call: Call) -> Value:
-    """`product(tuple)`."""
-    return call.result(cute.product(call.int_tuple(0, "a")))
-
-
-@function("product_each")
-def product_each(call: Call) -> Value:
-    """`product_each(tuple)`."""
-    return call.result(cute.product_each(call.int_tuple(0, "a")))
-
-
-@function("product_like")
-def product_like(call: Call) -> Value:
-    """`product_like(tuple, profile)`."""
-
-    def like(tree: Any, profile: Any) -> Any:
-        if isinstance(profile, tuple):
-            return tuple(map(like, tree, profile))
-        return cute.product(tree)
-
-    return call.result(like(call.int_tuple(0, "a"), call.int_tuple(1, "target_profile")))
-
-
-@function("ceil_div")
-def ceil_div(call: Call) -> Value:
-    """`ceil_div(a, b)` of numbers or tuples, by mode."""
-    a, b = call.int_tuple(0, "input"), call.tiler(1, "tiler")
-
-    def divide(x: Any, y: Any) -> Any:
-        if isinstance(y, tuple):
-            modes = cute.wrap(x)
-            return (*map(divide, modes, y), *modes[len(y) :])
-        if isinstance(y, cute.Layout):
-            y = y.size
-        return ceil_div_shape(x, y) if isinstance(x, tuple) else cute.ceil_div(x, y)
-
-    return call.result(divide(a, b))
-
-
-@function("round_up")
-def round_up(call: Call) -> Value:
-    """`round_up(a, b)` of numbers or tuples, by mode."""
-
-    def up(x: Any, y: Any) -> Any:
-        if isinstance(x, tuple):
-            return tuple(up(i, j) for i, j in zip(x, y if isinstance(y, tuple) else (y,) * len(x), strict=True))
-        return cute.ceil_div(x, y) * y
-
-    return call.result(up(call.int_tuple(0, "a"), call.int_tuple(1, "b")))
-
-
-@function("shape_div")
-def shape_div(call: Call) -> Value:
-    """`shape_div(a, b)` of numbers."""
-    return call.result(cute.ceil_div(call.integer(0, "lhs"), call.integer(1, "rhs")))
-
-
-@function("crd2idx")
-def crd2idx_(call: Call) -> Value:
-    """`crd2idx(coordinate, layout or shape)`."""
-    value = call.value(1, "layout")
-    found = layout_of(value)
-    layout = found if found is not None else call.layout(1, "layout")
-    return call.result(layout(call.coordinate(0, "coord")))
-
-
-@function("idx2crd")
-def idx2crd(call: Call) -> Value:
-    """`idx2crd(index, shape)`."""
-    shape = _shape_of(call, call.value(1, "shape"))
-    return call.result(split_coordinate(call.coordinate(0, "idx"), shape))
-
-
-@function("repeat_like")
-def repeat_like(call: Call) -> Value:
-    """`repeat_like(x, profile)`."""
-
-    def like(profile: Value) -> Value:
-        if isinstance(profile, tuple | list):
-            return tuple(like(p) for p in profile)
-        return call.value(0, "x")
-
-    target = call.value(1, "target")
-    return like(numbers.value_of(call.run, _shape_of(call, target)) if isinstance(target, Cute) else target)
-
-
-@function("repeat", "repeat_as_tuple")
-def repeat(call: Call) -> Value:
-    """`repeat(x, n)`."""
-    count = call.static(1, "n")
-    if count == 1 and call.name == "repeat":
-        return call.value(0, "x")
-    return (call.value(0, "x"),) * min(count, 32)
-
-
-@function("is_static")
-def is_static(call: Call) -> Value:
-    """`is_static(x)`."""
-    return cute.is_static(_shape_of(call, call.value(0, "x")))
-
-
-@function("max_common_vector")
-def max_common_vector(call: Call) -> Value:
-    """`max_common_vector(a, b)`."""
-    return cute.max_common_vector(call.any_layout(0, "a"), call.any_layout(1, "b"))
-
-
-@function("max_common_layout")
-def max_common_layout(call: Call) -> Value:
-    """`max_common_layout(a, b)`."""
-    return as_value(cute.max_common_layout(call.any_layout(0, "a"), call.any_layout(1, "b")))
-
-
-@function("make_layout_tv")
-def make_layout_tv(call: Call) -> Value:
-    """`make_layout_tv(threads, values)`: the tiler and the thread-value layout."""
-    threads, values = call.layout(0, "thr_layout"), call.layout(1, "val_layout")
-    mn = cute.raked_product(threads, values)
-    tv = cute.composition(cute.right_inverse(mn), cute.Layout((threads.size, values.size)))
-    return call.result((cute.product_each(mn.shape), tv))
-
-
-def offset_in(call: Call, layout: AnyLayout, at: Value) -> Value:
-    """Returns what a layout maps a coordinate to."""
-    return call.result(crd2idx(numbers.coordinate(call.run, at), layout.plain.shape, layout.plain.stride))
-
-
-__all__ = ["IDENTITY", "Pointer", "offset_in"]

@@ -121,7 +121,9 @@ def _of_unknown_tensor(tensor: UnknownTensor, name: str) -> Value | None:
     return None
 
 
-def _of_layout(run: Execution, layout: cute.Layout | cute.ComposedLayout, name: str) -> Value | None:
+def _of_layout(
+    run: Execution, layout: cute.Layout | cute.ComposedLayout, name: str
+) -> Value | None:
     match name:
         case "shape":
             return numbers.value_of(run, layout.shape)
@@ -194,6 +196,3 @@ def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
         case Number() | Unknown():
             return owner
     return UNKNOWN
-
-
-__all__ = ["attribute", "leading_mode", "subscript"]

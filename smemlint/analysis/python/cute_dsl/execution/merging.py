@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter.values import Scope
 
-    Merge = Callable[[AffineInt | UnknownNumber, AffineInt | UnknownNumber], AffineInt | UnknownNumber]
+    Merge = Callable[
+        [AffineInt | UnknownNumber, AffineInt | UnknownNumber], AffineInt | UnknownNumber
+    ]
 
 _DIFFERS = UnknownNumber("a number that hangs on a condition")
 
@@ -49,7 +51,9 @@ def merge_branches(
         condition: by thread, or why it is not known.
     """
 
-    def merge(a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber) -> AffineInt | UnknownNumber:
+    def merge(
+        a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber
+    ) -> AffineInt | UnknownNumber:
         if not isinstance(a, AffineInt) or not isinstance(b, AffineInt):
             return a if isinstance(a, UnknownNumber) else b
         if a.identity() == b.identity():
@@ -74,7 +78,9 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
         after: variables behind its first iteration.
     """
 
-    def merge(a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber) -> AffineInt | UnknownNumber:
+    def merge(
+        a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber
+    ) -> AffineInt | UnknownNumber:
         if not isinstance(a, AffineInt) or not isinstance(b, AffineInt):
             return a if isinstance(a, UnknownNumber) else b
         if a.identity() == b.identity():
@@ -89,7 +95,7 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
 
 
 def _one_of(run: Execution, a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
-    """A number that is one of two or another of their kind, the same for all threads if both are."""
+    """A number that is one of two or another of their sort, the same for all threads."""
     if not (a.is_uniform and b.is_uniform):
         return _DIFFERS
     return run.fresh("a run-time number", nonnegative=False)
@@ -131,7 +137,12 @@ def _is_number(value: Value) -> bool:
 def _merged_payload(run: Execution, one: Cute, other: Cute, merge: Merge) -> Value:
     a, b = one.payload, other.payload
     if isinstance(a, cute.Tensor) and isinstance(b, cute.Tensor):
-        alike = (a.space, a.bits, str(a.layout), a.swizzle) == (b.space, b.bits, str(b.layout), b.swizzle)
+        alike = (a.space, a.bits, str(a.layout), a.swizzle) == (
+            b.space,
+            b.bits,
+            str(b.layout),
+            b.swizzle,
+        )
         if alike and _object(a.origin) is _object(b.origin):
             return Cute(replace(a, base=_merged_integer(run, a.base, b.base, merge)))
         space = a.space if a.space is b.space else None
@@ -140,7 +151,9 @@ def _merged_payload(run: Execution, one: Cute, other: Cute, merge: Merge) -> Val
         alike = (a.space, a.swizzle) == (b.space, b.swizzle)
         if alike and _object(a.origin) is _object(b.origin) and a.origin.dtype == b.origin.dtype:
             return Cute(replace(a, base=_merged_integer(run, a.base, b.base, merge)))
-        return Cute(UnknownTensor(a.space if a.space is b.space else None, "it is one of several pointers"))
+        return Cute(
+            UnknownTensor(a.space if a.space is b.space else None, "it is one of several pointers")
+        )
     if isinstance(a, UnknownTensor) or isinstance(b, UnknownTensor):
         return one if isinstance(a, UnknownTensor) else other
     if isinstance(a, ThreadSlice) and isinstance(b, ThreadSlice) and a.tiled == b.tiled:
@@ -155,9 +168,7 @@ def _object(origin: object) -> object:
     return (origin.object or origin.dtype) if isinstance(origin, Origin) else origin
 
 
-def _merged_integer(
-    run: Execution, a: cute.Integer, b: cute.Integer, merge: Merge
-) -> cute.Integer:
+def _merged_integer(run: Execution, a: cute.Integer, b: cute.Integer, merge: Merge) -> cute.Integer:
     if isinstance(a, int) and isinstance(b, int) and a == b:
         return a
     one, other = from_engine(a), from_engine(b)

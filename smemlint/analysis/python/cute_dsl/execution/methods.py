@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import (
+    Call,
+    as_value,
+    function,
+    method,
+    reason_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.copies import access_pointer
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import aligned
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -100,8 +106,9 @@ def same(call: Call) -> Value:
     return call.given.positional[0] if call.given.positional else UNKNOWN
 
 
-@function("sync_threads", "barrier", "barrier_arrive", "sync_warp", "cluster_wait", "cp_async_wait_group",
-          "mbarrier_wait", "arrive_and_wait", "cp_async_commit_group")  # fmt: skip
+@function("sync_threads", "barrier", "barrier_arrive", "sync_warp", "cluster_wait",
+          "cp_async_wait_group", "mbarrier_wait", "arrive_and_wait",
+          "cp_async_commit_group")  # fmt: skip
 def synchronize(call: Call) -> Value:
     """Barriers: no access moves across."""
     if call.run.kernel is not None:

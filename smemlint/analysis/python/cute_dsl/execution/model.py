@@ -6,7 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
-from smemlint.analysis.python.cute_dsl.execution.host import TorchTensor, dtype_named, torch_attribute
+from smemlint.analysis.python.cute_dsl.execution.host import (
+    TorchTensor,
+    dtype_named,
+    torch_attribute,
+)
 from smemlint.analysis.python.cute_dsl.execution.state import rename
 from smemlint.analysis.python.cute_dsl.execution.storage import range_of
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import moved
@@ -48,9 +52,15 @@ class DslModel(LibraryModel):
         path = symbol.path
         if path.startswith(("cutlass.", "torch.")):
             owner = path.split(".")[-2]
-            found = dtype_named(symbol.name) if owner in ("cutlass", "torch", "cute", "typing", "cutlass_dsl", "base_dsl") else None
+            found = (
+                dtype_named(symbol.name)
+                if owner in ("cutlass", "torch", "cute", "typing", "cutlass_dsl", "base_dsl")
+                else None
+            )
             return found or symbol
-        if path.startswith(("builtins.", "math.", "functools.", "argparse.", "typing.", "operator.")):
+        if path.startswith(
+            ("builtins.", "math.", "functools.", "argparse.", "typing.", "operator.")
+        ):
             return symbol
         found_member = self.run.texts.member(path, node)
         return found_member if found_member is not None else symbol
@@ -97,7 +107,12 @@ class DslModel(LibraryModel):
         if isinstance(one, DType) or isinstance(other, DType):
             return one == other if isinstance(one, DType) and isinstance(other, DType) else None
         a, b = payload_of(one), payload_of(other)
-        if isinstance(a, cute.Layout) and isinstance(b, cute.Layout) and a.is_static and b.is_static:
+        if (
+            isinstance(a, cute.Layout)
+            and isinstance(b, cute.Layout)
+            and a.is_static
+            and b.is_static
+        ):
             return a == b
         return None
 

@@ -11,6 +11,7 @@ from smemlint.analysis.python.cute_dsl.execution import (
     copies,
     hopper,
     host,
+    int_tuple_functions,
     layout_functions,
     methods,
     numbers,
@@ -18,16 +19,12 @@ from smemlint.analysis.python.cute_dsl.execution import (
     tensor_functions,
 )
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
-from smemlint.analysis.python.cute_dsl.execution.control_flow import (
-    MAX_UNROLLED,
-    MAX_UNROLLED_ON_REQUEST,
-)
 from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
+from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Cute,
-    LoopRange,
     Namespace,
     Number,
     Opaque,
@@ -41,13 +38,13 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
 from smemlint.analysis.python.interpreter import expressions
-from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.calls import member
+from smemlint.analysis.python.interpreter.constant_folding import fold_membership
 from smemlint.analysis.python.interpreter.values import (
     REST,
     UNKNOWN,
     BoundMethod,
-    Class,
     DType,
     Function,
     Instance,
@@ -68,15 +65,31 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.values import Scope, Scopes
 
 _LIBRARIES = ("cutlass.", "cute.", "math.", "quack.")
-_INTEGER_TYPES = frozenset(("Int64", "Int32", "Int16", "Int8", "Uint64", "Uint32", "Uint16", "Uint8", "Boolean"))
-_UNIFORM = ("pipeline", "Scheduler", "Barrier", "PersistentTile", "arch", "cpasync", "tcgen05", "TmemAllocator")
+_INTEGER_TYPES = frozenset(
+    ("Int64", "Int32", "Int16", "Int8", "Uint64", "Uint32", "Uint16", "Uint8", "Boolean")
+)
+_UNIFORM = (
+    "pipeline",
+    "Scheduler",
+    "Barrier",
+    "PersistentTile",
+    "arch",
+    "cpasync",
+    "tcgen05",
+    "TmemAllocator",
+)
 """Parts of names whose objects are the same for all threads of a warp."""
-_CLASSES = {
-    "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Tensor": cute.Tensor,
-    "Pointer": Pointer, "TiledCopy": cute.TiledCopy, "TiledMma": cute.TiledMma,
-    "CopyAtom": cute.CopyAtom,
-}  # fmt: skip
-_TABLES = (atoms, copies, hopper, host, layout_functions, methods, storage, tensor_functions)
+_TABLES = (
+    atoms,
+    copies,
+    hopper,
+    host,
+    int_tuple_functions,
+    layout_functions,
+    methods,
+    storage,
+    tensor_functions,
+)
 """Importing them fills `FUNCTIONS` and `METHODS`."""
 
 
@@ -112,10 +125,12 @@ class Program:
     def evaluate_lambda(self, interpreter: Interpreter, node: ast.Lambda, scopes: Scopes) -> Value:
         """Returns a function of one expression."""
         result = ast.copy_location(ast.Return(node.body), node.body)
-        made = ast.FunctionDef("<lambda>", node.args, [result], [], None, type_params=[])
+        made = ast.FunctionDef("<lambda>", node.args, [result], [], None)
         return Function(ast.copy_location(made, node), scopes, is_kernel=False)
 
-    def evaluate_comparison(self, interpreter: Interpreter, node: ast.Compare, scopes: Scopes) -> Value:
+    def evaluate_comparison(
+        self, interpreter: Interpreter, node: ast.Compare, scopes: Scopes
+    ) -> Value:
         """Returns the result of a comparison; None is told from objects."""
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
             one = interpreter.evaluate(node.left, scopes)
@@ -148,10 +163,9 @@ class Program:
 
     def _contains(self, one: Value, other: Value, expected: bool) -> Value:
         if isinstance(one, Symbol) and isinstance(other, tuple | list):
-            if all(isinstance(o, Symbol) for o in other):
-                found = any(numbers.tail(one) == numbers.tail(o) for o in other if isinstance(o, Symbol))
-                return found == expected
-        inside = expressions.fold_membership(one, other)
+            named = [numbers.tail(o) for o in other if isinstance(o, Symbol)]
+            return (numbers.tail(one) in named) == expected if len(named) == len(other) else UNKNOWN
+        inside = fold_membership(one, other)
         return inside == expected if inside is not None else UNKNOWN
 
     def _both(self, one: Value, other: Value) -> Value:
@@ -168,7 +182,7 @@ class Program:
 
     def evaluate_logical(self, interpreter: Interpreter, node: ast.BoolOp, scopes: Scopes) -> Value:
         """Returns the result of `and` or `or`, by thread where an operand is a number."""
-        values = []
+        values: list[Value] = []
         is_or = isinstance(node.op, ast.Or)
         for part in node.values:
             value = interpreter.evaluate(part, scopes)
@@ -182,10 +196,14 @@ class Program:
         for other in values[1:]:
             if not isinstance(found, Number) or not isinstance(other, Number):
                 return UNKNOWN
-            found = numbers.calculate(self.run, ast.BitOr() if is_or else ast.BitAnd(), found, other)
+            found = numbers.calculate(
+                self.run, ast.BitOr() if is_or else ast.BitAnd(), found, other
+            )
         return found
 
-    def evaluate_conditional(self, interpreter: Interpreter, node: ast.IfExp, scopes: Scopes) -> Value:
+    def evaluate_conditional(
+        self, interpreter: Interpreter, node: ast.IfExp, scopes: Scopes
+    ) -> Value:
         """Returns the chosen operand, or what covers both."""
         value = interpreter.evaluate(node.test, scopes)
         test = bool(value) if is_known(value) else numbers.truth_of(value)
@@ -229,7 +247,7 @@ class Program:
     ) -> Value:
         """Returns the result of calling a value."""
         if REST in arguments:
-            arguments = arguments[: arguments.index(REST)] + [UNKNOWN]
+            arguments = [*arguments[: arguments.index(REST)], UNKNOWN]
         if isinstance(callee, Instance):
             callee = member(interpreter, callee, "__call__")
         match callee:
@@ -237,7 +255,9 @@ class Program:
                 return Prepared(callee, tuple(arguments), named, node)
             case Partial():
                 given = [*callee.arguments, *arguments]
-                return self.apply(interpreter, callee.function, given, callee.named | named, node, scopes)
+                return self.apply(
+                    interpreter, callee.function, given, callee.named | named, node, scopes
+                )
             case Symbol():
                 return self._symbol(interpreter, callee, arguments, named, node, scopes)
             case Method():
@@ -286,7 +306,7 @@ class Program:
     ) -> Value:
         path, name = callee.path, callee.name
         if path.startswith("builtins."):
-            return self._builtin(interpreter, name, arguments, named, node, scopes)
+            return call_builtin(self.run, interpreter, name, arguments, named, node, scopes)
         if name == "compile" and arguments and path.startswith("cutlass"):
             kept = {k: v for k, v in named.items() if k not in ("options", "no_cache")}
             self.apply(interpreter, arguments[0], arguments[1:], kept, node, scopes)
@@ -304,11 +324,15 @@ class Program:
             return self._library(callee, arguments, named, node)
         return UNKNOWN
 
-    def _library(self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+    def _library(
+        self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call
+    ) -> Value:
         """A function or class of the DSL."""
         name = callee.name
         if name in ("range", "range_constexpr", "range_dynamic"):
-            return self._range(arguments, is_unrolled=name == "range_constexpr" or named.get("unroll_full") is True)
+            return range_of(
+                arguments, is_unrolled=name == "range_constexpr" or named.get("unroll_full") is True
+            )
         if name == "SmemAllocator":
             return Allocator()
         if atoms.is_operation(name):
@@ -362,102 +386,6 @@ class Program:
         if handler is not None:
             return executed(handler, call)
         return Unknown(f"`{name}` is not modelled")
-
-    # ---- Python's own functions
-
-    def _builtin(
-        self,
-        interpreter: Interpreter,
-        name: str,
-        arguments: list[Value],
-        named: Scope,
-        node: ast.Call,
-        scopes: Scopes,
-    ) -> Value:
-        if name == "range":
-            return self._range(arguments, is_unrolled=False)
-        if name in ("min", "max") and any(isinstance(a, Number | Opaque) for a in arguments):
-            return executed(FUNCTIONS[name], self._call(name, None, arguments, named, node))
-        if name == "isinstance" and len(arguments) == 2:
-            return self._isinstance(*arguments)
-        if name == "len" and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
-            return len(arguments[0])
-        if name in ("hasattr", "getattr") and len(arguments) >= 2 and isinstance(arguments[1], str):
-            return self._getattr(interpreter, name, arguments, node)
-        if name == "zip" and all(isinstance(a, tuple | list | range) for a in arguments):
-            return list(zip(*arguments, strict=False))  # type: ignore[arg-type]
-        if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
-            return list(enumerate(arguments[0]))
-        if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):
-            return arguments[0] if name != "abs" else DATA
-        if name in ("print", "assert"):
-            return None
-        return expressions.apply_callee(
-            interpreter, Symbol(f"builtins.{name}"), arguments, named, node, scopes
-        )
-
-    def _range(self, arguments: list[Value], *, is_unrolled: bool) -> Value:
-        numbers_given = [self._plain(a) for a in arguments]
-        known = integers(numbers_given)
-        if known is not None and 1 <= len(known) <= 3 and (len(known) < 3 or known[2]):
-            found = range(*known)
-            if len(found) <= (MAX_UNROLLED_ON_REQUEST if is_unrolled else MAX_UNROLLED):
-                return found
-            return LoopRange(found.start, found.step)
-        start = arguments[0] if len(arguments) > 1 else 0
-        return LoopRange(start, arguments[2] if len(arguments) > 2 else 1)
-
-    def _plain(self, value: Value) -> Value:
-        """A number that is known, although it is one at run time."""
-        if isinstance(value, Number) and isinstance(value.value, AffineInt):
-            constant = value.value.constant
-            return constant if constant is not None else value
-        return value
-
-    def _isinstance(self, value: Value, kinds: Value) -> Value:
-        if isinstance(value, Unknown):
-            return UNKNOWN
-        for kind in kinds if isinstance(kinds, tuple) else (kinds,):
-            if isinstance(kind, Class):
-                if isinstance(value, Instance) and kind in value.type.linearization():
-                    return True
-                continue
-            if not isinstance(kind, Symbol):
-                return UNKNOWN
-            python: dict[str, type | tuple[type, ...]] = {
-                "int": int, "tuple": tuple, "list": list, "str": str, "float": float, "bool": bool,
-                "dict": dict, "Integer": (int, Number), "Numeric": (Number,), "Int32": Number,
-            }  # fmt: skip
-            if kind.name in _CLASSES:
-                if isinstance(payload_of(value), _CLASSES[kind.name]):
-                    return True
-            elif kind.name in python:
-                if isinstance(value, python[kind.name]):
-                    return True
-            else:
-                return UNKNOWN
-        return False
-
-    def _getattr(
-        self, interpreter: Interpreter, name: str, arguments: list[Value], node: ast.Call
-    ) -> Value:
-        owner, attribute = arguments[0], arguments[1]
-        assert isinstance(attribute, str)
-        if isinstance(owner, Instance):
-            found = member(interpreter, owner, attribute)
-            known = attribute in owner.attributes or found is not UNKNOWN
-            if name == "hasattr":
-                return known
-            return found if known else arguments[2] if len(arguments) > 2 else UNKNOWN
-        if isinstance(owner, Namespace):
-            if name == "hasattr":
-                return attribute in owner.attributes
-            return owner.attributes.get(attribute, arguments[2] if len(arguments) > 2 else UNKNOWN)
-        if owner is None:
-            return False if name == "hasattr" else arguments[2] if len(arguments) > 2 else UNKNOWN
-        if isinstance(owner, Function | BoundMethod) and len(arguments) > 2:
-            return arguments[2]
-        return UNKNOWN
 
     # ---- launches
 

@@ -15,6 +15,7 @@ from smemlint.facts import SharedArray, Span
 
 if TYPE_CHECKING:
     import ast
+
     from numpy.typing import NDArray
 
     from smemlint.analysis.python.cute_dsl.execution.modules import Texts

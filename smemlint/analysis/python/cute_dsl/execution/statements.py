@@ -11,10 +11,10 @@ from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
 from smemlint.analysis.python.cute_dsl.execution.values import Opaque, UnknownTensor, payload_of
 from smemlint.analysis.python.cute_dsl.memory import StructType
 from smemlint.analysis.python.interpreter import Policy
+from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.statements import execute_class
-from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.values import Symbol
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
@@ -58,12 +58,16 @@ class Statements:
     def __init__(self, run: Execution) -> None:
         self.run = run
 
-    def execute_import_from(self, interpreter: Interpreter, node: ast.ImportFrom, scopes: Scopes) -> bool:
+    def execute_import_from(
+        self, interpreter: Interpreter, node: ast.ImportFrom, scopes: Scopes
+    ) -> bool:
         """Binds members of a module: what a file of the tree defines, else their names."""
         module = "." * node.level + (f"{node.module}." if node.module else "")
         for alias in node.names:
             path = module + alias.name
-            symbol = interpreter.model.symbol(Symbol(path), ast.copy_location(ast.Name(alias.name), node))
+            symbol = interpreter.model.symbol(
+                Symbol(path), ast.copy_location(ast.Name(alias.name), node)
+            )
             scopes[-1][alias.asname or alias.name] = symbol
         return True
 
@@ -79,9 +83,15 @@ class Statements:
             scopes[-1][node.name] = StructType.of(members)
         return True
 
-    def execute_assignment(self, interpreter: Interpreter, node: ast.Assign, scopes: Scopes) -> bool:
+    def execute_assignment(
+        self, interpreter: Interpreter, node: ast.Assign, scopes: Scopes
+    ) -> bool:
         """Assigns a value to each target; an element of a tensor is stored."""
-        stores = [t for t in node.targets if isinstance(t, ast.Subscript) and self._is_tensor(interpreter, t, scopes)]
+        stores = [
+            t
+            for t in node.targets
+            if isinstance(t, ast.Subscript) and self._is_tensor(interpreter, t, scopes)
+        ]
         if not stores:
             value = interpreter.evaluate(node.value, scopes)
             for target in node.targets:
@@ -92,11 +102,15 @@ class Statements:
             self._store(interpreter, target, scopes)
         return True
 
-    def execute_augmented(self, interpreter: Interpreter, node: ast.AugAssign, scopes: Scopes) -> bool:
+    def execute_augmented(
+        self, interpreter: Interpreter, node: ast.AugAssign, scopes: Scopes
+    ) -> bool:
         """Assigns the result of an operator; an element of a tensor is loaded and stored."""
         before = interpreter.evaluate(node.target, scopes)
         operand = interpreter.evaluate(node.value, scopes)
-        if isinstance(node.target, ast.Subscript) and self._is_tensor(interpreter, node.target, scopes):
+        if isinstance(node.target, ast.Subscript) and self._is_tensor(
+            interpreter, node.target, scopes
+        ):
             self._store(interpreter, node.target, scopes)
         else:
             assign(interpreter, node.target, operate(interpreter, node.op, before, operand), scopes)

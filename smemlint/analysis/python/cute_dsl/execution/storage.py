@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, method, needed_layout, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import (
+    Call,
+    as_value,
+    method,
+    needed_layout,
+    reason_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import tensor_at
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Origin,
@@ -170,7 +175,9 @@ def struct_method(call: Call) -> Value:
     owner = call.owner
     assert isinstance(owner, StructType)
     if call.name in ("size_in_bytes", "__sizeof__"):
-        return owner.size if owner.size is not None else Unknown("the size of a struct is not known")
+        return (
+            owner.size if owner.size is not None else Unknown("the size of a struct is not known")
+        )
     return owner.alignment if owner.alignment is not None else UNKNOWN
 
 

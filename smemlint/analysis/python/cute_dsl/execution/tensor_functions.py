@@ -19,7 +19,6 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
 )
 from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
-    Cute,
     Opaque,
     Origin,
     Pointer,
@@ -85,9 +84,7 @@ def tensor_at(run: Execution, pointer: Pointer, layout: AnyLayout, node: ast.AST
     return _with_use(run, tensor, pointer.origin, node) if tensor.is_shared else tensor
 
 
-def _with_use(
-    run: Execution, tensor: cute.Tensor, origin: Origin, node: ast.AST
-) -> cute.Tensor:
+def _with_use(run: Execution, tensor: cute.Tensor, origin: Origin, node: ast.AST) -> cute.Tensor:
     """Returns a shared tensor whose origin knows the swizzle as a fact."""
     found: tuple[Swizzle, str] | None = None
     if isinstance(tensor.layout, cute.ComposedLayout):
@@ -157,7 +154,9 @@ def _register_layout(call: Call, value: Value) -> cute.Layout:
 
 def registers(dtype: DType, layout: cute.Layout) -> cute.Tensor:
     """Returns a tensor of registers."""
-    return replace(cute.make_register_tensor(dtype.bits, layout), origin=Origin(dtype), alignment=32)
+    return replace(
+        cute.make_register_tensor(dtype.bits, layout), origin=Origin(dtype), alignment=32
+    )
 
 
 @function("make_identity_tensor")
@@ -200,7 +199,9 @@ def recast_tensor(call: Call) -> Value:
 @function("make_ptr")
 def make_ptr(call: Call) -> Value:
     """`make_ptr(dtype, value, space)`: where it points is not known."""
-    return as_value(UnknownTensor(None, "a pointer that is made of a number", call.dtype(0, "dtype")))
+    return as_value(
+        UnknownTensor(None, "a pointer that is made of a number", call.dtype(0, "dtype"))
+    )
 
 
 # ---- cutting
@@ -410,6 +411,3 @@ def pointer_of(tensor: cute.Tensor) -> Pointer:
     origin = tensor.origin
     assert isinstance(origin, Origin)
     return Pointer(tensor.space, origin, tensor.base, tensor.swizzle, tensor.alignment)
-
-
-__all__ = ["Cute", "aligned", "item_of", "moved", "pointer_of", "registers", "tensor_at"]

@@ -1,0 +1,153 @@
+"""Python's own functions in executed programs, of values that are known at run time only, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call, executed
+from smemlint.analysis.python.cute_dsl.execution.control_flow import (
+    MAX_UNROLLED,
+    MAX_UNROLLED_ON_REQUEST,
+)
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    DATA,
+    LoopRange,
+    Namespace,
+    Number,
+    Opaque,
+    Pointer,
+    payload_of,
+)
+from smemlint.analysis.python.interpreter import expressions
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
+from smemlint.analysis.python.interpreter.calls import member
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    BoundMethod,
+    Class,
+    Function,
+    Instance,
+    Symbol,
+    Unknown,
+    Value,
+)
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    import ast
+
+    from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Scope, Scopes
+
+_CLASSES = {
+    "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Tensor": cute.Tensor,
+    "Pointer": Pointer, "TiledCopy": cute.TiledCopy, "TiledMma": cute.TiledMma,
+    "CopyAtom": cute.CopyAtom,
+}  # fmt: skip
+
+
+def call_builtin(
+    run: Execution,
+    interpreter: Interpreter,
+    name: str,
+    arguments: list[Value],
+    named: Scope,
+    node: ast.Call,
+    scopes: Scopes,
+) -> Value:
+    """Returns the result of one of Python's own functions."""
+    if name == "range":
+        return range_of(arguments, is_unrolled=False)
+    if name in ("min", "max") and any(isinstance(a, Number | Opaque) for a in arguments):
+        given = BoundArguments(arguments, named)
+        return executed(FUNCTIONS[name], Call(run, name, None, given, node))
+    if name == "isinstance" and len(arguments) == 2:
+        return _isinstance(*arguments)
+    if name == "len" and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
+        return len(arguments[0])
+    if name in ("hasattr", "getattr") and len(arguments) >= 2 and isinstance(arguments[1], str):
+        return _getattr(interpreter, name, arguments, node)
+    if name == "zip" and all(isinstance(a, tuple | list | range) for a in arguments):
+        return list(zip(*arguments, strict=False))
+    if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
+        return list(enumerate(arguments[0]))
+    if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):
+        return arguments[0] if name != "abs" else DATA
+    if name in ("print", "assert"):
+        return None
+    return expressions.apply_callee(
+        interpreter, Symbol(f"builtins.{name}"), arguments, named, node, scopes
+    )
+
+
+def range_of(arguments: list[Value], *, is_unrolled: bool) -> Value:
+    """Returns a range whose iterations are executed one by one, or one of which any stands for all.
+
+    Args:
+        arguments: start, stop and step.
+        is_unrolled: whether the program asks for its iterations one by one.
+    """
+    numbers_given = [_plain(a) for a in arguments]
+    known = integers(numbers_given)
+    if known is not None and 1 <= len(known) <= 3 and (len(known) < 3 or known[2]):
+        found = range(*known)
+        if len(found) <= (MAX_UNROLLED_ON_REQUEST if is_unrolled else MAX_UNROLLED):
+            return found
+        return LoopRange(found.start, found.step)
+    start = arguments[0] if len(arguments) > 1 else 0
+    return LoopRange(start, arguments[2] if len(arguments) > 2 else 1)
+
+
+def _plain(value: Value) -> Value:
+    """A number that is known, although it is one at run time."""
+    if isinstance(value, Number) and isinstance(value.value, AffineInt):
+        constant = value.value.constant
+        return constant if constant is not None else value
+    return value
+
+
+def _isinstance(value: Value, kinds: Value) -> Value:
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if isinstance(kind, Class):
+            if isinstance(value, Instance) and kind in value.type.linearization():
+                return True
+            continue
+        if not isinstance(kind, Symbol):
+            return UNKNOWN
+        python: dict[str, type | tuple[type, ...]] = {
+            "int": int, "tuple": tuple, "list": list, "str": str, "float": float, "bool": bool,
+            "dict": dict, "Integer": (int, Number), "Numeric": (Number,), "Int32": Number,
+        }  # fmt: skip
+        if kind.name in _CLASSES:
+            if isinstance(payload_of(value), _CLASSES[kind.name]):
+                return True
+        elif kind.name in python:
+            if isinstance(value, python[kind.name]):
+                return True
+        else:
+            return UNKNOWN
+    return False
+
+
+def _getattr(interpreter: Interpreter, name: str, arguments: list[Value], node: ast.Call) -> Value:
+    owner, attribute = arguments[0], arguments[1]
+    assert isinstance(attribute, str)
+    if isinstance(owner, Instance):
+        found = member(interpreter, owner, attribute)
+        known = attribute in owner.attributes or found is not UNKNOWN
+        if name == "hasattr":
+            return known
+        return found if known else arguments[2] if len(arguments) > 2 else UNKNOWN
+    if isinstance(owner, Namespace):
+        if name == "hasattr":
+            return attribute in owner.attributes
+        return owner.attributes.get(attribute, arguments[2] if len(arguments) > 2 else UNKNOWN)
+    if owner is None:
+        return False if name == "hasattr" else arguments[2] if len(arguments) > 2 else UNKNOWN
+    if isinstance(owner, Function | BoundMethod) and len(arguments) > 2:
+        return arguments[2]
+    return UNKNOWN

@@ -1,0 +1,224 @@
+"""Kernels of the CuTe DSL, executed: figures that follow from their layouts by arithmetic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smemlint.config.settings import Settings
+from smemlint.driver.run import check
+from smemlint.facts import AccessKind, Certainty
+from smemlint.sources.source import Source
+
+CORPUS = Path("/work/corpus/cutlass/examples/python/CuTeDSL/cute")
+HEAD = """
+import argparse
+import torch
+import cutlass
+import cutlass.cute as cute
+import cutlass.utils as utils
+from cutlass.cute.nvgpu import cpasync, warp
+from cutlass.cute.runtime import from_dlpack
+
+"""
+
+
+def facts_of(text, tmp_path, arch="sm_90"):
+    path = tmp_path / "k.py"
+    path.write_text(HEAD + text)
+    return check([Source(str(path))], Settings(arch=arch)).facts
+
+
+def ways(facts, kernel=None):
+    """Kind and ways of every access, in source order."""
+    return [
+        (a.kind, a.width_bytes, a.ways)
+        for k in facts.kernels
+        if kernel is None or k.instance.kernel == kernel
+        for a in k.accesses
+    ]
+
+
+MATRICES = """
+class Tile:
+    def __init__(self, bits, base, shift):
+        self.swizzle = (bits, base, shift)
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        atom = cute.make_composed_layout(
+            cute.make_swizzle(*self.swizzle), 0, cute.make_layout((8, 64), stride=(64, 1))
+        )
+        layout = cute.tile_to_shape(atom, (64, 64), (0, 1))
+        mma = cute.make_tiled_mma(
+            warp.MmaF16BF16Op(a.element_type, cutlass.Float32, (16, 8, 16)),
+            (4, 1, 1),
+            permutation_mnk=(64, 16, 16),
+        )
+        self.kernel(a, layout, mma).launch(grid=[1, 1, 1], block=[mma.size, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, layout: cute.ComposedLayout, mma: cute.TiledMma):
+        tx, _, _ = cute.arch.thread_idx()
+        s = cutlass.utils.SmemAllocator().allocate_tensor(a.element_type, layout, 1024)
+        load = cute.make_tiled_copy_A(
+            cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), a.element_type), mma
+        ).get_slice(tx)
+        r = mma.make_fragment_A(mma.get_slice(tx).partition_A(s))
+        cute.copy(load, load.partition_S(s), load.retile(r))
+
+
+if __name__ == "__main__":
+    x = torch.empty((64, 64), dtype=torch.float16, device="cuda")
+    cute.compile(Tile(SWIZZLE), from_dlpack(x, assumed_align=16))
+"""
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "expected"),
+    [("3, 3, 3", 1), ("3, 4, 3", 2), ("2, 3, 3", 2), ("0, 4, 3", 8), ("3, 3, 2", 8)],
+)
+def test_ldmatrix_through_a_composed_swizzle(swizzle, expected, tmp_path):
+    """Rows of 128 bytes: eight chunks of 16 bytes meet in as many banks as the swizzle parts."""
+    facts = facts_of(MATRICES.replace("SWIZZLE", swizzle), tmp_path)
+    assert ways(facts) == [(AccessKind.LDMATRIX, 16, expected)]
+    (access,) = facts.kernels[0].accesses
+    assert access.instructions == 4 * 4  # four warps, four steps of K
+    assert access.certainty is Certainty.ASSUMED
+    assert facts.kernels[0].instance.block == (128, 1, 1)
+
+
+MAJOR = """
+@cute.jit
+def host(a: cute.Tensor):
+    if cutlass.const_expr(utils.LayoutEnum.from_tensor(a) == utils.LayoutEnum.ROW_MAJOR):
+        threads = cute.make_layout((4, 32), stride=(32, 1))
+    else:
+        threads = cute.make_layout((32, 4), stride=(1, 32))
+    copy = cute.make_tiled_copy_tv(
+        cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32),
+        threads,
+        cute.make_layout((1, 1)),
+    )
+    kernel(a, copy).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+
+@cute.kernel
+def kernel(a: cute.Tensor, copy: cute.TiledCopy):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32), stride=(32, 1)), 16)
+    part = copy.get_slice(tx)
+    cute.copy(copy, part.partition_S(a), part.partition_D(s))
+
+
+def run(major):
+    x = torch.empty((32, 32), dtype=torch.float32)
+    if major == "column":
+        x = x.permute(1, 0)
+    host(from_dlpack(x).mark_layout_dynamic())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--major", choices=["row", "column"], default="row")
+    args = parser.parse_args()
+    run(args.major)
+"""
+
+
+def test_each_choice_of_the_command_line_is_executed(tmp_path):
+    facts = facts_of(MAJOR, tmp_path)
+    assert [k.instance.template for k in facts.kernels] == [(), (("major", "column"),)]
+    assert ways(facts) == [(AccessKind.STORE, 4, 1), (AccessKind.STORE, 4, 32)]
+
+
+STAGES = """
+@cute.jit
+def host(n: cutlass.Int32):
+    kernel(n).launch(grid=[1, 1, 1], block=[64, 1, 1])
+
+
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((64, 4)), 128)
+    stage = 0
+    for i in range(n):
+        if cute.arch.warp_idx() == 1:
+            s[tx, stage] = 1.0
+        cute.arch.sync_threads()
+        stage = (stage + 1) % 4
+    STRIDE
+
+
+if __name__ == "__main__":
+    host(5)
+"""
+
+
+def test_a_stage_is_the_same_for_all_threads(tmp_path):
+    """A stage of 256 bytes moves no bank, and one warp of two stores."""
+    facts = facts_of(STAGES.replace("STRIDE", "s[(tx * 2) % 64, stage] = 2.0"), tmp_path)
+    assert ways(facts) == [(AccessKind.STORE, 4, 1), (AccessKind.STORE, 4, 2)]
+    first, _ = facts.kernels[0].accesses
+    assert {p.warp for p in first.patterns} == {1}
+    assert sum(p.count for p in first.patterns) == 5
+
+
+def test_an_index_from_memory_is_not_decided(tmp_path):
+    facts = facts_of(STAGES.replace("STRIDE", "s[s[tx, 0], 0] = 2.0"), tmp_path)
+    decided = [a.certainty.is_decided for a in facts.kernels[0].accesses]
+    assert decided == [True, False, True]
+
+
+def test_a_copy_that_no_execution_reaches_is_counted(tmp_path):
+    text = """
+def helper(s, r):
+    cute.autovec_copy(s, r)
+    cute.autovec_copy(r, s)
+
+class Storage:
+    smem = 1
+"""
+    facts = facts_of("@cute.jit\ndef nothing():\n    pass\n" + text, tmp_path)
+    (note,) = facts.not_analysed
+    assert (note.kernel, note.span.line) == ("helper", 15)
+
+
+def test_endless_host_code_ends(tmp_path):
+    text = """
+@cute.kernel
+def kernel(smem: cute.Tensor):
+    pass
+
+def run(n):
+    while True:
+        for i in range(1 << 30):
+            run(n + i)
+
+run(0)
+"""
+    facts = facts_of(text, tmp_path)
+    assert facts.kernels == () or all(not k.accesses for k in facts.kernels)
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="CUTLASS is not fetched")
+@pytest.mark.parametrize(
+    ("file", "worst"),
+    [
+        ("ampere/kernel/dense_gemm/tensorop_gemm.py", 1),
+        ("ampere/kernel/attention/flash_attention_v2.py", 1),
+        ("ampere/kernel/attention/hstu_attention.py", 2),
+        ("hopper/kernel/dense_gemm/dense_gemm_persistent.py", 1),
+    ],
+)
+def test_examples_of_cutlass(file, worst):
+    """As nvidia-cutlass-dsl 4.8.1 compiles them: lane patterns of all accesses in its PTX."""
+    facts = check([Source(str(CORPUS / file))], Settings()).facts
+    accesses = [a for k in facts.kernels for a in k.accesses if a.kind is not AccessKind.ASYNC_COPY]
+    assert accesses
+    assert all(a.certainty.is_decided for a in accesses)
+    assert max(a.ways for a in accesses) == worst
