@@ -104,7 +104,10 @@ def test_a_source_size_is_taken_to_be_whole() -> None:
     row = "mul.wide.s32 %rd3, %r1, 16;\nadd.s64 %rd5, %rd2, %rd3;\n"
     part = copy(f"{apart}{row}cp.async.cg.shared.global [%r8], [%rd5], 16, %r5;\n")
     whole = copy(f"{apart}{row}cp.async.cg.shared.global [%r8], [%rd5], 16, 16;\n")
-    assert [("every thread copies in full" in a.assumptions) for a in (part, whole)] == [True, False]
+    assert [("every thread copies in full" in a.assumptions) for a in (part, whole)] == [
+        True,
+        False,
+    ]
 
 
 def test_addresses_from_memory_have_no_figure() -> None:
