@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from smemlint.reasons import Assumption, Reason
+
+
 Fact = TypeVar("Fact")
 
 
@@ -227,7 +230,7 @@ class Access:
             profiler's, so that tools can compare it with counters.
         matrices: of ldmatrix and stmatrix.
         line: the line that the compiler's line table gives the instruction.
-        assumptions: what was assumed, in words.
+        assumptions: what was assumed.
         conditions: those of them that are conditions of the code, taken to hold.
         reason: why the certainty is not `proved` or `assumed`.
         patterns: the distinct warp patterns, costliest first (at most 64 are kept).
@@ -256,14 +259,14 @@ class Access:
     wavefronts: Stat | None
     ideal: Stat | None
     certainty: Certainty
-    assumptions: tuple[str, ...] = ()
-    reason: str = ""
+    assumptions: tuple[Assumption, ...] = ()
+    reason: Reason | None = None
     patterns: tuple[WarpPattern, ...] = ()
     matrices: int = 0
     note: str = ""
     expression: str = ""
     line: int = 0
-    conditions: tuple[str, ...] = ()
+    conditions: tuple[Assumption, ...] = ()
     layout: LayoutUse | None = None
     advice: str = ""
     calls: tuple[CallLine, ...] = ()
@@ -306,7 +309,7 @@ class NotAnalysed:
 
     span: Span
     kernel: str
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -369,7 +372,7 @@ class LayoutUse:
     alignment: int | None = None
     array: SharedArray | None = None
     certainty: Certainty = Certainty.PROVED
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     is_bound: bool = False
     base: int | None = None
     address: int | None = None
@@ -422,7 +425,7 @@ class DotUse:
     stages: int | None = None
     warps: int | None = None
     certainty: Certainty = Certainty.ASSUMED
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

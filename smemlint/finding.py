@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from smemlint.facts import Access, Certainty, Instance, NotAnalysed, Span
+    from smemlint.reasons import Reason
 
 
 BANK_CONFLICT = "SML101"
@@ -118,6 +119,8 @@ class Finding:
         access: the access it is about.
         weight: of several findings of a rule at one place the heaviest is shown.
         fix: what `--fix` or the editor applies.
+        no_fix: why no fix is known though one may exist, as `help` says.
+        has_proof: the first note is what the rule saw of `access`.
         measurement: what `--verify-gpu` saw.
         suppression: why it is not shown; None where it is.
         others: the same of other kernel instances, or of the other access of a `+=`, heaviest
@@ -139,6 +142,8 @@ class Finding:
     fix: Fix | None = None
     measurement: Measurement | None = None
     suppression: Suppression | None = None
+    no_fix: Reason | None = None
+    has_proof: bool = False
     others: tuple[Finding, ...] = ()
     gaps: tuple[NotAnalysed, ...] = ()
 

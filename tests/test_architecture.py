@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "smemlint"
 
 LAYERS = (
-    ("errors", "facts", "finding", "limits", "visible"), ("files",), ("hardware",), ("layout",),
+    ("errors", "facts", "finding", "limits", "reasons", "visible"), ("files",), ("hardware",), ("layout",),
     ("config",), ("sources",), ("frontend",), ("analysis",), ("lint",), ("fix",), ("driver",),
     ("report", "verify"), ("lsp",), ("cli",),
 )  # fmt: skip

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.facts import Facts, KernelFacts, Span
     from smemlint.finding import Finding
+    from smemlint.reasons import Reason
 
 _MOST_LINES = 8
 """Lines that are named for one reason; JSON has all."""
@@ -60,7 +61,7 @@ def _accesses(kernel: KernelFacts) -> Iterator[Gap]:
 
 def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
     """One line a reason, with the lines that it holds for."""
-    lines: dict[str, dict[int, None]] = {}
+    lines: dict[Reason, dict[int, None]] = {}
     for gap in gaps:
         lines.setdefault(gap.reason, {})[gap.span.line] = None
     return tuple(f"{_lines_text(list(found))}: {reason}" for reason, found in lines.items())

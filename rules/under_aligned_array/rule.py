@@ -86,7 +86,7 @@ def _places(kernel: KernelFacts) -> dict[Span, tuple[int, SharedArray | None]]:
 
 def _is_guarded(access: Access) -> bool:
     """Whether a condition that could test the alignment was assumed."""
-    return any(test in text for text in access.conditions for test in _ALIGNMENT_TESTS)
+    return any(test in taken.subject for taken in access.conditions for test in _ALIGNMENT_TESTS)
 
 
 RULE = UnderAlignedArray()

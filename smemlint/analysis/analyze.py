@@ -12,6 +12,7 @@ from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import analyze_python, holds_marks
 from smemlint.analysis.shared_memory import describes_swizzle, may_touch_shared
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -197,10 +198,18 @@ def unreadable_sources(sources: Sequence[Source]) -> list[NotAnalysed]:
     for source in sources:
         source.text  # noqa: B018 - reading finds the problem
         if source.problem:
-            found.append(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", source.problem))
+            found.append(
+                NotAnalysed(
+                    Span(source.path, 1, 1, 1, 1), "", Reason(ReasonCode.UNREADABLE, source.problem)
+                )
+            )
         if source.notebook is not None:
             found += (
-                NotAnalysed(Span(source.path, cell.first, 1, cell.first, 1), "", cell.unread)
+                NotAnalysed(
+                    Span(source.path, cell.first, 1, cell.first, 1),
+                    "",
+                    Reason(ReasonCode.UNREADABLE, cell.unread),
+                )
                 for cell in source.notebook.cells
                 if cell.unread and (may_touch_shared(cell.source) or holds_marks(cell.source))
             )

@@ -10,6 +10,7 @@ import numpy as np
 from smemlint.facts import AccessKind, Certainty, Stat, WarpPattern
 from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import LANES, assumption
+from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,7 +181,11 @@ def on_architecture(access: Access, arch: str) -> Access:
     if not taken:
         return access
     certainty = Certainty.ASSUMED if access.certainty is Certainty.PROVED else access.certainty
-    return replace(access, certainty=certainty, assumptions=(*access.assumptions, taken))
+    return replace(
+        access,
+        certainty=certainty,
+        assumptions=(*access.assumptions, Assumption(Topic.HARDWARE, taken)),
+    )
 
 
 def stat_of(figures: Sequence[tuple[int, int]]) -> Stat:

@@ -34,7 +34,7 @@ _KINDS: dict[Callable[[Any], Any], dict[str, Any]] = {
             _STRINGS,
         ]
     },
-    options.read_assumptions: _STRINGS,
+    options.read_preconditions: _STRINGS,
     options.read_ways: {"anyOf": [_WAYS, {"type": "object", "additionalProperties": _WAYS}]},
     options.read_seconds: {"type": "number", "exclusiveMinimum": 0},
     options.read_jobs: {"type": "integer", "minimum": 0},

@@ -321,13 +321,13 @@ def read_swizzles(value: Any) -> dict[str, str]:
     return found
 
 
-def read_assumptions(value: Any) -> tuple[str, ...]:
+def read_preconditions(value: Any) -> tuple[str, ...]:
     """`["K % 8 == 0", "n > 0"]`."""
-    from smemlint.config.assumptions import read_assumption
+    from smemlint.config.preconditions import read_precondition
 
     found = read_list(value)
     for text in found:
-        read_assumption(text)
+        read_precondition(text)
     return found
 
 
@@ -336,7 +336,7 @@ KERNEL_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "template": (read_defines, "values of template parameters, as C++ spells them"),
     "swizzle": (read_swizzles, 'declared swizzles by array, e.g. { tile = "3,4,3 bytes" }'),
     "arguments": (read_numbers, "numbers that it is called with, for --verify-gpu=kernel"),
-    "assume": (read_assumptions, 'what holds for its arguments, e.g. ["K % 8 == 0", "n > 0"]'),
+    "assume": (read_preconditions, 'what holds for its arguments, e.g. ["K % 8 == 0", "n > 0"]'),
 }
 """What `[tool.smemlint.kernels.NAME]` may hold."""
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from smemlint.limits.errors import LimitReached, reason_of
+from smemlint.limits.errors import LimitReached, crash_reason, stop_reason
+from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from smemlint.reasons import Reason
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -18,8 +21,12 @@ Answer = TypeVar("Answer")
 class Failure:
     """What happened to a task without an answer."""
 
-    reason: str
-    is_crash: bool
+    reason: Reason
+
+    @property
+    def is_crash(self) -> bool:
+        """Returns whether a defect of smemlint ended it."""
+        return self.reason.code is ReasonCode.INTERNAL_ERROR
 
 
 def run_guarded(work: Callable[[Task], Answer], task: Task) -> Answer | Failure:
@@ -27,6 +34,6 @@ def run_guarded(work: Callable[[Task], Answer], task: Task) -> Answer | Failure:
     try:
         return work(task)
     except (LimitReached, MemoryError) as stopped:
-        return Failure(reason_of(stopped), is_crash=False)
+        return Failure(stop_reason(stopped))
     except Exception as error:
-        return Failure(f"internal error: {type(error).__name__}: {error}", is_crash=True)
+        return Failure(crash_reason(error))

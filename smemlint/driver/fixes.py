@@ -11,6 +11,7 @@ from smemlint.driver.schedule import run_tasks
 from smemlint.facts import NotAnalysed, Span
 from smemlint.finding import BANK_CONFLICT
 from smemlint.limits.guard import NOTHING, Allowance
+from smemlint.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,9 +70,11 @@ def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowan
             is_crash |= answer.is_crash
             lost.update(indices)
             where = Span(findings[indices[0]].span.path, 1, 1, 1, 1)
-            notes.append(NotAnalysed(where, "", f"fixes are not known: {answer.reason}"))
+            reason = Reason(answer.reason.code, f"fixes are not known: {answer.reason}")
+            notes.append(NotAnalysed(where, "", reason))
+            no_fix = Reason(answer.reason.code, f"no fix: {answer.reason}")
             for index in indices:
-                findings[index] = replace(findings[index], help=f"no fix: {answer.reason}")
+                findings[index] = replace(findings[index], help=no_fix.text, no_fix=no_fix)
             continue
         for index, fixed in zip(indices, answer, strict=True):
             findings[index] = replace(fixed, access=findings[index].access)

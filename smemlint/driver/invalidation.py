@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts
+from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.program.dependencies import Dependencies
     from smemlint.analysis.simt.analyze import Project
     from smemlint.driver.results import ResultStore, RunResult, UnitResult
+    from smemlint.finding import Finding
     from smemlint.sources.source import Source
 
 
@@ -68,6 +70,11 @@ def with_valid_fixes(
     return left
 
 
+def _lacks_a_fix(finding: Finding) -> bool:
+    """Returns whether a run that fixes may find a fix that others do not look for."""
+    return finding.no_fix is not None and finding.no_fix.code is ReasonCode.DEFERRED
+
+
 class FixRounds:
     """What is known from one round of fixes to the next; to begin with, what a cache knows.
 
@@ -92,13 +99,11 @@ class FixRounds:
     def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
         """The results of the last round that its edits do not bear on, by main file."""
         if not self._sources:
-            from smemlint.fix.propose import TAKES_LONG
-
             known = self._cache.valid_results(tasks, program) if self._cache is not None else {}
             known = {
                 path: result
                 for path, result in known.items()
-                if all(f.help != TAKES_LONG for f in result.findings)
+                if not any(_lacks_a_fix(f) for f in result.findings)
             }
         else:
             before, now = self._sources, self._now

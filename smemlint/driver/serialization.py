@@ -1,7 +1,8 @@
 """Findings as JSON and back: what the cache keeps between runs.
 
-Only the plain dataclasses and enumerations of `facts` and `finding` are written and read, so that a
-file that somebody else wrote can give nothing but such data. Sequences come back as tuples.
+Only the plain dataclasses and enumerations of `facts`, `finding` and `reasons` are written and
+read, so that a file that somebody else wrote can give nothing but such data. Sequences come back
+as tuples.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from smemlint import facts, finding
+from smemlint import facts, finding, reasons
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -85,7 +86,7 @@ def _classes() -> dict[str, Any]:
             and (is_dataclass(kind) or issubclass(kind, Enum))
         }
 
-    return {**of(facts), **of(finding)}
+    return {**of(facts), **of(finding), **of(reasons)}
 
 
 @cache

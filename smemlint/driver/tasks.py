@@ -9,7 +9,7 @@ from smemlint.analysis.analyze import Analyzer
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.driver.results import UnitResult, array_files
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
-from smemlint.limits.errors import LimitReached, OutOfSteps, reason_of
+from smemlint.limits.errors import LimitReached, OutOfSteps, stop_reason
 from smemlint.limits.guard import NOTHING, Allowance, limited
 from smemlint.lint.check import run_rules
 
@@ -61,7 +61,7 @@ class UnitTask:
             is_lost, spent = meter.clock.has_struck, meter.spent
         except (LimitReached, MemoryError) as stopped:
             is_stopped, is_lost, spent = True, not isinstance(stopped, OutOfSteps), allowance
-            note = NotAnalysed(Span(path, 1, 1, 1, 1), "", reason_of(stopped))
+            note = NotAnalysed(Span(path, 1, 1, 1, 1), "", stop_reason(stopped))
             facts = Facts(not_analysed=(*facts.not_analysed, note))
             dependencies = Dependencies(dict.fromkeys(s.path for s in self._sources))
             findings = run_rules(facts, settings_of, self._crashes.append)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from smemlint.driver.failures import Failure, run_guarded
 from smemlint.limits.memory import memory_limit
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +81,12 @@ def spread(
                     index = worker.index
                     worker.restart()
                     worker.take(waiting, tasks)
-                    yield index, Failure(f"evaluation stopped after {seconds:g} s", is_crash=False)
+                    yield (
+                        index,
+                        Failure(
+                            Reason(ReasonCode.TIME_LIMIT, f"evaluation stopped after {seconds:g} s")
+                        ),
+                    )
     finally:
         for worker in crew:
             worker.end()
@@ -124,7 +130,9 @@ class _Worker:
             self._process.join(1)
             code = self._process.exitcode
             how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-            return Failure(f"internal error: the process ended with {how}", is_crash=True)
+            return Failure(
+                Reason(ReasonCode.INTERNAL_ERROR, f"internal error: the process ended with {how}")
+            )
 
     def is_overdue(self, seconds: float) -> bool:
         """Whether the task has had its time."""

@@ -13,7 +13,8 @@ from smemlint.fix.edits import applied
 from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
 from smemlint.fix.padding import Usage, best_padding, best_swizzle
 from smemlint.fix.verify_by_analysis import Padded, Run, compare, concerned
-from smemlint.limits.errors import OutOfSteps
+from smemlint.limits.errors import OutOfSteps, crash_reason
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 STEPS_OF_A_FILE = 1_500
 """Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
-TAKES_LONG = "evaluating a padding takes long: --diff --unsafe-fixes does it"
+_TAKES_LONG = Reason(
+    ReasonCode.DEFERRED, "evaluating a padding takes long: --diff --unsafe-fixes does it"
+)
 """What is said where that is not enough."""
 THOROUGH = 1_000_000
 """The same where fixes are asked for: the time limit of a file decides."""
@@ -77,16 +80,17 @@ class _Repair:
         self._usage = Usage.of(facts, array)
         self._is_too_long = self._is_in_text = False
         self.steps = 0
-        self._failure = ""
+        self._failure: Reason | None = None
         self._padded: Padded | None = None
         try:
             self._padded = self._evaluated(facts, run, most_steps)
         except OutOfSteps as spent:
-            self._failure = f"no fix: {spent}"
+            self._failure = Reason(ReasonCode.STEP_LIMIT, f"no fix: {spent}")
         except MemoryError:
             raise
         except Exception as error:  # a finding is worth more than its fix
-            self._failure = f"no fix: internal error: {type(error).__name__}: {error}"
+            crash = crash_reason(error)
+            self._failure = Reason(crash.code, f"no fix: {crash}")
 
     def advised(self, finding: Finding) -> Finding:
         """The finding with its fix, or with words where no edit heals it."""
@@ -98,9 +102,10 @@ class _Repair:
         said = self._shape or self._swizzle
         if not said and padded is not None:
             said = trade_off(self._array, padded)
-        if not said and self._is_too_long:
-            said = TAKES_LONG
-        return replace(finding, help=said or self._failure)
+        if said:
+            return replace(finding, help=said)
+        no_fix = _TAKES_LONG if self._is_too_long else self._failure
+        return replace(finding, help=no_fix.text if no_fix else "", no_fix=no_fix)
 
     @cached_property
     def _shape(self) -> str:

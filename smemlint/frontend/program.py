@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from smemlint.frontend import ir
     from smemlint.frontend.cuda.lexer.tokens import Token
     from smemlint.frontend.cuda.scanner.template_ids import TemplateId
+    from smemlint.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Dropped:
     """A statement that could not be parsed and stands as an empty one in the tree."""
 
     span: Span
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)

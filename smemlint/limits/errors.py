@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from smemlint.reasons import Reason, ReasonCode
+
 
 class LimitReached(BaseException):
     """The work on a file ends here; no `except Exception` on the way catches it."""
@@ -26,6 +28,22 @@ def broke_off(error: BaseException | None) -> bool:
     return error is not None
 
 
-def reason_of(error: BaseException) -> str:
-    """Returns what a report says of work that a limit ended."""
-    return "evaluation stopped: out of memory" if isinstance(error, MemoryError) else str(error)
+def stop_reason(error: BaseException) -> Reason:
+    """Returns why work was ended by a limit of steps, time, memory or depth."""
+    match error:
+        case OutOfTime():
+            return Reason(ReasonCode.TIME_LIMIT, str(error))
+        case MemoryError():
+            return Reason(ReasonCode.MEMORY_LIMIT, "evaluation stopped: out of memory")
+        case RecursionError():
+            return Reason(
+                ReasonCode.NESTING_LIMIT, "evaluation stopped: the code is nested too deeply"
+            )
+    return Reason(ReasonCode.STEP_LIMIT, str(error))
+
+
+def crash_reason(error: BaseException, where: str = "") -> Reason:
+    """Returns what a report says of an error that is a defect of smemlint."""
+    place = f" in {where}" if where else ""
+    text = f"internal error{place}: {type(error).__name__}: {error}"
+    return Reason(ReasonCode.INTERNAL_ERROR, text)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
+from smemlint.limits.errors import crash_reason
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def run_rules(
             except Exception as error:
                 if crashed is None:
                     raise
-                what = f"internal error in {entry.rule.code}: {type(error).__name__}: {error}"
+                what = crash_reason(error, entry.rule.code)
                 crashed(NotAnalysed(Span(spans[0].path, 1, 1, 1, 1), "", what))
     return found
 

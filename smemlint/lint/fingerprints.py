@@ -54,7 +54,7 @@ def _identity(finding: Finding, lines: Sequence[str]) -> tuple[str, ...]:
     array = access.array.name if access is not None and access.array is not None else ""
     text = "".join(_text(finding.span, lines).split()) or finding.message
     if finding.gaps:  # the same notice for another reason is a new one
-        text = "\n".join((text, *sorted({gap.reason for gap in finding.gaps})))
+        text = "\n".join((text, *sorted({gap.reason.code for gap in finding.gaps})))
     return finding.code, kernel, array, text
 
 

@@ -36,6 +36,6 @@ def _calls(access: Access, number: int) -> Iterator[Place]:
 
 def assumption_notes(access: Access) -> tuple[str, ...]:
     """Returns what the figure was computed for, the conditions of the code as one note."""
-    conditions = [text for text in access.conditions if text in access.assumptions]
-    others = tuple(text for text in access.assumptions if text not in conditions)
+    conditions = [taken.text for taken in access.conditions if taken in access.assumptions]
+    others = tuple(taken.text for taken in access.assumptions if taken not in access.conditions)
     return (*others, f"where {', '.join(conditions)}") if conditions else others

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from smemlint.config.settings import Settings
     from smemlint.facts import Access, DotUse, Facts, KernelFacts, LayoutUse, Span, WarpPattern
+    from smemlint.reasons import Assumption
 
 
 class Rule:
@@ -64,7 +65,7 @@ class Rule:
         *,
         access: Access | None = None,
         pattern: WarpPattern | None = None,
-        notes: tuple[str, ...] = (),
+        notes: tuple[str | Assumption, ...] = (),
         help: str = "",
         weight: float = 0.0,
         fix: Fix | None = None,
@@ -75,6 +76,7 @@ class Rule:
         the calls are those of `pattern`, where that is given.
         """
         related: tuple[tuple[Span, str], ...] = ()
+        has_proof = access is not None and bool(notes)
         if access is not None:
             notes = (*notes, *assumption_notes(access), *_remarks(access))
             related = related_places(access, pattern)
@@ -85,12 +87,13 @@ class Rule:
             message,
             span,
             access.certainty if access is not None else None,
-            notes,
+            tuple(map(str, notes)),
             help,
             related,
             access,
             weight,
             fix,
+            has_proof=has_proof,
         )
 
 

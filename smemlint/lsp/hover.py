@@ -70,10 +70,10 @@ def _said(access: Access, instances: int) -> Iterator[str]:
     yield _TERMINAL.visible(f"in `{access.instance.title}`")
     if instances > 1:
         yield f"the costliest of {instances} evaluations"
-    if access.reason:
-        yield _TERMINAL.visible(access.reason)
+    if access.reason is not None:
+        yield _TERMINAL.visible(access.reason.text)
     for assumption in access.assumptions:
-        yield _TERMINAL.visible(f"assumed: {assumption}")
+        yield _TERMINAL.visible(f"assumed: {assumption.text}")
 
 
 def _repaired(analysis: Analysis, span: Span) -> Iterator[str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from smemlint.facts import KernelFacts, Span
     from smemlint.frontend.cuda.unit import LoadOptions
     from smemlint.frontend.program import Function, Unit
+    from smemlint.reasons import Assumption
     from smemlint.sources.source import Source
 
 _NOBODY = cast("Function", None)
@@ -48,7 +49,7 @@ class _Kernel:
     """
 
     facts: KernelFacts
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
     context: VisibleText
     arguments: Mapping[str, Value] | None
 

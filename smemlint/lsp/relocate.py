@@ -18,13 +18,15 @@ from smemlint.facts import (
     SharedArray,
     Span,
 )
+from smemlint.reasons import Assumption, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NAMES_A_LINE = re.compile(r"line \d|:\d")
 _TREES = (
-    Access, Caller, CallLine, Fusion, KernelFacts, LayoutUse, NotAnalysed, SharedArray,
+    Access, Assumption, Caller, CallLine, Fusion, KernelFacts, LayoutUse, NotAnalysed, Reason,
+    SharedArray,
 )  # fmt: skip
 
 Tree = TypeVar("Tree")
@@ -37,7 +39,7 @@ class NamesALine(Exception):
 def relocated(
     facts: KernelFacts,
     instance: Instance,
-    assumptions: tuple[tuple[str, ...], tuple[str, ...]],
+    assumptions: tuple[tuple[Assumption, ...], tuple[Assumption, ...]],
     moved: Callable[[Span], Span],
 ) -> KernelFacts:
     """The facts as an evaluation at the new place would give them.
@@ -60,8 +62,8 @@ class _Mover:
     def __init__(
         self,
         instance: Instance,
-        before: tuple[str, ...],
-        now: tuple[str, ...],
+        before: tuple[Assumption, ...],
+        now: tuple[Assumption, ...],
         place: Callable[[Span], Span],
     ) -> None:
         self._instance = instance
@@ -99,15 +101,12 @@ class _Mover:
         value = getattr(owner, name)
         if name == "assumptions" and value[: len(self._before)] == self._before:
             own = value[len(self._before) :]
-            _require_no_line(own)
-            return (*self._now, *own)
+            return (*self._now, *(self.moved(assumption) for assumption in own))
         if isinstance(value, str) and name != "path":
-            _require_no_line((value,))
-        elif name in ("assumptions", "conditions"):
             _require_no_line(value)
         return self.moved(value)
 
 
-def _require_no_line(texts: tuple[str, ...]) -> None:
-    if any(_NAMES_A_LINE.search(text) for text in texts):
+def _require_no_line(text: str) -> None:
+    if _NAMES_A_LINE.search(text):
         raise NamesALine

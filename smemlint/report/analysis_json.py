@@ -51,8 +51,8 @@ def access_record(access: Access) -> dict[str, Any]:
         "wavefronts": _stat(access.wavefronts),
         "ideal": _stat(access.ideal),
         "certainty": str(access.certainty),
-        "assumptions": list(access.assumptions),
-        "reason": access.reason or None,
+        "assumptions": [assumption.text for assumption in access.assumptions],
+        "reason": access.reason.text if access.reason is not None else None,
         "from": access.origin or None,
         "confirmed": access.is_confirmed,
         "operation": access.operation or None,
@@ -98,5 +98,5 @@ def _note(note: NotAnalysed) -> dict[str, Any]:
     return {
         **{k: v for k, v in span_record(note.span).items() if k in ("file", "cell", "line")},
         "kernel": note.kernel or None,
-        "reason": note.reason,
+        "reason": note.reason.text,
     }

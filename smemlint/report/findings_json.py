@@ -56,7 +56,7 @@ def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "access": access_record(access) if access is not None else None,
         "calls": [_chain(chain) for chain in access.chains] if access is not None else [],
         "gaps": [
-            {**span_record(g.span), "kernel": g.kernel or None, "reason": g.reason}
+            {**span_record(g.span), "kernel": g.kernel or None, "reason": g.reason.text}
             for g in finding.gaps
         ],
         "fusion": _fusion(access.fusion) if access is not None and access.fusion else None,

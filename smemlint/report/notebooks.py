@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, Caller, Facts, Fusion, Instance, NotAnalysed, Span
     from smemlint.finding import Edit, Finding, Fix
     from smemlint.lint.result import Result
+    from smemlint.reasons import Assumption
     from smemlint.sources.source import Source
 
 
@@ -108,8 +109,8 @@ class Notebooks:
             line=line,
             array=replace(array, span=self._span(array.span)) if array is not None else None,
             instance=self._instance(access.instance),
-            assumptions=tuple(map(self._said, access.assumptions)),
-            conditions=tuple(map(self._said, access.conditions)),
+            assumptions=tuple(map(self._assumption, access.assumptions)),
+            conditions=tuple(map(self._assumption, access.conditions)),
             fusion=self._fusion(access.fusion) if access.fusion is not None else None,
             chains=tuple(tuple(map(self._caller, chain)) for chain in access.chains),
             calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
@@ -121,12 +122,19 @@ class Notebooks:
     def _caller(self, caller: Caller) -> Caller:
         return replace(caller, span=self._span(caller.span))
 
+    def _assumption(self, assumption: Assumption) -> Assumption:
+        return replace(assumption, text=self._said(assumption.text))
+
     def _instance(self, instance: Instance) -> Instance:
         origin = self._said(instance.origin)
         return replace(instance, span=self._span(instance.span), origin=origin)
 
     def _note(self, note: NotAnalysed) -> NotAnalysed:
-        return replace(note, span=self._span(note.span), reason=self._said(note.reason))
+        return replace(
+            note,
+            span=self._span(note.span),
+            reason=replace(note.reason, text=self._said(note.reason.text)),
+        )
 
     def _fix(self, fix: Fix) -> Fix:
         return replace(fix, edits=tuple(map(self._edit, fix.edits)))

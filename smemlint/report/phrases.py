@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.lint.places import assumption_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +66,9 @@ def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
     `proof` is what the rule saw of an access, `also` what other kernel instances have at the same
     place, `note` what was assumed.
     """
-    access = finding.access
     proof: list[tuple[str, str]] = []
     notes = list(finding.notes)
-    if access is not None and notes and notes[0] not in assumption_notes(access):
+    if finding.has_proof:
         proof = [("proof", notes.pop(0))]
     return [
         *proof,

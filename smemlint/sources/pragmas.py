@@ -213,11 +213,11 @@ def _of_offsets(pragma: Pragma, text: str, style: CommentStyle) -> Pragma:
 
 
 def _assumption_problem(arguments: list[str]) -> str:
-    from smemlint.config.assumptions import read_assumption
+    from smemlint.config.preconditions import read_precondition
 
     try:
         for text in arguments:
-            read_assumption(text)
+            read_precondition(text)
     except ValueError as error:
         return str(error)
     return ""

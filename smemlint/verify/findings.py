@@ -135,7 +135,8 @@ def _notice(access: Access, measurement: Measurement) -> Finding:
     array = f" of {access.array.shown}" if access.array is not None else ""
     said = f"the GPU refutes the figure of this {access.kind}{array}"
     return Finding(
-        code, name, Severity.NOTE, said, access.span, access.certainty, access.assumptions,
+        code, name, Severity.NOTE, said, access.span, access.certainty,
+        tuple(map(str, access.assumptions)),
         access=access, measurement=measurement,
     )  # fmt: skip
 

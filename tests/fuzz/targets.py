@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from smemlint.lint.result import Result
+    from smemlint.reasons import Reason
 
 KINDS = ("cuda", "python", "pragma", "config", "baseline")
 _WEIGHTS = (45, 25, 12, 12, 6)
@@ -170,14 +171,25 @@ def _feed_tree(given: Input, limit: float) -> str:
         except SmemlintError as error:
             assert str(error)
             return "refused"
-    caught = [f.message for f in result.findings if "internal error" in f.message]
+    caught = _caught(result)
     if result.crashed or caught:
         raise InternalError("; ".join(caught) or "crashed")
     return _outcome(result)
 
 
+def _caught(result: Result) -> list[str]:
+    """What internal errors cost: code that is not analysed, fixes that are not known."""
+    reasons = [f.no_fix for f in result.findings if f.no_fix is not None]
+    reasons += _gaps(result)
+    return [reason.text for reason in reasons if reason.code == "internal-error"]
+
+
+def _gaps(result: Result) -> list[Reason]:
+    return [gap.reason for finding in result.findings for gap in finding.gaps]
+
+
 def _outcome(result: Result) -> str:
-    if any("evaluation stopped after" in f.message for f in result.findings):
+    if any(reason.code == "time-limit" for reason in _gaps(result)):
         return "stopped by the time limit"
     if result.sites:
         return "accesses evaluated"
@@ -193,8 +205,7 @@ def check(path: str, data: bytes, configuration: Configuration, report: str) -> 
     source = Source(path, data)
     settings = configuration.for_file(path)
     result = check_run([source], configuration, settings)
-    said = [f.message for f in result.findings] + [f.help for f in result.findings]
-    caught = [text for text in said if "internal error" in text]
+    caught = _caught(result)
     if result.crashed or caught:
         raise InternalError("; ".join(caught) or "crashed")
     if result.findings or result.hidden:

@@ -129,5 +129,5 @@ def test_what_ends_an_evaluation_anywhere_costs_the_kernel_and_is_said(monkeypat
     monkeypatch.setattr("smemlint.analysis.simt.kernel.evaluate._evaluated", evaluate)
     text = "__global__ void k(float *g) { __shared__ float s[32]; s[threadIdx.x] = g[0]; }"
     (note,) = facts_of(text).not_analysed
-    said = "too much" if isinstance(spent, BudgetExceeded) else "the code is nested too deeply"
-    assert (note.kernel, note.reason) == ("k", f"evaluation stopped: {said}")
+    code = "step-limit" if isinstance(spent, BudgetExceeded) else "nesting-limit"
+    assert (note.kernel, note.reason.code) == ("k", code)

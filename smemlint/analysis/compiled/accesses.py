@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.facts import Access, AccessKind, CallLine, Certainty, SharedArray, Span, Stat
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +25,8 @@ def accesses(
     instance: Instance,
     *,
     arch: str,
-    assumptions: Sequence[str] = (),
-    failure: str = "",
+    assumptions: Sequence[Assumption] = (),
+    failure: Reason | None = None,
     arrays: Sequence[SharedArray] = (),
 ) -> tuple[Access, ...]:
     """The accesses of one evaluation, in source order.
@@ -37,7 +38,7 @@ def accesses(
         sites: what was recorded.
         instance: the kernel instance.
         arch: the target.
-        assumptions: what holds for all of it, in words.
+        assumptions: what holds for all of it.
         failure: why the evaluation ended early; nothing is decided then.
         arrays: of the kernel; a site of which the code does not say which it addresses is in the
             one that its addresses lie in.
@@ -74,7 +75,7 @@ def _line(access: Access) -> tuple[str, int, AccessKind]:
 def _sampled(access: Access) -> Access:
     if not access.certainty.is_decided:
         return access
-    reason = "other instructions of the line are not decided"
+    reason = Reason(ReasonCode.PARTIAL, "other instructions of the line are not decided")
     return replace(access, certainty=Certainty.SAMPLED, reason=reason)
 
 
@@ -82,19 +83,22 @@ def _access(
     parts: Sequence[_Part],
     instance: Instance,
     arch: str,
-    assumptions: Sequence[str],
-    failure: str,
+    assumptions: Sequence[Assumption],
+    failure: Reason | None,
 ) -> Access:
     site = parts[0][0]
     groups = _groups(parts)
     patterns: list[WarpPattern] = []
-    undecided = Cause(failure) if failure else _undecided(parts)
+    undecided = Cause(failure) if failure is not None else _undecided(parts)
     if undecided is None:
         found = _patterns(site, groups, arch)
         undecided = found if isinstance(found, Cause) else _doubt(parts, found)
         patterns = found if isinstance(found, list) and undecided is None else []
     conditions = tuple(dict.fromkeys(c for _, issued in parts for c in issued.conditions))
-    taken = tuple(f"the condition at {place} holds" for place in conditions)
+    taken = tuple(
+        Assumption(Topic.CONDITION, f"the condition at {place} holds", place)
+        for place in conditions
+    )
     assumptions = (*assumptions, *dict.fromkeys(a for _, i in parts for a in i.assumptions))
     certainty = Certainty.ASSUMED if assumptions or taken else Certainty.PROVED
     if undecided is not None:
@@ -111,7 +115,7 @@ def _access(
         ideal=figures[1] if figures else None,
         certainty=certainty,
         assumptions=(*assumptions, *taken),
-        reason=undecided.reason if undecided is not None else "",
+        reason=undecided.reason if undecided is not None else None,
         patterns=costliest(patterns),
         matrices=site.matrices,
         note=site.operation,
@@ -132,7 +136,7 @@ def _patterns(site: Site, groups: Sequence[Group], arch: str) -> list[WarpPatter
             groups, kind=site.kind, matrices=site.matrices, operation=site.operation, arch=arch
         )
     except ValueError as error:
-        return Cause(str(error))
+        return Cause(Reason(ReasonCode.NOT_MEASURED, str(error)))
 
 
 def _figures(patterns: Sequence[WarpPattern]) -> tuple[Stat, Stat] | None:
@@ -162,7 +166,9 @@ def _doubt(parts: Sequence[_Part], patterns: Sequence[WarpPattern]) -> Cause | N
     """Fewer threads may not conflict at all; where all of them do not, none ever will."""
     depends_on_data = any(issued.depends_on_data for _, issued in parts)
     if depends_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
-        return Cause("which threads take part depends on data", is_data=True)
+        return Cause(
+            Reason(ReasonCode.DATA, "which threads take part depends on data"), is_data=True
+        )
     return None
 
 

@@ -15,6 +15,7 @@ from smemlint.analysis.compiled.recorder import Issued
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, priced_patterns
 from smemlint.facts import AccessKind
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,10 +28,14 @@ ALIGNED = 1024
 """Rows of so many elements begin on lines of 128 bytes, whatever the element is."""
 SHIFTED = (ALIGNED + 16, ALIGNED + 8)
 """Rows of so many begin at other places of a line, aligned to 16 bytes for elements of 1 or 2."""
-_UNREAD = Cause("what the copy reads is not known")
-_IN_FULL = "every thread copies in full"
-_FIRST = f"arguments of {ALIGNED}, in the first block"
-_OTHERS = f"arguments of {', '.join(map(str, (ALIGNED, *SHIFTED)))}, in the first block"
+_UNREAD = Cause(Reason(ReasonCode.UNKNOWN_VALUE, "what the copy reads is not known"))
+_ON_ARGUMENTS = Reason(ReasonCode.RESIDUES, "the cost of the copy hangs on the kernel's arguments")
+_IN_FULL = Assumption(Topic.NUMBER, "every thread copies in full")
+_FIRST = Assumption(Topic.ARGUMENT, f"arguments of {ALIGNED}, in the first block")
+_OTHERS = Assumption(
+    Topic.ARGUMENT,
+    f"arguments of {', '.join(map(str, (ALIGNED, *SHIFTED)))}, in the first block",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ def _copied(
     known = [c for c in others if c is not None]
     assumed = dict.fromkeys([_IN_FULL] if site.is_partial else [])
     if cost is None or any(c < cost * 0.999 for c in known):
-        cause = Cause("the cost of the copy hangs on the kernel's arguments")
+        cause = Cause(_ON_ARGUMENTS)
         return Issued(issued.groups, cause, issued.depends_on_data, issued.conditions)
     holds_for_all = known and len(known) == len(shifted) and max(known) <= cost * 1.001
     assumed[_OTHERS if holds_for_all else _FIRST] = None

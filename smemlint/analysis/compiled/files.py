@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.limits.errors import crash_reason, stop_reason
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from smemlint.sources.source import Source
 
 _MARKS = (".shared", "ldmatrix", "stmatrix")
+_TOO_DEEP = Reason(ReasonCode.NESTING_LIMIT, "nested too deeply")
 
 
 def is_compiled(source: Source) -> bool:
@@ -55,10 +58,8 @@ def compiled_facts(
 
         return ptx_facts(source, settings, paths, launches or {}) if source.text else Facts()
     except (RecursionError, MemoryError) as spent:
-        is_deep = isinstance(spent, RecursionError)
-        reason = "nested too deeply" if is_deep else "evaluation stopped: out of memory"
+        reason = _TOO_DEEP if isinstance(spent, RecursionError) else stop_reason(spent)
         return Facts(not_analysed=(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", reason),))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        what = f"internal error: {type(error).__name__}: {error}"
-        crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
+        crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", crash_reason(error)))
         return Facts()

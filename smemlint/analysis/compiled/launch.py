@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from smemlint.config.assumptions import read_assumption
+from smemlint.config.preconditions import read_precondition
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from smemlint.facts import KernelFacts
 
 MAX_THREADS = 1024
+_NOT_STATED = Reason(
+    ReasonCode.UNKNOWN_BLOCK,
+    "the block shape is not known: compiled code does not say; give `--block-dim`",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +30,12 @@ class Bounds:
     Attributes:
         required: by `.reqntid` or `__block_size__`.
         largest: by `.maxntid` or `__launch_bounds__`.
-        written: by a pragma of the text, and the assumption in words.
+        written: by a pragma of the text, with what that assumes.
     """
 
     required: Block | None = None
     largest: Block | None = None
-    written: tuple[Block, str] | None = None
+    written: tuple[Block, Assumption] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,10 @@ class SourceLaunch:
     origin: str = ""
 
     @property
-    def assumed(self) -> str:
-        """What is taken for granted, in words."""
-        return f"block {self.block} ({self.origin})" if self.origin else f"block {self.block}"
+    def assumed(self) -> Assumption:
+        """What is taken for granted."""
+        origin = f" ({self.origin})" if self.origin else ""
+        return Assumption(Topic.BLOCK, f"block {self.block}{origin}")
 
 
 SourceLaunches: TypeAlias = "Mapping[str, tuple[SourceLaunch, ...]]"
@@ -84,7 +90,7 @@ class LaunchInfo:
 
     def blocks(
         self, kernel: str, template: tuple[str, ...], bounds: Bounds
-    ) -> tuple[dict[Block, str], str]:
+    ) -> dict[Block, Assumption | None] | Reason:
         """Returns the block shapes with what is assumed for each; if there are none, why.
 
         Args:
@@ -94,43 +100,56 @@ class LaunchInfo:
         """
         launches = self.launches.get(kernel, ())
         launches = tuple(la for la in launches if la.template == template) or launches
-        block, assumed = self._block(kernel, bounds, is_launched=bool(launches))
-        if block is not None:
-            return {block: assumed}, ""
-        found = {la.block: la.assumed for la in reversed(launches) if _sized(la.block, "")[0]}
-        return found, "" if found else assumed
+        stated = self._block(kernel, bounds, is_launched=bool(launches))
+        if not isinstance(stated, Reason):
+            return dict([stated])
+        found: dict[Block, Assumption | None] = {
+            la.block: la.assumed
+            for la in reversed(launches)
+            if not isinstance(_sized(la.block), Reason)
+        }
+        return found or stated
 
-    def _block(self, kernel: str, bounds: Bounds, *, is_launched: bool) -> tuple[Block | None, str]:
-        """The block shape and what is assumed for it, or None and why there is none."""
+    def _block(
+        self, kernel: str, bounds: Bounds, *, is_launched: bool
+    ) -> tuple[Block, Assumption | None] | Reason:
+        """The block shape and what is assumed for it, or why there is none."""
         if bounds.required is not None:
-            return _sized(bounds.required, "")
+            return _sized(bounds.required)
         if self.triton is not None:
-            return _sized(self.triton.block, "")
+            return _sized(self.triton.block)
         if bounds.written is not None:
             return _sized(*bounds.written)
         configured = self.settings.kernels.get(kernel)
         if configured is not None and configured.block is not None:
             shape = configured.block
-            return _sized(shape, f"a block is {shape} as the configuration says")
+            return _sized(shape, _stated(f"a block is {shape} as the configuration says"))
         if self.settings.block_dim is not None:
             shape = self.settings.block_dim
-            return _sized(shape, f"a block is {shape} as `--block-dim` says")
+            return _sized(shape, _stated(f"a block is {shape} as `--block-dim` says"))
         if bounds.largest is not None and not is_launched:
             shape = bounds.largest
-            return _sized(shape, f"a block is {shape}, the largest that its launch bounds allow")
-        return None, "the block shape is not known: compiled code does not say; give `--block-dim`"
+            text = f"a block is {shape}, the largest that its launch bounds allow"
+            return _sized(shape, _stated(text))
+        return _NOT_STATED
 
     def arguments(self, kernel: str) -> Iterator[tuple[str, int]]:
         """Yields the arguments that the configuration gives a number: by name, or as `param_2`."""
         configured = self.settings.kernels.get(kernel)
         for text in configured.assume if configured is not None else ():
-            assumption = read_assumption(text)
-            if assumption.least is not None and assumption.least == assumption.most:
-                yield assumption.name, assumption.least
+            given = read_precondition(text)
+            if given.least is not None and given.least == given.most:
+                yield given.name, given.least
 
 
-def _sized(shape: Block, assumed: str) -> tuple[Block | None, str]:
+def _stated(text: str) -> Assumption:
+    return Assumption(Topic.BLOCK, text)
+
+
+def _sized(
+    shape: Block, assumed: Assumption | None = None
+) -> tuple[Block, Assumption | None] | Reason:
     x, y, z = shape
     if min(shape) < 1 or x * y * z > MAX_THREADS:
-        return None, f"no block has {x} x {y} x {z} threads"
+        return Reason(ReasonCode.UNKNOWN_BLOCK, f"no block has {x} x {y} x {z} threads")
     return shape, assumed

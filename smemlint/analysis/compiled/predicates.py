@@ -26,13 +26,16 @@ from smemlint.analysis.compiled.values import (
     uniform,
     unsigned,
 )
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-CONDITION = Cause("which lanes take part depends on an unknown")
+CONDITION = Cause(
+    Reason(ReasonCode.UNKNOWN_CONDITION, "which lanes take part depends on an unknown")
+)
 
 Comparison: TypeAlias = "Callable[[Lanes, Lanes], NDArray[np.bool_] | bool]"
 

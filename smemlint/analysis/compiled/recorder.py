@@ -15,6 +15,7 @@ from smemlint.analysis.compiled.values import (
     signed,
 )
 from smemlint.facts import AccessKind
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from smemlint.facts import SharedArray, Span
 
     Mask = NDArray[np.bool_]
+    from smemlint.reasons import Assumption
 
 WINDOW_BITS = 18
 """Shared memory of a block is smaller than this: addresses that agree here agree."""
@@ -106,14 +108,14 @@ class Issued:
         undecided: why some of it is not known.
         depends_on_data: which lanes take part depends on the contents of memory.
         conditions: the places of conditions that were taken to hold.
-        assumptions: what else its figures take for granted, in words.
+        assumptions: what else its figures take for granted.
     """
 
     groups: dict[tuple[bytes, ...], Group] = field(default_factory=dict)
     undecided: Cause | None = None
     depends_on_data: bool = False
     conditions: dict[str, None] = field(default_factory=dict)
-    assumptions: dict[str, None] = field(default_factory=dict)
+    assumptions: dict[Assumption, None] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -183,7 +185,9 @@ class Recorder:
         if group is None:
             self._bytes += 2 * rows.nbytes
             if len(issued.groups) >= MAX_GROUPS or self._bytes > MAX_BYTES:
-                issued.undecided = issued.undecided or Cause("too many different patterns")
+                issued.undecided = issued.undecided or Cause(
+                    Reason(ReasonCode.TOO_LARGE, "too many different patterns")
+                )
                 return
             group = issued.groups[key] = Group(
                 np.where(mask, addresses, 0), mask, exact, source=source
@@ -199,7 +203,12 @@ def _lanes(address: Value, mask: Mask, site: Site) -> list[NDArray[np.int64]] | 
     if not address.terms:
         return [base & 0xFFFFFFFF]
     if address.bits < WINDOW_BITS:
-        return Cause("the address is cut to fewer bits than shared memory has")
+        return Cause(
+            Reason(
+                ReasonCode.UNKNOWN_ADDRESS,
+                "the address is cut to fewer bits than shared memory has",
+            )
+        )
     anchor = int(base.flat[mask.argmax()])
     apart = np.asarray(signed(base - anchor, min(address.bits, 32)))
     unit = max(site.width, 4)
@@ -216,9 +225,17 @@ def _global_lanes(source: Value, mask: Mask) -> NDArray[np.int64] | Cause:
     """The bytes that all lanes read from global memory, from a line on."""
     if source.known is not True and (mask & ~np.asarray(source.known)).any():
         cause = common_cause(source)
-        return Cause(f"what the copy reads is not known: {cause.reason}", is_data=cause.is_data)
+        return Cause(
+            Reason(ReasonCode.UNKNOWN_VALUE, f"what the copy reads is not known: {cause.reason}"),
+            is_data=cause.is_data,
+        )
     if source.terms and 1 << alignment(source.terms) < ROW:
-        return Cause("what the copy reads is not known: it moves by parts of a line")
+        return Cause(
+            Reason(
+                ReasonCode.UNKNOWN_VALUE,
+                "what the copy reads is not known: it moves by parts of a line",
+            )
+        )
     base = np.broadcast_to(np.asarray(source.base, dtype=np.int64), mask.shape)
     first = int(base.flat[mask.argmax()])
     return np.where(mask, base - first // ROW * ROW, 0)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from smemlint.reasons import Reason, ReasonCode
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -32,18 +34,20 @@ class Cause:
     """Why lanes are not known.
 
     Attributes:
-        reason: in words, lower case, no full stop.
+        reason: why.
         is_data: the lanes depend on the contents of memory.
     """
 
-    reason: str
+    reason: Reason
     is_data: bool = False
 
 
-DATA = Cause("the address depends on data", is_data=True)
-UNSET = Cause("a register is read before it is written")
-PATHS = Cause("paths that lanes take apart compute different values")
-NOT_LINEAR = Cause("lanes move by different multiples of an unknown")
+DATA = Cause(Reason(ReasonCode.DATA, "the address depends on data"), is_data=True)
+UNSET = Cause(Reason(ReasonCode.NO_VALUE, "a register is read before it is written"))
+PATHS = Cause(
+    Reason(ReasonCode.UNKNOWN_CONDITION, "paths that lanes take apart compute different values")
+)
+NOT_LINEAR = Cause(Reason(ReasonCode.RESIDUES, "lanes move by different multiples of an unknown"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

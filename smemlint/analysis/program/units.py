@@ -16,6 +16,7 @@ from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.limits.steps import current, spend
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -183,22 +184,29 @@ class ProgramIndex:
         """Yields what is said of a root's build and is not used, and why."""
         build = self._build(path)
         if build.problem:
-            yield NotAnalysed(Span(path, 1, 1, 1, 1), "", build.problem)
+            yield NotAnalysed(
+                Span(path, 1, 1, 1, 1), "", Reason(ReasonCode.UNREADABLE, build.problem)
+            )
         if build.others:
             builds = "another build" if build.others == 1 else f"{build.others} other builds"
-            reason = f"{build.origin} has {builds} of this file: the first is analysed"
+            text = f"{build.origin} has {builds} of this file: the first is analysed"
+            reason = Reason(ReasonCode.LEFT_OUT, text)
             yield NotAnalysed(Span(path, 1, 1, 1, 1), "", reason)
         for name in makefile.NAMES:
-            reason = self.refusal(posixpath.join(posixpath.dirname(path), name))
-            if reason:
-                yield NotAnalysed(Span(path, 1, 1, 1, 1), "", f"{name} is not read: {reason}")
+            refusal = self.refusal(posixpath.join(posixpath.dirname(path), name))
+            if refusal:
+                yield NotAnalysed(
+                    Span(path, 1, 1, 1, 1),
+                    "",
+                    Reason(ReasonCode.REFUSED, f"{name} is not read: {refusal}"),
+                )
 
-    def built_with(self, unit: Unit) -> tuple[str, ...]:
-        """What a unit takes from its build, in words."""
+    def built_with(self, unit: Unit) -> tuple[Assumption, ...]:
+        """Returns what a unit takes from its build."""
         build = self._build(unit.path)
         told = {*self.settings.defines, *self.settings.undefines}
         return tuple(
-            f"`{name}` is `{value}`: {build.origin} says so"
+            Assumption(Topic.BUILD, f"`{name}` is `{value}`: {build.origin} says so", name)
             for name, value in build.flags.defines.items()
             if name not in told and unit.mentions(name)
         )

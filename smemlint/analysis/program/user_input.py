@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from smemlint.config.assumptions import read_assumption
+from smemlint.config.preconditions import read_precondition
 from smemlint.facts import NotAnalysed, Span
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import CommentStyle, is_python_path
 from smemlint.sources.pragmas import MARK, Pragma, pragmas_in
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from smemlint.analysis.program.units import ProgramIndex
-    from smemlint.config.assumptions import Assumption
+    from smemlint.config.preconditions import Precondition
     from smemlint.facts import SharedArray
     from smemlint.frontend.program import Function
 
@@ -36,13 +37,13 @@ class UserInput:
         found = self._pragmas_before(function, "launch")
         return found[-1] if found else None
 
-    def assumptions(self, function: Function) -> tuple[Assumption, ...]:
+    def preconditions(self, function: Function) -> tuple[Precondition, ...]:
         """What the user assumes of a kernel's arguments, in the configuration or in pragmas."""
         own = self._index.settings.kernels.get(function.name)
         said = list(own.assume) if own is not None else []
         for pragma in self._pragmas_before(function, "assume"):
             said += pragma.arguments
-        return tuple(read_assumption(text) for text in dict.fromkeys(said))
+        return tuple(read_precondition(text) for text in dict.fromkeys(said))
 
     def _pragmas_before(self, function: Function, name: str) -> list[Pragma]:
         """The sound pragmas of a name in front of a kernel, behind the kernel before it."""
@@ -87,7 +88,8 @@ class UserInput:
 
     def unused_swizzle_pragmas(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
         """Pragmas that stand at no shared array that was accessed; `used` are those that do."""
-        said = "this `swizzle` stands at no shared array that a kernel was seen to access"
+        text = "this `swizzle` stands at no shared array that a kernel was seen to access"
+        said = Reason(ReasonCode.WRONG_PRAGMA, text)
         for path in self._index.sources:
             for line in self._swizzle_pragmas(path):
                 if (path, line) not in used:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.limits.errors import crash_reason
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,11 +70,17 @@ def analyze_python(
             parts.append(facts)
             dependencies.add(read)
         except RecursionError:
-            parts.append(_not_analysed(source, "nested too deeply"))
+            parts.append(
+                _not_analysed(source, Reason(ReasonCode.NESTING_LIMIT, "nested too deeply"))
+            )
         except MemoryError:
-            parts.append(_not_analysed(source, "evaluation stopped: out of memory"))
+            parts.append(
+                _not_analysed(
+                    source, Reason(ReasonCode.MEMORY_LIMIT, "evaluation stopped: out of memory")
+                )
+            )
         except Exception as error:
-            what = f"internal error in `{dialect.module}`: {type(error).__name__}: {error}"
+            what = crash_reason(error, f"`{dialect.module}`")
             crashed(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", what))
     parts.append(Facts(not_analysed=tuple(_refused(source, dependencies))))
     return Facts.joined(parts), dependencies
@@ -81,10 +89,14 @@ def analyze_python(
 def _refused(source: Source, dependencies: Dependencies) -> Iterator[NotAnalysed]:
     """Yields a note for each file that exists, is imported from and must not be read."""
     for path in dependencies.reads:
-        reason = source.sandbox.refusal(path)
-        if reason:
-            yield NotAnalysed(Span(source.path, 1, 1, 1, 1), "", f"`{path}` is not read: {reason}")
+        refusal = source.sandbox.refusal(path)
+        if refusal:
+            yield NotAnalysed(
+                Span(source.path, 1, 1, 1, 1),
+                "",
+                Reason(ReasonCode.REFUSED, f"`{path}` is not read: {refusal}"),
+            )
 
 
-def _not_analysed(source: Source, reason: str) -> Facts:
+def _not_analysed(source: Source, reason: Reason) -> Facts:
     return Facts(not_analysed=(NotAnalysed(Span(source.path, 1, 1, 1, 1), "", reason),))

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.unreached import unreached
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.unit import load_unit
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -176,7 +177,15 @@ class Project:
         """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
         if is_for_amd(unit):
             where = Span(unit.path, 1, 1, 1, 1)
-            notes.append(NotAnalysed(where, "", "written for AMD GPUs, which have other banks"))
+            notes.append(
+                NotAnalysed(
+                    where,
+                    "",
+                    Reason(
+                        ReasonCode.OTHER_HARDWARE, "written for AMD GPUs, which have other banks"
+                    ),
+                )
+            )
             return
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
         notes += self.index.unused_builds(unit.path)
@@ -190,16 +199,21 @@ class Project:
         if unit.not_found:
             missing_files = ", ".join(unit.not_found)
             where = Span(unit.path, 1, 1, 1, 1)
-            notes.append(NotAnalysed(where, "", f"includes were not found: {missing_files}"))
+            notes.append(
+                NotAnalysed(
+                    where,
+                    "",
+                    Reason(ReasonCode.MISSING, f"includes were not found: {missing_files}"),
+                )
+            )
         instances = self._instances(unit)
         for function in functions:
             self._evaluate_function(unit, function, instances, kernels, notes)
         if instances.unsearched:
             files = "file that names" if instances.unsearched == 1 else "files that name"
-            message = (
-                f"{instances.unsearched} further {files} its kernels: not searched for launches"
-            )
-            notes.append(NotAnalysed(Span(unit.path, 1, 1, 1, 1), "", message))
+            text = f"{instances.unsearched} further {files} its kernels: not searched for launches"
+            reason = Reason(ReasonCode.LEFT_OUT, text)
+            notes.append(NotAnalysed(Span(unit.path, 1, 1, 1, 1), "", reason))
 
     def _evaluate_function(
         self,
@@ -229,8 +243,8 @@ class Project:
         count = effort.left + instances.left(function)
         if count:
             left = "instance is" if count == 1 else "instances are"
-            message = f"{count} further {left} not evaluated"
-            notes.append(NotAnalysed(function.span, function.name, message))
+            reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {left} not evaluated")
+            notes.append(NotAnalysed(function.span, function.name, reason))
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
         """Returns the facts of an instance, or of each guess as long as one decides anything."""

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.facts import NotAnalysed, Span
-from smemlint.limits.errors import LimitReached, broke_off
+from smemlint.limits.errors import LimitReached, broke_off, crash_reason, stop_reason
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_TOO_MANY_BITS = Reason(ReasonCode.TOO_LARGE, "evaluation stopped: a number has more than 64 bits")
+_STOPPED_BEFORE = Reason(ReasonCode.STEP_LIMIT, "evaluation stopped before")
 
 
 class Guard:
@@ -37,28 +41,25 @@ class Guard:
     def protect(self, span: Span, kernel: str = "") -> Iterator[None]:
         """Notes what ends the block early as the cost of one kernel, or of a file."""
 
-        def note(reason: str) -> None:
+        def note(reason: Reason) -> None:
             self._notes.append(NotAnalysed(span, kernel, reason))
 
         try:
             yield
         except LimitReached as spent:
             self.has_run_out = True
-            note(str(spent))
-        except MemoryError:
-            note("evaluation stopped: out of memory")
+            note(stop_reason(spent))
+        except (MemoryError, RecursionError) as spent:
+            note(stop_reason(spent))
         except OverflowError:
-            note("evaluation stopped: a number has more than 64 bits")
+            note(_TOO_MANY_BITS)
         except BudgetExceeded as spent:
-            note(f"evaluation stopped: {spent}")
-        except RecursionError:
-            note("evaluation stopped: the code is nested too deeply")
+            note(spent.reason)
         except Exception as error:
             self.has_run_out |= broke_off(error)
             if self.has_run_out:  # it broke off anywhere, and left things half done
-                note("evaluation stopped before")
+                note(_STOPPED_BEFORE)
                 return
             if self.crashed is None:
                 raise
-            message = f"internal error: {type(error).__name__}: {error}"
-            self.crashed(NotAnalysed(span, kernel, message))
+            self.crashed(NotAnalysed(span, kernel, crash_reason(error)))

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
 from smemlint.frontend import ir
 from smemlint.limits.steps import spend
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from smemlint.facts import LayoutUse, SharedArray, Span
     from smemlint.frontend.program import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
+    from smemlint.reasons import Assumption
 
 PATIENCE = 10_000
 """Statements in a row without a shared access at a known address, after which a kernel is left."""
@@ -34,6 +36,10 @@ MAX_TRIPS = 1100
 
 class BudgetExceeded(Exception):
     """The kernel's budget of steps or events is spent."""
+
+    def __init__(self, text: str, code: ReasonCode = ReasonCode.STEP_LIMIT) -> None:
+        super().__init__(text)
+        self.reason = Reason(code, f"evaluation stopped: {text}")
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +86,7 @@ class Frame:
     returns_reference: bool = False
     open: list[tuple[Unknown, ir.Node]] = field(default_factory=list)
     pending: PendingJumps = field(default_factory=PendingJumps)
-    guards: dict[str, None] = field(default_factory=dict)
+    guards: dict[Assumption, None] = field(default_factory=dict)
     call: ir.Node | None = None
     is_copy: bool = False
     opening: int = 0
@@ -170,7 +176,7 @@ class State:
         unit: the translation unit that is read.
         mask: the active threads; never changed in place, so identity shows that it is the same.
         frames, loops: under way, innermost last.
-        assumptions: conditions under which the code at this point runs, in words.
+        assumptions: conditions under which the code at this point runs.
         data_conditions: those of them that hold for few threads, which only the data tell.
         constexpr_conditions: those of them that the compiler decides and this evaluation cannot.
         declared_swizzle: returns the swizzle that the user declares for a shared array.
@@ -198,9 +204,9 @@ class State:
     memory: Memory = field(default_factory=Memory)
     frames: list[Frame] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
-    assumptions: list[str] = field(default_factory=list)
-    data_conditions: set[str] = field(default_factory=set)
-    constexpr_conditions: set[str] = field(default_factory=set)
+    assumptions: list[Assumption] = field(default_factory=list)
+    data_conditions: set[Assumption] = field(default_factory=set)
+    constexpr_conditions: set[Assumption] = field(default_factory=set)
     declared_swizzle: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     layouts: dict[str, LayoutUse] = field(default_factory=dict)
     loop_values: list[tuple[str, int]] = field(default_factory=list)
@@ -209,7 +215,7 @@ class State:
     latest: dict[str, Object] = field(default_factory=dict)
     globals: Scope = field(default_factory=dict)
     split_requests: dict[str, int] = field(default_factory=dict)
-    unfollowed: dict[tuple[Span, str], None] = field(default_factory=dict)
+    unfollowed: dict[tuple[Span, Reason], None] = field(default_factory=dict)
     sequence: int = 0
     pragmas: dict[int, str] = field(default_factory=dict)
     loop_plans: dict[int, LoopPlan] = field(default_factory=dict)
@@ -318,7 +324,7 @@ class State:
         text = " ".join(self.unit.text(self.unit.span(node)).split())
         return text if len(text) <= 80 else text[:77] + "..."
 
-    def note_unfollowed(self, node: ir.Node, reason: str) -> Unknown:
+    def note_unfollowed(self, node: ir.Node, reason: Reason) -> Unknown:
         """Notes that a construct was not followed, and returns its unknown value."""
         self.unfollowed.setdefault((self.unit.span(node), reason))
         return Unknown(reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.facts import NotAnalysed
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,14 @@ def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
         return []
     names = frozenset().union(*(f.words - {f.name} for f in unit.functions))
     return [
-        NotAnalysed(f.span, f.name, "declares shared memory, and no kernel that was read calls it")
+        NotAnalysed(
+            f.span,
+            f.name,
+            Reason(
+                ReasonCode.NOT_REACHED,
+                "declares shared memory, and no kernel that was read calls it",
+            ),
+        )
         for f in open_ones
         if names.isdisjoint((f.record, f.name) if f.record else (f.name,))
     ]

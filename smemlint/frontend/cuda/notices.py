@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.program import Dropped
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ class Notices:
     _further: int = 0
     _next: Callable[[], Span] | None = None
 
-    def add(self, span: Callable[[], Span], reason: str) -> None:
+    def add(self, span: Callable[[], Span], reason: Reason) -> None:
         """Notes a place; `span` is computed only where it is shown."""
         if len(self._found) < self.most:
             self._found.append(Dropped(span(), reason))
@@ -39,4 +40,5 @@ class Notices:
         yield from self._found
         if self._next is not None:
             places = "place is" if self._further == 1 else "places are"
-            yield Dropped(self._next(), f"from here on {self._further} more {places} not read")
+            text = f"from here on {self._further} more {places} not read"
+            yield Dropped(self._next(), Reason(ReasonCode.LEFT_OUT, text))

@@ -11,6 +11,7 @@ from smemlint.frontend.ptx.lexer import integer, tokens, without_block_comments
 from smemlint.frontend.ptx.locations import debug_strings, file_table
 from smemlint.frontend.ptx.parser import parse_body, variable_of
 from smemlint.frontend.ptx.syntax import Body, Unreadable, Variable
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,7 +173,11 @@ def parse_module(text: str) -> Module:
         line += text.count("\n", position, head.start())
         position = head.start()
         if len(functions) >= MAX_FUNCTIONS:
-            return Module(text, tuple(functions), Unreadable(line, "too many functions"))
+            return Module(
+                text,
+                tuple(functions),
+                Unreadable(line, Reason(ReasonCode.TOO_LARGE, "too many functions")),
+            )
         opening = _opening(text, head.end())
         if opening is None:
             continue

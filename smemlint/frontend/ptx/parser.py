@@ -27,6 +27,7 @@ from smemlint.frontend.ptx.syntax import (
     Variable,
     Vector,
 )
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def parse_body(text: str, first_line: int, strings: dict[str, str]) -> Body:
             if len(found) > MAX_STATEMENTS:
                 raise _SyntaxProblem(f"more than {MAX_STATEMENTS} statements")
     except _SyntaxProblem as problem:
-        return Body(tuple(found), Unreadable(reader.line, str(problem)))
+        return Body(tuple(found), Unreadable(reader.line, Reason(ReasonCode.SYNTAX, str(problem))))
     return Body(tuple(found))
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from smemlint.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +179,11 @@ class Unreadable:
 
     Attributes:
         line: in the PTX text, from 1.
-        reason: in words, lower case, no full stop.
+        reason: why.
     """
 
     line: int
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source, lines_of
 
 if TYPE_CHECKING:
@@ -20,16 +21,17 @@ if TYPE_CHECKING:
 
 
 class NotPython(Exception):
-    """The text is no Python; the message says why, `span` is the place of the error."""
+    """The text is no Python, for a reason; `span` is the place of the error."""
 
-    def __init__(self, reason: str, span: Span) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: Reason, span: Span) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
         self.span = span
 
     @property
     def facts(self) -> Facts:
         """Returns the facts of such a text: a note that it is not analysed."""
-        return Facts(not_analysed=(NotAnalysed(self.span, "", str(self)),))
+        return Facts(not_analysed=(NotAnalysed(self.span, "", self.reason),))
 
 
 @dataclass(eq=False)
@@ -67,13 +69,16 @@ class PythonText:
         except SyntaxError as error:
             line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
             where = Span(source.path, line, column, line, column)
-            raise NotPython(f"cannot be parsed as Python 3: {error.msg}", where) from None
+            text = f"cannot be parsed as Python 3: {error.msg}"
+            raise NotPython(Reason(ReasonCode.SYNTAX, text), where) from None
         except (RecursionError, MemoryError):
             where = Span(source.path, 1, 1, 1, 1)
-            raise NotPython("cannot be parsed: nested too deeply", where) from None
+            text = "cannot be parsed: nested too deeply"
+            raise NotPython(Reason(ReasonCode.NESTING_LIMIT, text), where) from None
         except ValueError as error:
             where = Span(source.path, 1, 1, 1, 1)
-            raise NotPython(f"cannot be parsed as Python 3: {error}", where) from None
+            text = f"cannot be parsed as Python 3: {error}"
+            raise NotPython(Reason(ReasonCode.SYNTAX, text), where) from None
         return PythonText(source.path, source.text, tree, source.below)
 
     @cached_property

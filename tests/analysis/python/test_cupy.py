@@ -27,7 +27,7 @@ def _facts(text: str, path: str = "k.py"):
 
 
 def _notes(text: str) -> list[tuple[int, int, str]]:
-    return [(n.span.line, n.span.column, n.reason) for n in _facts(text).not_analysed]
+    return [(n.span.line, n.span.column, n.reason.code) for n in _facts(text).not_analysed]
 
 
 def _stores(text: str, path: str = "k.py"):
@@ -149,8 +149,7 @@ def test_findings_in_texts_are_suppressed_in_them(smemlint, tmp_path) -> None:
 @pytest.mark.parametrize("argument", ["code=TEXT", "TEXT", "f'{TEXT}'"])
 def test_texts_that_are_not_followed_are_said(argument: str) -> None:
     found = _notes(f"m = cupy.RawModule({argument})\n")
-    said = "the CUDA text of `RawModule` is put together in a way that is not followed"
-    assert found == [(1, 5, said)]
+    assert found == [(1, 5, "unknown-value")]
 
 
 @pytest.mark.parametrize(
@@ -169,8 +168,7 @@ def test_texts_without_it_are_not_mentioned(call: str) -> None:
 def test_preambles_with_it_are_said_where_a_piece_is_not_known() -> None:
     for kind, pieces in (("ReductionKernel", "x, 'a+b', 'y=a', '0'"), ("ElementwiseKernel", "x")):
         text = f"k = cp.{kind}('T x', 'T y', {pieces}, 'n', preamble={_SHARED})\n"
-        why = f"the pieces of `{kind}` are put together in a way that is not followed"
-        assert _notes(text) == [(1, 5, why)]
+        assert _notes(text) == [(1, 5, "unknown-value")]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +176,7 @@ def test_preambles_with_it_are_said_where_a_piece_is_not_known() -> None:
 )
 def test_what_is_no_python_is_said(text: str) -> None:
     (note,) = _facts(text + "# RawKernel(").not_analysed
-    assert note.reason.startswith("cannot be parsed as Python 3: ")
+    assert note.reason.code in ("syntax", "nesting-limit")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +197,7 @@ def test_literals_are_read_as_python_reads_them(written: str, text: str) -> None
 
 
 def test_a_module_of_compiled_code_is_said_by_its_reason() -> None:
-    said = "the file that `RawModule` loads is not known, or is no CUDA text"
+    said = "unknown-value"
     assert _notes("m = cupy.RawModule(path='a.cubin')\n") == [(1, 5, said)]
     assert _notes("m = cupy.RawModule()\n") == []
 

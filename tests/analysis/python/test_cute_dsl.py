@@ -18,6 +18,7 @@ from smemlint.config.settings import Configuration, Settings
 from smemlint.driver.run import check
 from smemlint.hardware import wavefronts
 from smemlint.layout import Swizzle
+from smemlint.reasons import outcome
 from smemlint.sources.source import Source
 
 HEAD = "import math\nimport cutlass\nimport cutlass.cute as cute\n"
@@ -137,14 +138,13 @@ class Kernel:
             sQ: cute.struct.Align[cute.struct.MemRange[self._dtype, cute.cosize(tile)], 1024]
 """
     found = {
-        (u.swizzle, u.element_bytes, u.shape): u.assumptions
+        (u.swizzle, u.element_bytes, u.shape): u.assumptions[1:]
         for u in written(text, tmp_path)
         if u.units and u.shape
     }
-    stated = "`self._dtype` is Float16 or BFloat16 (line 7)"
     assert found == {
-        ((3, 4, 3), 2, (8, 64)): (stated, "`self.head % 64 == 0` holds"),
-        ((2, 4, 3), 2, (8, 32)): (stated, "`self.head % 64 == 0` does not hold"),
+        ((3, 4, 3), 2, (8, 64)): (outcome("self.head % 64 == 0", True),),
+        ((2, 4, 3), 2, (8, 32)): (outcome("self.head % 64 == 0", False),),
     }
     codes = [(f.code, f.span.line) for f in written(text, tmp_path, is_check=True)]
     assert set(codes) == {("SML204", 11)}
@@ -296,7 +296,7 @@ def test_what_an_open_condition_decides_is_not_asked_for_itself(tmp_path):
     """`size == 128` may hold for a type of 1 byte only: no finding rests on it alone."""
     text = HELPER[HELPER.index("def wide") :]
     found = {u.swizzle: u.assumptions for u in written(text, tmp_path)}
-    assert found == {(4, 3, 3): ("`k % 128 == 0` holds",)}
+    assert found == {(4, 3, 3): (outcome("k % 128 == 0", True),)}
 
 
 def test_methods_and_attributes_of_the_object_are_followed(tmp_path):

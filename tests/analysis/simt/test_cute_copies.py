@@ -19,7 +19,7 @@ def figures(text: str) -> list[tuple[int, str, int, int, float, float]]:
 
 
 def reasons(text: str) -> list[tuple[int, str]]:
-    return [(n.span.line, n.reason) for k in facts_of(text).kernels for n in k.not_analysed]
+    return [(n.span.line, n.reason.text) for k in facts_of(text).kernels for n in k.not_analysed]
 
 
 TILED = (

@@ -111,9 +111,7 @@ def test_a_module_that_is_not_there_is_looked_for(tmp_path):
     facts, _ = analyze([source], Settings())
     assert str(tmp_path / "helpers.py") in dependencies_of(source)
     (kernel,) = facts.kernels
-    assert [n.reason for n in kernel.not_analysed] == [
-        "`put` is given shared memory and its definition was not read"
-    ]
+    assert [n.reason.code for n in kernel.not_analysed] == ["not-declared"]
 
 
 def test_a_shape_that_is_not_known_has_no_figure(tmp_path):

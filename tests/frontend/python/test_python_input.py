@@ -22,11 +22,11 @@ JIT = "from numba import cuda\n@cuda.jit\ndef k(a):\n    s = cuda.shared.array(3
 
 
 def notes(data: bytes) -> list[tuple[int, int, str]]:
-    """Line, column and reason of what was not analysed; nothing crashed."""
+    """Line, column and code of what was not analysed; nothing crashed."""
     facts, crashed = analyze([Source("k.py", data)], Settings())
     assert not crashed, facts.not_analysed
     found = (*facts.not_analysed, *(n for k in facts.kernels for n in k.not_analysed))
-    return [(n.span.line, n.span.column, n.reason) for n in found]
+    return [(n.span.line, n.span.column, n.reason.code) for n in found]
 
 
 def stores(data: bytes) -> list[tuple[int, int, float]]:
@@ -58,48 +58,43 @@ def test_a_declaration_behind_code_is_none():
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    "data",
     [
-        (b"# coding: klingon\n", "declares the encoding `klingon`, which Python does not know"),
-        (b"# coding: rot13\n", "declares `rot13`, which is no encoding of text"),
-        (b"# coding: ascii\n", "not in the encoding that it declares, `ascii`"),
-        (
-            b"\xef\xbb\xbf# coding: latin-1\n",
-            "declares the encoding `latin-1` behind the byte order mark of UTF-8",
-        ),
+        b"# coding: klingon\n",
+        b"# coding: rot13\n",
+        b"# coding: ascii\n",
+        b"\xef\xbb\xbf# coding: latin-1\n",
     ],
 )
-def test_encodings_that_python_does_not_take_are_said(data, reason):
-    assert notes(data + KERNEL.encode()) == [(1, 1, reason)]
+def test_encodings_that_python_does_not_take_are_said(data):
+    assert notes(data + KERNEL.encode()) == [(1, 1, "unreadable")]
 
 
 def test_utf_16_and_null_bytes_are_said():
-    assert notes(KERNEL.encode("utf-16")) == [(1, 1, "encoded in UTF-16: save it as UTF-8")]
-    assert notes(b"import cupy\n\0") == [(1, 1, "holds null bytes, which Python does not read")]
+    assert notes(KERNEL.encode("utf-16")) == [(1, 1, "unreadable")]
+    assert notes(b"import cupy\n\0") == [(1, 1, "unreadable")]
     late = b"#" * 9000 + b"\n\0RawKernel("
-    assert notes(late)[0][2].endswith("source code string cannot contain null bytes")
+    assert notes(late)[0][2] == "syntax"
 
 
 def test_what_is_not_in_utf_8_is_read_and_said():
     facts, _ = analyze([Source("k.py", KERNEL.encode("latin-1"))], Settings())
     (note,) = facts.not_analysed
-    assert note.reason == "not UTF-8 at byte 101: read with replacement characters"
+    assert note.reason.code == "unreadable"
     assert [a.span.column for k in facts.kernels for a in k.accesses] == [11]
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "reason"),
+    ("text", "line", "column"),
     [
-        ("print 'x'\nk = RawKernel(x)\n", (1, 1), "Missing parentheses in call to 'print'"),
-        ("k = RawKernel('''\n__shared__\n", (1, 15), "unterminated triple-quoted string literal"),
-        (f"{JIT}print 'x'\n", (5, 5), "Missing parentheses in call to 'print'"),
-        (f"{JIT}s[0 = 1\n", (5, 6), "'[' was never closed"),
+        ("print 'x'\nk = RawKernel(x)\n", 1, 1),
+        ("k = RawKernel('''\n__shared__\n", 1, 15),
+        (f"{JIT}print 'x'\n", 5, 5),
+        (f"{JIT}s[0 = 1\n", 5, 6),
     ],
 )
-def test_what_is_not_python_3_is_said_at_its_place(text, place, reason):
-    ((line, column, said),) = notes(text.encode())
-    assert (line, column) == place
-    assert said.startswith(f"cannot be parsed as Python 3: {reason}")
+def test_what_is_not_python_3_is_said_at_its_place(text, line, column):
+    assert notes(text.encode()) == [(line, column, "syntax")]
 
 
 DEEP = {
@@ -112,7 +107,8 @@ DEEP = {
 
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_nesting_ends_and_is_said(name):
-    assert any("nested" in reason for _, _, reason in notes(DEEP[name].encode()))
+    codes = {code for _, _, code in notes(DEEP[name].encode())}
+    assert codes & {"nesting-limit", "too-large", "syntax"}  # as the Python that runs it says
 
 
 def test_long_lines_end(smemlint, tmp_path):
@@ -145,8 +141,7 @@ def test_strings_that_are_no_cuda_are_said(code):
     ],
 )
 def test_templates_that_are_not_followed_are_said(code):
-    said = "the CUDA text of `RawKernel` is put together in a way that is not followed"
-    assert notes(f"k = RawKernel({code}, 'k')\n".encode()) == [(1, 5, said)]
+    assert notes(f"k = RawKernel({code}, 'k')\n".encode()) == [(1, 5, "unknown-value")]
 
 
 def test_an_edit_keeps_the_encoding(smemlint, tmp_path):

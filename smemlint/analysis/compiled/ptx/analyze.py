@@ -17,8 +17,9 @@ from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.ptx.module import parse_module
 from smemlint.hardware.arch import architecture
-from smemlint.limits.errors import OutOfSteps, reason_of
+from smemlint.limits.errors import OutOfSteps
 from smemlint.limits.steps import spend
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import pragmas_in
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.analysis.compiled.launch import SourceLaunches
+    from smemlint.config.options import Block
     from smemlint.config.settings import Settings
     from smemlint.frontend.ptx.module import Function, Module
     from smemlint.frontend.ptx.syntax import Body, Unreadable
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 MARKS = (".entry", ".target")
 """A text without any of them is no PTX."""
 _SHARED = re.compile(r"\.shared\b|\bldmatrix\b|\bstmatrix\b|\bcvta\.shared\b")
+_CUT_OFF = Reason(ReasonCode.SYNTAX, "the file ends inside of the kernel")
 _STEPS_A_STATEMENT = 8
 """Reading a statement and lowering it takes as long."""
 
@@ -53,7 +56,11 @@ def ptx_facts(
     launch = LaunchInfo(settings, triton_launch(source.path, Sandbox.around(source.path)), launches)
     reader = _FileReader(source, module, settings.arch, launch, paths)
     if not module.functions:
-        return Facts(not_analysed=(reader.note(1, "", _why_empty(module.text)),))
+        return Facts(
+            not_analysed=(
+                reader.note(1, "", Reason(ReasonCode.UNREADABLE, _why_empty(module.text))),
+            )
+        )
     kernels: list[KernelFacts] = []
     notes = [n for n in (reader.unreadable(module.unreadable),) if n is not None]
     for function in module.functions:
@@ -61,7 +68,9 @@ def ptx_facts(
             kernels += reader.kernel(function) if function.is_kernel else ()
         except OutOfSteps as spent:  # what was decided so far stays
             name, _ = kernel_name(function.name)
-            notes.append(reader.note(function.line, name, f"{reason_of(spent)}, here"))
+            notes.append(
+                reader.note(function.line, name, Reason(ReasonCode.STEP_LIMIT, f"{spent}, here"))
+            )
             break
     return Facts(tuple(kernels), tuple(notes))
 
@@ -93,7 +102,7 @@ class _FileReader:
         except ValueError:
             self._arch = arch
 
-    def note(self, line: int, kernel: str, reason: str) -> NotAnalysed:
+    def note(self, line: int, kernel: str, reason: Reason) -> NotAnalysed:
         """Returns a note at a line of the PTX text."""
         return NotAnalysed(Span(self._path, line, 1, line, 2), kernel, reason)
 
@@ -113,7 +122,7 @@ class _FileReader:
             origin=self._origin,
         )
         if not function.is_whole:
-            yield self._without(instance, function, "the file ends inside of the kernel")
+            yield self._without(instance, function, _CUT_OFF)
             return
         body = self._module.body(function)
         spend(len(body.statements) * _STEPS_A_STATEMENT)
@@ -122,16 +131,17 @@ class _FileReader:
             problem = body.unreadable
             yield self._without(instance, function, problem.reason, problem.line)
             return
-        blocks, why = self._launch.blocks(name, template, self._bounds(function))
-        if not blocks:
-            yield self._without(instance, function, why)
+        blocks = self._launch.blocks(name, template, self._bounds(function))
+        if isinstance(blocks, Reason):
+            yield self._without(instance, function, blocks)
+            return
         for block, assumed in blocks.items():
             task = Task(
                 body,
                 replace(instance, block=block),
                 self._places.span,
                 self._arch,
-                (assumed,) if assumed else (),
+                (assumed,) if assumed is not None else (),
                 dict(self._arguments(function, name)),
                 function.parameters,
             )
@@ -155,7 +165,7 @@ class _FileReader:
         return f"{self._path.rpartition('/')[2]} ({target})"
 
     def _without(
-        self, instance: Instance, function: Function, reason: str, line: int = 0
+        self, instance: Instance, function: Function, reason: Reason, line: int = 0
     ) -> KernelFacts:
         note = self.note(line or function.line, instance.kernel, reason)
         return KernelFacts(instance, not_analysed=(note,))
@@ -173,12 +183,12 @@ class _FileReader:
 
     def _bounds(self, function: Function) -> Bounds:
         """What the text says of the block shape."""
-        written = None
+        written: tuple[Block, Assumption] | None = None
         for pragma in self._pragmas:
             if "block" in pragma.values and pragma.target == function.line:
                 shape = read_block(pragma.values["block"].strip("()"))
-                assumed = f"a block is {shape} as the pragma at line {pragma.line} says"
-                written = written or (shape, assumed)
+                text = f"a block is {shape} as the pragma at line {pragma.line} says"
+                written = written or (shape, Assumption(Topic.BLOCK, text))
         return Bounds(function.required_block, function.largest_block, written)
 
     def _arguments(self, function: Function, name: str) -> Iterator[tuple[tuple[str, int], int]]:

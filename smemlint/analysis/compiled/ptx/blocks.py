@@ -21,6 +21,7 @@ from smemlint.frontend.ptx.syntax import (
     Statement,
     Targets,
 )
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ _NO_EFFECT = frozenset((
     "applypriority", "setmaxnreg", "nanosleep", "pmevent", "brkpt", "stackrestore", "cluster",
     "multimem", "createpolicy", "tensormap", "clusterlaunchcontrol",
 ))  # fmt: skip
-_CALL = Cause("the result of a call is not known")
+_CALL = Cause(Reason(ReasonCode.NOT_MODELLED, "the result of a call is not known"))
 
 
 def kernel_program(statements: Sequence[Statement], lowering: Lowering) -> Program:
@@ -140,7 +141,8 @@ def lowered(operation: Operation, lowering: Lowering) -> Instruction | None:
         made = handler(call) if handler is not None else _unknown(call)
     except (IndexError, ValueError, TypeError, AttributeError, AssertionError):
         # Operands that the opcode does not take: PTX that no compiler wrote.
-        lowering.note(operation, f"`{operation.spelling}` does not have the operands it takes")
+        text = f"`{operation.spelling}` does not have the operands it takes"
+        lowering.note(operation, Reason(ReasonCode.SYNTAX, text))
         made = _unknown(call)
     if made is None:
         return None
@@ -173,7 +175,9 @@ def _unknown(call: Call) -> Lowered | None:
     if head == "call":
         cause = _CALL
     else:
-        cause = Cause(f"`{call.operation.spelling}` is not modelled")
+        cause = Cause(
+            Reason(ReasonCode.NOT_MODELLED, f"`{call.operation.spelling}` is not modelled")
+        )
         if call.opcode.space in ("shared", "cluster"):
             call.lowering.note(call.operation, cause.reason)
     targets = () if isinstance(operands[0], Address) else call.written()

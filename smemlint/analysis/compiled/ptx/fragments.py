@@ -10,6 +10,7 @@ from smemlint.analysis.compiled.values import Value
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.syntax import Vector
 from smemlint.layout.wmma import Fragment, parts_of
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.compiled.state import State
@@ -40,9 +41,8 @@ def fragment(call: Call) -> Lowered:
     parts = parts_of(moved) if moved is not None else []
     if not parts or len(call.operands) <= pitch_at:
         if opcode.space == "shared":
-            call.lowering.note(
-                call.operation, f"how `{opcode.name}` spreads this fragment is not modelled"
-            )
+            text = f"how `{opcode.name}` spreads this fragment is not modelled"
+            call.lowering.note(call.operation, Reason(ReasonCode.NOT_MODELLED, text))
         return Lowered(lambda state: state.forget(targets), targets)
     kind = AccessKind.LOAD if is_load else AccessKind.STORE
     sites = [

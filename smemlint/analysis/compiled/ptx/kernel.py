@@ -19,6 +19,7 @@ from smemlint.analysis.compiled.state import Geometry
 from smemlint.analysis.compiled.values import Value
 from smemlint.facts import KernelFacts, NotAnalysed
 from smemlint.frontend.ptx.syntax import Operation, Variable, names_in
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from smemlint.facts import Instance, Span
     from smemlint.frontend.ptx.module import Module, Parameter
     from smemlint.frontend.ptx.syntax import Body, Location, Statement
+    from smemlint.reasons import Assumption
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,7 @@ class Task:
         instance: with a block shape.
         span_of: the place for the user of a source location, or of a line of the PTX text.
         arch: the target.
-        assumptions: what is taken for granted, in words.
+        assumptions: what is taken for granted.
         arguments: known arguments by parameter name and byte offset.
         parameters: of the kernel.
     """
@@ -48,7 +50,7 @@ class Task:
     instance: Instance
     span_of: Callable[[Location, int], Span]
     arch: str
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     arguments: Mapping[tuple[str, int], int] = field(default_factory=dict)
     parameters: Sequence[Parameter] = ()
 
@@ -77,7 +79,8 @@ def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
     program = kernel_program(statements, lowering)
     machine = Machine(program, Geometry.of(instance.block))
     machine.run()
-    failure = f"evaluation stopped after {machine.steps} instructions" if machine.is_spent else ""
+    text = f"evaluation stopped after {machine.steps} instructions"
+    failure = Reason(ReasonCode.STEP_LIMIT, text) if machine.is_spent else None
     found = accesses(
         with_copies(machine.recorder.sites, _probe(program, task, operations)),
         instance,
@@ -87,7 +90,7 @@ def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
         arrays=tuple(memory.arrays.values()),
     )
     notes = [NotAnalysed(span, instance.kernel, reason) for span, reason in lowering.notes]
-    if failure:
+    if failure is not None:
         notes.append(NotAnalysed(instance.span, instance.kernel, failure))
     return KernelFacts(instance, tuple(memory.arrays.values()), found, tuple(notes), machine.steps)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from smemlint.frontend.ptx.syntax import Operand, Operation
 
     Mask = NDArray[np.bool_]
+    from smemlint.reasons import Reason
 
 
 @dataclass(slots=True, eq=False)
@@ -52,12 +53,12 @@ class Lowering:
     forms: LinearForms
     fusion: Mapping[int, Sequence[Fused]]
     read: frozenset[str]
-    notes: dict[tuple[Span, str], None] = field(default_factory=dict)
+    notes: dict[tuple[Span, Reason], None] = field(default_factory=dict)
     _parameters: dict[tuple[str, int], Value] = field(default_factory=dict)
 
     # ---- what handlers ask for
 
-    def note(self, operation: Operation, reason: str) -> None:
+    def note(self, operation: Operation, reason: Reason) -> None:
         """Notes that an instruction is not followed."""
         self.notes.setdefault((self.span_of(operation), reason))
 

@@ -18,6 +18,7 @@ from smemlint.analysis.compiled.values import (
 )
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Vector
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.compiled.recorder import Site
@@ -25,7 +26,19 @@ if TYPE_CHECKING:
 
 _SHARED_WINDOW = Value(SHARED_WINDOW)
 _LOCAL_WINDOW = Value(LOCAL_WINDOW)
-_REMOTE = Cause("the address may lie in the shared memory of another block of the cluster")
+_REMOTE = Cause(
+    Reason(
+        ReasonCode.UNKNOWN_ADDRESS,
+        "the address may lie in the shared memory of another block of the cluster",
+    )
+)
+_MAY_BE_SHARED = Reason(
+    ReasonCode.UNKNOWN_ADDRESS, "a generic address that is not known may be shared"
+)
+_BULK = Reason(ReasonCode.NOT_MODELLED, "a bulk copy has no addresses by lane")
+_DESCRIPTOR = Reason(
+    ReasonCode.NOT_MODELLED, "operands that a descriptor names have no addresses by lane"
+)
 _ATOMICS = ("add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas")
 
 
@@ -130,7 +143,7 @@ def _record(
     elif _window_of(address) == "shared":
         state.access(sites, subtract(address, _SHARED_WINDOW, 64))
     elif address.is_top and call.lowering.makes_generic:
-        call.lowering.note(call.operation, "a generic address that is not known may be shared")
+        call.lowering.note(call.operation, _MAY_BE_SHARED)
 
 
 def _sites(call: Call, kind: AccessKind, width: int, address: int) -> tuple[Site, ...]:
@@ -252,7 +265,7 @@ def copy(call: Call) -> Lowered | None:
     """`cp.async`; bulk copies have no addresses by lane."""
     opcode = call.opcode
     if opcode.has("bulk"):
-        call.lowering.note(call.operation, "a bulk copy has no addresses by lane")
+        call.lowering.note(call.operation, _BULK)
         return None
     size = call.operands[2] if len(call.operands) > 2 else None
     if not opcode.has("ca", "cg") or not isinstance(size, Immediate):
@@ -278,9 +291,7 @@ def copy(call: Call) -> Lowered | None:
 def descriptor_matrix(call: Call) -> Lowered | None:
     """Matrix products that read shared memory through descriptors."""
     if call.opcode.has("mma_async", "mma", "cp", "sp"):
-        call.lowering.note(
-            call.operation, "operands that a descriptor names have no addresses by lane"
-        )
+        call.lowering.note(call.operation, _DESCRIPTOR)
     targets = tuple(
         r
         for operand in call.operands[:1]

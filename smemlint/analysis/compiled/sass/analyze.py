@@ -22,8 +22,9 @@ from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.sass.cubin import RESERVED, KernelSection, is_elf, kernel_sections
 from smemlint.frontend.sass.nvdisasm import CannotDisassemble, disassemble
 from smemlint.frontend.sass.parser import Disassembly
-from smemlint.limits.errors import OutOfSteps, reason_of
+from smemlint.limits.errors import OutOfSteps
 from smemlint.limits.steps import spend
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from smemlint.config.options import Block
     from smemlint.config.settings import Settings
     from smemlint.frontend.sass.parser import Function
+    from smemlint.reasons import Assumption
     from smemlint.sources.source import Source
 
 READ = "sm_90"
@@ -43,13 +45,17 @@ _STEPS_AN_INSTRUCTION = 8
 _WORD = 4
 _ALIGNMENT = 16
 _SHARED = frozenset({"LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS", "LD", "ST", "ATOM"})
+_BY_DESCRIPTOR = Reason(
+    ReasonCode.NOT_MODELLED, "operands that a descriptor names have no addresses by lane"
+)
+_BULK = Reason(ReasonCode.NOT_MODELLED, "a bulk copy has no addresses by lane")
 _DESCRIPTORS = {
-    "HGMMA": "operands that a descriptor names have no addresses by lane",
-    "IGMMA": "operands that a descriptor names have no addresses by lane",
-    "QGMMA": "operands that a descriptor names have no addresses by lane",
-    "UBLKCP": "a bulk copy has no addresses by lane",
-    "UTMALDG": "a bulk copy has no addresses by lane",
-    "UTMASTG": "a bulk copy has no addresses by lane",
+    "HGMMA": _BY_DESCRIPTOR,
+    "IGMMA": _BY_DESCRIPTOR,
+    "QGMMA": _BY_DESCRIPTOR,
+    "UBLKCP": _BULK,
+    "UTMALDG": _BULK,
+    "UTMASTG": _BULK,
 }
 
 
@@ -76,7 +82,9 @@ def cubin_facts(
             )
             raise CannotDisassemble(f"{said}: check the PTX of the kernel")
     except (CannotDisassemble, ValueError) as problem:
-        return Facts(not_analysed=(_note(source.path, "", str(problem)),))
+        return Facts(
+            not_analysed=(_note(source.path, "", Reason(ReasonCode.UNREADABLE, str(problem))),)
+        )
     launch = LaunchInfo(settings, triton_launch(source.path, Sandbox.around(source.path)), launches)
     reader = _FileReader(source.path, code, sections, launch, paths)
     kernels: list[KernelFacts] = []
@@ -85,14 +93,20 @@ def cubin_facts(
         try:
             kernels += reader.kernel(name)
         except OutOfSteps as spent:  # what was decided so far stays
-            notes.append(_note(source.path, kernel_name(name)[0], f"{reason_of(spent)}, here"))
+            notes.append(
+                _note(
+                    source.path,
+                    kernel_name(name)[0],
+                    Reason(ReasonCode.STEP_LIMIT, f"{spent}, here"),
+                )
+            )
             break
     if not code.kernels:
-        notes.append(_note(source.path, "", "holds no kernel"))
+        notes.append(_note(source.path, "", Reason(ReasonCode.UNREADABLE, "holds no kernel")))
     return Facts(tuple(kernels), tuple(notes))
 
 
-def _note(path: str, kernel: str, reason: str) -> NotAnalysed:
+def _note(path: str, kernel: str, reason: Reason) -> NotAnalysed:
     return NotAnalysed(Span(path, 1, 1, 1, 1), kernel, reason)
 
 
@@ -153,14 +167,19 @@ class _FileReader:
             origin=f"{self._path.rpartition('/')[2]} ({self._code.target})",
         )
         bounds = Bounds(section.block, section.max_block)
-        blocks, why = self._launch.blocks(name, template, bounds)
-        if not blocks:
-            yield KernelFacts(instance, not_analysed=(_note(self._path, name, why),))
+        blocks = self._launch.blocks(name, template, bounds)
+        if isinstance(blocks, Reason):
+            yield KernelFacts(instance, not_analysed=(_note(self._path, name, blocks),))
+            return
         for block, assumed in blocks.items():
             yield self._at_block(function, section, replace(instance, block=block), assumed)
 
     def _at_block(
-        self, function: Function, section: KernelSection, instance: Instance, assumed: str
+        self,
+        function: Function,
+        section: KernelSection,
+        instance: Instance,
+        assumed: Assumption | None,
     ) -> KernelFacts:
         assert instance.block is not None
         name = instance.kernel
@@ -168,8 +187,9 @@ class _FileReader:
         program = translate(function, words)
         machine = Machine(program, Geometry.of(instance.block))
         machine.run()
-        failure = f"evaluation stopped after {machine.steps} instructions" * machine.is_spent
-        assumptions = [assumed] if assumed else []
+        text = f"evaluation stopped after {machine.steps} instructions"
+        failure = Reason(ReasonCode.STEP_LIMIT, text) if machine.is_spent else None
+        assumptions = [assumed] if assumed is not None else []
         found = accesses(
             with_copies(machine.recorder.sites, _probe(program, instance.block, section)),
             instance,
@@ -179,7 +199,7 @@ class _FileReader:
             arrays=(_all_memory(instance.span),),
         )
         notes = list(self._notes(function, name))
-        if failure:
+        if failure is not None:
             notes.append(NotAnalysed(instance.span, name, failure))
         shown = tuple(sorted(map(self._placed, found), key=lambda a: (a.span, a.kind)))
         return KernelFacts(instance, (), shown, tuple(notes), machine.steps)
@@ -196,7 +216,7 @@ class _FileReader:
 
     def _notes(self, function: Function, kernel: str) -> Iterator[NotAnalysed]:
         """What has no addresses by lane, once for each line."""
-        seen: set[tuple[Span, str]] = set()
+        seen: set[tuple[Span, Reason]] = set()
         for instruction in function.instructions:
             reason = _DESCRIPTORS.get(instruction.opcode)
             line = instruction.line

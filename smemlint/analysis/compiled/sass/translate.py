@@ -26,6 +26,7 @@ from smemlint.analysis.compiled.sass.reading import (
 from smemlint.analysis.compiled.sass.registers import results
 from smemlint.analysis.compiled.values import Cause, Value, top, uniform
 from smemlint.frontend.sass.operands import Label, Predicate
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,9 @@ _FALLBACKS = frozenset({"DIV", "CONV"})
 _KEPT = frozenset(
     ["LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS", "LD", "ST", "ATOM", "STL", "CALL"]
 )
-_FROM_CALLEE = top(Cause("a function that is not inlined computes it"))
+_FROM_CALLEE = top(
+    Cause(Reason(ReasonCode.NOT_MODELLED, "a function that is not inlined computes it"))
+)
 _CLOBBERED_BY_CALLS = (*(f"R{i}" for i in (*range(16), 20, 21)), *(f"P{i}" for i in range(7)))
 """What functions of the CUDA ABI, such as `vprintf`, need not keep: code that ptxas makes keeps its
 values in R16 to R31 across calls, R20 and R21 aside, which hold the return address."""

@@ -23,6 +23,7 @@ from smemlint.analysis.python.interpreter.calls import (
 from smemlint.analysis.shared_memory import may_touch_shared
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ class _File:
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
         shared = {call for call, text in self._files.snippets if _holds_shared(text)}
         self._notes += (
-            NotAnalysed(self._text.span(call), "", _reason(call))
+            NotAnalysed(
+                self._text.span(call), "", Reason(ReasonCode.UNKNOWN_VALUE, _why_unknown(call))
+            )
             for call in ast.walk(self._text.tree)
             if isinstance(call, ast.Call)
             and (call.lineno, call.col_offset) not in read
@@ -121,7 +124,13 @@ class _File:
             action()
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(NotAnalysed(where, "", "its functions take too long to follow"))
+            self._notes.append(
+                NotAnalysed(
+                    where,
+                    "",
+                    Reason(ReasonCode.STEP_LIMIT, "its functions take too long to follow"),
+                )
+            )
 
     def _embedded(self, raw: RawText) -> Embedded | None:
         """Returns the text as a unit; None where it is not known or has no shared memory."""
@@ -151,7 +160,7 @@ def _defines(options: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _reason(call: ast.Call) -> str:
+def _why_unknown(call: ast.Call) -> str:
     given = {k.arg for k in call.keywords}
     if "path" in given and "code" not in given:
         return f"the file that `{_name(call)}` loads is not known, or is no CUDA text"

@@ -158,7 +158,7 @@ class _Relocation:
             line=place.line if place is not None else self._span(access.span).line,
             instance=instance,
             array=self._array(access.array) if access.array is not None else None,
-            assumptions=tuple(map(self._renamed, access.assumptions)),
+            assumptions=tuple(replace(a, text=self._renamed(a.text)) for a in access.assumptions),
             calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
         )
 

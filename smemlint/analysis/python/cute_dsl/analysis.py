@@ -32,6 +32,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -202,7 +203,7 @@ class _File:
             key = (use.span, use.swizzle, use.units, use.element_bytes, use.shape, use.stride)
             seen.setdefault(key, use)
         known = {use.span for use in seen.values()}
-        said = "the numbers of this swizzle are not known"
+        said = Reason(ReasonCode.UNKNOWN_VALUE, "the numbers of this swizzle are not known")
         self._notes += (
             NotAnalysed(span, kernel, said)
             for span, kernel in self._model.open.items()
@@ -276,7 +277,10 @@ class _File:
         function = Function(node, (scope,), is_kernel=False, owner=class_)
         widths = stated_widths(owner) if owner is not None else {}
         model.widths = {text: dtype for text, (dtype, _) in widths.items()}
-        stated = tuple(f"`{t}` is {d.name} (line {line})" for t, (d, line) in widths.items())
+        stated = tuple(
+            Assumption(Topic.TEMPLATE, f"`{text}` is {dtype.name} (line {line})", text)
+            for text, (dtype, line) in widths.items()
+        )
 
         def enter(given: Mapping[str, bool]) -> Iterable[str]:
             policy = _Conditions(model, given)
@@ -287,8 +291,7 @@ class _File:
         model.assumptions = stated
         for text in list(enter({}))[: _MOST_CONDITIONS if found.is_maker else 0]:
             for holds in (True, False):
-                outcome = "holds" if holds else "does not hold"
-                model.assumptions = (*stated, f"`{text}` {outcome}")
+                model.assumptions = (*stated, outcome(text, holds))
                 enter({text: holds})
 
     def _guarded(self, function: str, action: Callable[[], object]) -> None:
@@ -297,7 +300,11 @@ class _File:
             action()
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(NotAnalysed(where, function, "it takes too long to follow"))
+            self._notes.append(
+                NotAnalysed(
+                    where, function, Reason(ReasonCode.STEP_LIMIT, "it takes too long to follow")
+                )
+            )
 
 
 def _is_static(node: ast.FunctionDef) -> bool:

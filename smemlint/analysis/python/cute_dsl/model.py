@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
+    from smemlint.reasons import Assumption
 
 DTYPES = {
     "Float64": 64, "Float32": 32, "TFloat32": 32, "Float16": 16, "BFloat16": 16, "Float8E5M2": 8,
@@ -87,7 +88,7 @@ class CuteModel(LibraryModel):
     widths: dict[str, DType] = field(default_factory=dict)
     uses: list[LayoutUse] = field(default_factory=list)
     kernel: str = ""
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     imported: Callable[[str, ast.AST], Function | None] = lambda _, __: None
     open: dict[Span, str] = field(default_factory=dict)
 

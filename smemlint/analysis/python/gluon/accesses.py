@@ -6,9 +6,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.pricing import on_architecture
+from smemlint.analysis.python.gluon.values import NO_SHARED_LAYOUT
 from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
 from smemlint.facts import Access, AccessKind, Certainty, WarpPattern
 from smemlint.layout.tensor_access import Instructions, lowered
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.gluon.values import TileAccess
     from smemlint.facts import Instance
 
-LOWERING = "lowered as triton 3.9 does"
+LOWERING = Assumption(Topic.COMPILER, "lowered as triton 3.9 does")
+_NO_REGISTER_LAYOUT = Reason(ReasonCode.UNKNOWN_LAYOUT, "its register layout is not known")
 _MOST_PATTERNS = 64
 _MOST_ELEMENTS = 1 << 17
 _MOST_WARPS = 32
@@ -24,11 +27,15 @@ _MOST_REGISTER_BITS = 17
 
 
 class Undecided(Exception):
-    """An access without a figure; the message says why."""
+    """An access without a figure."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 def access_of(
-    tile_access: TileAccess, instance: Instance, assumptions: Sequence[str], arch: str
+    tile_access: TileAccess, instance: Instance, assumptions: Sequence[Assumption], arch: str
 ) -> Access:
     """Returns the access fact of one load or store.
 
@@ -38,11 +45,13 @@ def access_of(
         assumptions: what its values rest on.
         arch: the target.
     """
-    certainty, reason = Certainty.ASSUMED, ""
+    certainty = Certainty.ASSUMED
+    reason: Reason | None = None
     parts: tuple[Instructions, ...] = ()
     patterns: list[WarpPattern] = []
     if tile_access.is_data_dependent:
-        certainty, reason = Certainty.DATA_DEPENDENT, "the elements are chosen by data"
+        certainty = Certainty.DATA_DEPENDENT
+        reason = Reason(ReasonCode.DATA, "the elements are chosen by data")
     else:
         try:
             parts = _instructions(tile_access, arch)
@@ -57,8 +66,11 @@ def access_of(
                     arch=arch,
                 )
             ]
-        except (Undecided, ValueError) as error:
-            certainty, reason, parts = Certainty.UNKNOWN, str(error), ()
+        except Undecided as undecided:
+            certainty, reason, parts = Certainty.UNKNOWN, undecided.reason, ()
+        except ValueError as error:
+            reason = Reason(ReasonCode.UNKNOWN_LAYOUT, str(error))
+            certainty, parts = Certainty.UNKNOWN, ()
     has_figure = bool(patterns) and all(p.ideal for p in patterns)
     access = Access(
         span=tile_access.span,
@@ -83,17 +95,19 @@ def access_of(
 def _instructions(tile_access: TileAccess, arch: str) -> tuple[Instructions, ...]:
     view, layout = tile_access.descriptor.view, tile_access.layout
     if view is None:
-        raise Undecided(tile_access.descriptor.reason or "its shared layout is not known")
+        raise Undecided(tile_access.descriptor.reason or NO_SHARED_LAYOUT)
     if layout is None:
-        raise Undecided(tile_access.reason or "its register layout is not known")
+        raise Undecided(tile_access.reason or _NO_REGISTER_LAYOUT)
     if prod(view.shape) > _MOST_ELEMENTS:
-        raise Undecided(f"more than {_MOST_ELEMENTS} elements")
+        raise Undecided(Reason(ReasonCode.TOO_LARGE, f"more than {_MOST_ELEMENTS} elements"))
     spread = layout.on(view.shape)
     if spread.warp_count > _MOST_WARPS or len(spread.registers) > _MOST_REGISTER_BITS:
-        raise Undecided("its register layout spreads over more than a block")
+        raise Undecided(
+            Reason(ReasonCode.UNKNOWN_LAYOUT, "its register layout spreads over more than a block")
+        )
     found = lowered(spread, view, is_store=tile_access.is_store, arch=arch)
     if found.doubt:
-        raise Undecided(found.doubt)
+        raise Undecided(Reason(ReasonCode.COMPILER, found.doubt))
     return found.instructions
 
 

@@ -17,6 +17,7 @@ from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.layout.register_layouts import RegisterLayout
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,8 +99,8 @@ class _File:
         return Facts(tuple(found), tuple(self._notes), tuple(layouts))
 
     def _note_left(self, node: ast.FunctionDef, count: int, what: str) -> None:
-        message = f"{count} further {what} are not evaluated"
-        note = NotAnalysed(self._text.span(node), node.name, message)
+        reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {what} are not evaluated")
+        note = NotAnalysed(self._text.span(node), node.name, reason)
         if count > 0 and note not in self._notes:
             self._notes.append(note)
 
@@ -107,7 +108,8 @@ class _File:
         """Returns allocations that no execution of a kernel reached; none of files for AMD."""
         if self._is_amd or ".amd" in self._text.text:
             return []
-        why = "an allocation that was not reached: in a class, or called from elsewhere"
+        text = "an allocation that was not reached: in a class, or called from elsewhere"
+        why = Reason(ReasonCode.NOT_REACHED, text)
         calls = (n for n in ast.walk(self._text.tree) if isinstance(n, ast.Call))
         return [
             NotAnalysed(self._text.span(call), "", why)
@@ -135,7 +137,9 @@ class _File:
         instance = Instance(
             node.name, self._text.span(node), _template(run.arguments), None, run.origin
         )
-        assumptions = (f"arguments of the {run.origin}",) if run.origin else ()
+        assumptions = (
+            (Assumption(Topic.ARGUMENT, f"arguments of the {run.origin}"),) if run.origin else ()
+        )
 
         def evaluate(access: TileAccess) -> Access:
             return access_of(access, instance, assumptions, self._settings.arch)
@@ -156,7 +160,13 @@ class _File:
             action()
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(NotAnalysed(where, kernel, "its functions take too long to follow"))
+            self._notes.append(
+                NotAnalysed(
+                    where,
+                    kernel,
+                    Reason(ReasonCode.STEP_LIMIT, "its functions take too long to follow"),
+                )
+            )
 
 
 def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:

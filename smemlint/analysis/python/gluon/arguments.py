@@ -11,6 +11,7 @@ from smemlint.analysis.python.interpreter.values import Unknown
 if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.arguments import BoundArguments
     from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.reasons import Reason
 
 _CLUSTER_NAMES = ("cga_layout", "ctas_per_cga", "block_bases")
 
@@ -37,8 +38,8 @@ def bases(value: Value) -> tuple[tuple[int, ...], ...] | None:
     return found if len(found) == len(rows) else None
 
 
-def reason_of(value: Value) -> str:
-    """Returns why a value is not known; empty where nothing says so."""
+def reason_of(value: Value) -> Reason | None:
+    """Returns why a value is not known; None where nothing says so."""
     if isinstance(value, Unknown | Tensor):
         return value.reason
-    return ""
+    return None

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.gluon.arguments import bases, is_clustered, is_one_cta, reason_of
-from smemlint.analysis.python.gluon.values import AMD, AUTOMATIC, LayoutLiteral
+from smemlint.analysis.python.gluon.values import AMD, AUTOMATIC, NO_SHARED_LAYOUT, LayoutLiteral
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown
 from smemlint.layout.gluon import (
     Nvmma,
@@ -18,6 +18,7 @@ from smemlint.layout.gluon import (
     identity_bases,
 )
 from smemlint.layout.register_layouts import Blocked, DotOperand, Linear, Mma, RegisterLayout, Slice
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ def _blocked(given: BoundArguments) -> Value:
         threads = given.shape(1, "threads_per_warp")
         return AMD if threads is not None and prod(threads) == 64 else UNKNOWN
     if is_clustered(given, 4):
-        return Unknown("the layout spans several CTAs")
+        return Unknown(Reason(ReasonCode.UNKNOWN_LAYOUT, "the layout spans several CTAs"))
     if prod(parts[1]) == 64:
         return AMD
     if len({len(p) for p in parts}) != 1:
@@ -94,7 +95,7 @@ def _swizzled(given: BoundArguments) -> Swizzled | Unknown:
     if order is None or len(known) < len(numbers):
         return UNKNOWN
     if is_clustered(given, 4):
-        return Unknown("the layout spans several CTAs")
+        return Unknown(Reason(ReasonCode.UNKNOWN_LAYOUT, "the layout spans several CTAs"))
     vec, per_phase, max_phase = known
     return Swizzled(vec, per_phase, max_phase, order)
 
@@ -103,7 +104,9 @@ def _nvmma(given: BoundArguments) -> Nvmma | Unknown:
     width, bits = given.get(0, "swizzle_byte_width"), given.get(1, "element_bitwidth")
     rank, flipped = given.get(2, "rank", 2), given.get(3, "transposed", False)
     if given.get(4, "fp4_padded", False) is not False or is_clustered(given, 5):
-        return Unknown("a padded fp4 layout, or one of several CTAs")
+        return Unknown(
+            Reason(ReasonCode.UNKNOWN_LAYOUT, "a padded fp4 layout, or one of several CTAs")
+        )
     if not isinstance(flipped, int):
         return UNKNOWN
     if isinstance(width, int) and isinstance(bits, int) and isinstance(rank, int):
@@ -173,17 +176,17 @@ SHARED_LAYOUTS: dict[str, tuple[str, Callable[[BoundArguments], SharedLayout | U
 
 def view_of(
     written: Value, dtype: DType | None, shape: tuple[int, ...] | None
-) -> tuple[SharedView | None, str]:
+) -> tuple[SharedView | None, Reason | None]:
     """Returns where the elements of an allocation lie, or None with the reason."""
     if not isinstance(written, LayoutLiteral):
-        return None, reason_of(written) or "its shared layout is not known"
+        return None, reason_of(written) or NO_SHARED_LAYOUT
     if written.layout is None:
         return None, written.problem
     if dtype is None:
-        return None, "its element type is not known"
+        return None, Reason(ReasonCode.UNKNOWN_TYPE, "its element type is not known")
     if shape is None:
-        return None, "its shape is not known"
+        return None, Reason(ReasonCode.UNKNOWN_TYPE, "its shape is not known")
     try:
-        return written.layout.view(shape, dtype.bits), ""
+        return written.layout.view(shape, dtype.bits), None
     except ValueError as error:
-        return None, str(error)
+        return None, Reason(ReasonCode.UNKNOWN_LAYOUT, str(error))

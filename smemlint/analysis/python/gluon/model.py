@@ -48,6 +48,7 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.facts import LayoutUse, SharedArray, Span
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled
 from smemlint.layout.register_layouts import Blocked, DotOperand, Mma, RegisterLayout, Slice
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,6 +56,11 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.gluon.values import ViewArguments
     from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.layout.memdesc import SharedView
+
+_NO_PARAMETERS = Reason(ReasonCode.UNKNOWN_LAYOUT, "the layout's parameters are not known")
+_NO_SLICE = Reason(ReasonCode.UNKNOWN_VALUE, "a slice at an unknown place")
+_REINTERPRETED = Reason(ReasonCode.UNKNOWN_LAYOUT, "a reinterpretation")
+_PART_REINTERPRETED = Reason(ReasonCode.UNKNOWN_LAYOUT, "a reinterpretation of a part")
 
 
 @dataclass(eq=False)
@@ -133,8 +139,7 @@ class GluonModel(LibraryModel):
         family, construct = SHARED_LAYOUTS[name]
         found = construct(given)
         layout = found if isinstance(found, SharedLayout) else None
-        reason = found.reason if isinstance(found, Unknown) else ""
-        problem = "" if layout else reason or "the layout's parameters are not known"
+        problem = (found.reason or _NO_PARAMETERS) if isinstance(found, Unknown) else None
         spelled = " ".join(self.text_of(node).split())
         return LayoutLiteral(layout, self.span_of(node), spelled, family, problem)
 
@@ -245,11 +250,11 @@ class GluonModel(LibraryModel):
                 self._record(node, owner, found, reason_of(value), is_store=True)
                 return None
             case "gather":
-                self._record(node, owner, None, "", is_store=False, is_data_dependent=True)
+                self._record(node, owner, None, None, is_store=False, is_data_dependent=True)
                 indices = given.get(0, "indices")
                 return indices if isinstance(indices, Tensor) else Tensor()
             case "scatter":
-                self._record(node, owner, None, "", is_store=True, is_data_dependent=True)
+                self._record(node, owner, None, None, is_store=True, is_data_dependent=True)
                 return None
             case "index" | "slice" | "permute" | "reshape" | "reinterpret" | "_reinterpret":
                 return self._viewed(owner, name, given)
@@ -265,11 +270,13 @@ class GluonModel(LibraryModel):
             return replace(owner, shape=shape)
         arguments = _view_arguments(name, given)
         if arguments is None:
-            return replace(owner, shape=None, view=None, reason="a slice at an unknown place")
+            return replace(owner, shape=None, view=None, reason=_NO_SLICE)
         try:
             view: SharedView = getattr(owner.view, name)(*arguments)
         except (IndexError, ValueError) as error:
-            return replace(owner, shape=None, view=None, reason=str(error))
+            return replace(
+                owner, shape=None, view=None, reason=Reason(ReasonCode.UNKNOWN_LAYOUT, str(error))
+            )
         operations = (*owner.operations, (name, arguments))
         return replace(owner, shape=view.shape, view=view, operations=operations)
 
@@ -280,10 +287,10 @@ class GluonModel(LibraryModel):
         known = dtype if isinstance(dtype, DType) else None
         self.elsewhere.add(owner.array.span)
         if written is None:
-            return replace(owner, dtype=known, shape=shape, view=None, reason="a reinterpretation")
+            return replace(owner, dtype=known, shape=shape, view=None, reason=_REINTERPRETED)
         view, reason = view_of(written, known, shape)
         if view is not None and owner.view is not None and (owner.view.base or owner.view.start):
-            view, reason = None, "a reinterpretation of a part"
+            view, reason = None, _PART_REINTERPRETED
         return Descriptor(owner.array, known, shape, view, reason)
 
     def _record(
@@ -291,12 +298,15 @@ class GluonModel(LibraryModel):
         node: ast.AST,
         descriptor: Descriptor,
         layout: RegisterLayout | None,
-        reason: str,
+        reason: Reason | None,
         *,
         is_store: bool,
         is_data_dependent: bool = False,
     ) -> None:
-        self.has_amd |= AMD.reason in (reason, descriptor.reason)
+        self.has_amd |= any(
+            r is not None and r.code is ReasonCode.OTHER_HARDWARE
+            for r in (reason, descriptor.reason)
+        )
         if self._is_paused:
             return
         text = " ".join(self.text_of(node).split())

@@ -67,7 +67,7 @@ def elementwise(values: Sequence[Value]) -> Value:
         shape = _broadcast(shape, other.shape)
     layouts = {t.layout for t in tensors}
     layout = tensors[0].layout if len(layouts) == 1 else None
-    reason = next((t.reason for t in tensors if t.reason), "")
+    reason = next((t.reason for t in tensors if t.reason), None)
     return Tensor(shape, layout, tensors[0].dtype, reason)
 
 
@@ -102,7 +102,7 @@ def _tensor(shape: Value, layout: Value, dtype: Value = None) -> Tensor:
         integers(shape),
         layout if isinstance(layout, RegisterLayout) else None,
         dtype if isinstance(dtype, DType) else None,
-        layout.reason if isinstance(layout, Unknown) else "",
+        layout.reason if isinstance(layout, Unknown) else None,
     )
 
 

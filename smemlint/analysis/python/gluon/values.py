@@ -12,6 +12,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     Value,
 )
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.facts import SharedArray, Span
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from smemlint.layout.register_layouts import RegisterLayout
 
 ViewArguments: TypeAlias = tuple[int | tuple[int, ...], ...]
-AMD = Unknown("warps of 64 lanes")
-AUTOMATIC = Unknown("the compiler chooses the layout")
+AMD = Unknown(Reason(ReasonCode.OTHER_HARDWARE, "warps of 64 lanes"))
+NO_SHARED_LAYOUT = Reason(ReasonCode.UNKNOWN_LAYOUT, "its shared layout is not known")
+AUTOMATIC = Unknown(Reason(ReasonCode.COMPILER, "the compiler chooses the layout"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Tensor(ModelValue):
     shape: tuple[int, ...] | None = None
     layout: RegisterLayout | None = None
     dtype: DType | None = None
-    reason: str = ""
+    reason: Reason | None = None
 
     def join(self, other: ModelValue) -> Value:
         """Returns a tensor with what both have in common."""
@@ -60,7 +62,7 @@ class LayoutLiteral(ModelValue):
     span: Span
     spelled: str
     family: str
-    problem: str = ""
+    problem: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +99,7 @@ class Descriptor(ModelValue):
     dtype: DType | None
     shape: tuple[int, ...] | None
     view: SharedView | None
-    reason: str = ""
+    reason: Reason | None = None
     layout: SharedLayout | None = None
     allocated_shape: tuple[int, ...] | None = None
     element: DType | None = None
@@ -133,7 +135,7 @@ class TileAccess:
     is_store: bool
     descriptor: Descriptor
     layout: RegisterLayout | None
-    reason: str = ""
+    reason: Reason | None = None
     is_data_dependent: bool = False
 
     def under(self, layout: SharedLayout) -> TileAccess:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import TYPE_CHECKING, TypeAlias
 
+from smemlint.reasons import Reason, ReasonCode
+
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
@@ -32,12 +34,12 @@ _MOST_BASES = 16
 class Unknown:
     """The top element: any value, with the reason where users read one."""
 
-    reason: str = ""
+    reason: Reason | None = None
 
 
 UNKNOWN = Unknown()
-SEVERAL = Unknown("it is one of several values")
-REST = Unknown("how many arguments there are is not known")
+SEVERAL = Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, "it is one of several values"))
+REST = Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "how many arguments there are is not known"))
 """Ends the positional arguments of a call behind an unpacked sequence that is not known."""
 
 

@@ -21,6 +21,7 @@ from smemlint.analysis.python.triton.model import TritonModel
 from smemlint.analysis.python.triton.tiles import Descriptor, HostTensor
 from smemlint.facts import DotUse, Facts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.pragmas import MARK
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ class _File:
         model.kernel = launch.function.node.name
         model.warps = warps
         model.stages = stages if isinstance(stages, int) else None
-        model.assumptions = (f"launched in line {launch.line}",) if launch.line else ()
+        model.assumptions = (
+            (Assumption(Topic.ARGUMENT, f"launched in line {launch.line}"),) if launch.line else ()
+        )
         interpreter = Interpreter(model, KERNEL_MARKS)
         model.is_in_loop = lambda: interpreter.loops > 0
         hidden = hidden_parameters(launch.function.node, launch.arguments)
@@ -139,8 +142,8 @@ class _File:
     def _leave(self, launch: Launch, node: ast.FunctionDef, count: int, what: str) -> None:
         """Remembers how much of a function is left, in case that the kernel has products."""
         if count > 0:
-            message = f"{count} further {what} are not evaluated"
-            note = NotAnalysed(self._text.span(node), node.name, message)
+            reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {what} are not evaluated")
+            note = NotAnalysed(self._text.span(node), node.name, reason)
             self._left.setdefault(launch.function.node.name, {})[note] = None
 
     def _guarded(self, name: str, interpreter: Interpreter, action: Callable[[], object]) -> None:
@@ -149,7 +152,13 @@ class _File:
             action()
         except (OverBudget, RecursionError):
             where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(NotAnalysed(where, name, "its functions take too long to follow"))
+            self._notes.append(
+                NotAnalysed(
+                    where,
+                    name,
+                    Reason(ReasonCode.STEP_LIMIT, "its functions take too long to follow"),
+                )
+            )
 
 
 def _passes_tensors(launch: Launch) -> bool:

@@ -31,6 +31,7 @@ from smemlint.facts import (
     SharedArray,
 )
 from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import Pragma, pragmas_in
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from smemlint.facts import LayoutUse, WarpPattern
     from smemlint.frontend.python.python_source import PythonText
 
+_NO_OFFSETS = Reason(ReasonCode.NOT_MODELLED, "it is not made of `tl.arange`s and numbers")
 _LANES = 32
 _BASE = 1024
 """Bytes that offset 0 is taken to lie on a multiple of: the longest period of a named swizzle."""
@@ -51,7 +53,11 @@ _MOST_PATTERNS = 64
 
 
 class Undecided(Exception):
-    """Offsets without a figure; the message says why."""
+    """Offsets without a figure."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 def kernels_of(
@@ -67,11 +73,16 @@ def kernels_of(
         place = _Place.of(text, pragma)
         try:
             if place is None:
-                raise Undecided("this `shared` stands at no statement of a function")
+                raise Undecided(
+                    Reason(
+                        ReasonCode.WRONG_PRAGMA,
+                        "this `shared` stands at no statement of a function",
+                    )
+                )
             kernel = place.facts(settings)
-        except Undecided as why:
+        except Undecided as undecided:
             name = place.function.name if place is not None else ""
-            notes.append(NotAnalysed(pragma.span(text.path), name, str(why)))
+            notes.append(NotAnalysed(pragma.span(text.path), name, undecided.reason))
             continue
         kernels.append(kernel)
         layouts += kernel.layouts
@@ -160,21 +171,34 @@ class _Place:
         """Returns the offsets of all elements, in the declared block's shape."""
         value = _Watch(self.statement, declared.expression).value_in(self)
         if isinstance(value, Unknown):
-            why = value.reason or "it is not made of `tl.arange`s and numbers"
-            raise Undecided(f"`{declared.expression}` is not known: {why}")
+            why = value.reason or _NO_OFFSETS
+            text = f"`{declared.expression}` is not known: {why}"
+            raise Undecided(Reason(why.code, text))
         if not isinstance(value, OffsetTile) or value.values.dtype == np.bool_:
-            raise Undecided(f"`{declared.expression}` is not known here, or no tensor of offsets")
+            raise Undecided(
+                Reason(
+                    ReasonCode.UNKNOWN_VALUE,
+                    f"`{declared.expression}` is not known here, or no tensor of offsets",
+                )
+            )
         shape = declared.block or value.values.shape
         if prod(shape) > MOST_ELEMENTS:
-            raise Undecided(f"a block of more than {MOST_ELEMENTS} elements")
+            raise Undecided(
+                Reason(ReasonCode.TOO_LARGE, f"a block of more than {MOST_ELEMENTS} elements")
+            )
         try:
             tile = np.broadcast_to(value.values.astype(np.int64, copy=False), shape)
         except ValueError:
             raise Undecided(
-                f"`{declared.expression}` has shape {value.values.shape}, its block {shape}"
+                Reason(
+                    ReasonCode.WRONG_PRAGMA,
+                    f"`{declared.expression}` has shape {value.values.shape}, its block {shape}",
+                )
             ) from None
         if (tile < 0).any():
-            raise Undecided(f"`{declared.expression}` has negative offsets")
+            raise Undecided(
+                Reason(ReasonCode.WRONG_PRAGMA, f"`{declared.expression}` has negative offsets")
+            )
         return tile
 
 
@@ -203,13 +227,19 @@ class _Watch:
             interpreter.steps = 0
             call(interpreter, function, (), _arguments(place, values))
         except (OverBudget, RecursionError):
-            raise Undecided("its function takes too long to follow") from None
+            raise Undecided(
+                Reason(ReasonCode.STEP_LIMIT, "its function takes too long to follow")
+            ) from None
         if not self._values:
-            raise Undecided("the statement of this `shared` was not reached")
+            raise Undecided(
+                Reason(ReasonCode.NOT_REACHED, "the statement of this `shared` was not reached")
+            )
         first = self._values[0]
         for other in self._values[1:]:
             if not _is_same(first, other):
-                raise Undecided("its offsets change from one time to the next")
+                raise Undecided(
+                    Reason(ReasonCode.UNKNOWN_VALUE, "its offsets change from one time to the next")
+                )
         return first
 
     def _execute(self, interpreter: Interpreter, node: ast.stmt, scopes: Scopes) -> bool:
@@ -235,7 +265,10 @@ def _arguments(place: _Place, values: dict[str, int]) -> Scope:
     has_default = set(plain[len(plain) - len(spec.defaults) :])
     has_default |= {a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d}
     open_names = [n for n in named if n not in has_default and n not in values]
-    found: Scope = {n: Unknown(f"say what `{n}` is: shared(.., {n}=64)") for n in open_names}
+    found: Scope = {
+        n: Unknown(Reason(ReasonCode.UNKNOWN_VALUE, f"say what `{n}` is: shared(.., {n}=64)"))
+        for n in open_names
+    }
     return found | values
 
 
@@ -247,13 +280,24 @@ def _patterns(declared: DeclaredOffsets, tile: NDArray[np.int64], arch: str) -> 
     """Returns the patterns of lanes with `vec` elements each, along the order's first dimension."""
     order = declared.order or tuple(reversed(range(tile.ndim)))
     if sorted(order) != list(range(tile.ndim)):
-        raise Undecided(f"`order` {order} is not one of {tile.ndim} dimensions")
+        raise Undecided(
+            Reason(ReasonCode.WRONG_PRAGMA, f"`order` {order} is not one of {tile.ndim} dimensions")
+        )
     flat = tile.transpose(order[::-1]).reshape(-1)
     if flat.size % declared.vec:
-        raise Undecided(f"{flat.size} elements are no vectors of {declared.vec}")
+        raise Undecided(
+            Reason(
+                ReasonCode.WRONG_PRAGMA, f"{flat.size} elements are no vectors of {declared.vec}"
+            )
+        )
     vectors = flat.reshape(-1, declared.vec)
     if (vectors != vectors[:, :1] + np.arange(declared.vec)).any():
-        raise Undecided(f"the {declared.vec} elements of a lane are not consecutive")
+        raise Undecided(
+            Reason(
+                ReasonCode.WRONG_PRAGMA,
+                f"the {declared.vec} elements of a lane are not consecutive",
+            )
+        )
     first = vectors[:, 0] * declared.element_bytes
     if declared.declared is not None:
         first = declared.declared.in_bytes(declared.element_bytes)(first)
@@ -262,15 +306,19 @@ def _patterns(declared: DeclaredOffsets, tile: NDArray[np.int64], arch: str) -> 
     try:
         return patterns_of(lanes, kind="load", width=declared.width, arch=arch)
     except ValueError as error:
-        raise Undecided(str(error)) from None
+        raise Undecided(Reason(ReasonCode.NOT_MEASURED, str(error))) from None
 
 
-def _assumptions(declared: DeclaredOffsets, use: LayoutUse | None) -> tuple[str, ...]:
+def _assumptions(declared: DeclaredOffsets, use: LayoutUse | None) -> tuple[Assumption, ...]:
     each = "one element" if declared.vec == 1 else f"{declared.vec} elements"
     dims = f" in order {declared.order}" if declared.order else ", the last dimension first"
-    assumed = [f"each lane moves {each} of `{declared.expression}`{dims}, as the comment declares"]
-    assumed += [
-        f"`{name}` is {value}, as the comment says" for name, value in declared.values.items()
-    ]
-    assumed.append(f"offset 0 lies on a multiple of {_BASE} bytes")
-    return (*(use.assumptions if use is not None else ()), *assumed)
+    moved = f"each lane moves {each} of `{declared.expression}`{dims}, as the comment declares"
+    return (
+        *(use.assumptions if use is not None else ()),
+        Assumption(Topic.LAYOUT, moved, declared.expression),
+        *(
+            Assumption(Topic.ARGUMENT, f"`{name}` is {value}, as the comment says", name)
+            for name, value in declared.values.items()
+        ),
+        Assumption(Topic.ALIGNMENT, f"offset 0 lies on a multiple of {_BASE} bytes"),
+    )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
+    from smemlint.reasons import Assumption
 
 _TORCH_8_BIT = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "int8": "int8", "uint8": "uint8",
@@ -72,7 +73,7 @@ class TritonModel(LibraryModel):
     kernel: str = ""
     stages: int | None = None
     warps: int | None = None
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     dots: list[DotUse] = field(default_factory=list)
     is_in_loop: Callable[[], bool] = lambda: False
     _is_paused: bool = False

@@ -10,6 +10,7 @@ from smemlint.analysis.simt.domain.copy_sources import source_of_event
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.builtins.table import BuiltinCall
@@ -40,7 +41,9 @@ def record_copy(
         size: how many of them are read, where the copy says; the rest is filled with zeros.
     """
     obj: Object | None = None
-    offset: AffineInt | Unknown = Unknown("its address is not followed")
+    offset: AffineInt | Unknown = Unknown(
+        Reason(ReasonCode.UNKNOWN_ADDRESS, "its address is not followed")
+    )
     if isinstance(source, Pointer):
         obj, offset = source.object, source.offset
     elif isinstance(source, Unknown):
@@ -63,7 +66,11 @@ def _copy_async(ev: Evaluator, call: BuiltinCall) -> Value:
     width = bytes_.constant if isinstance(bytes_, AffineInt) else None
     if width:
         is_full = not rest or (isinstance(rest[0], AffineInt) and rest[0].constant == 0)
-        size = None if is_full else Unknown("part of it is filled with zeros")
+        size = (
+            None
+            if is_full
+            else Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "part of it is filled with zeros"))
+        )
         form = _cache_operator(width)
         record_copy(ev, call.node, _target(target), source, width, form=form, size=size)
     return number(0)
@@ -80,11 +87,13 @@ def _memcpy_async(ev: Evaluator, call: BuiltinCall) -> Value:
     bytes_ = rest[0].constant if rest and isinstance(rest[0], AffineInt) else None
     width = next((w for w in (16, 8, 4) if bytes_ and bytes_ % w == 0), 4)
     if is_shared_out and target.object.space is Space.SHARED:
-        why = Unknown("a group shares out the bytes of the copy")
+        why = Unknown(Reason(ReasonCode.NOT_MODELLED, "a group shares out the bytes of the copy"))
         emit_event(ev, AccessKind.ASYNC_COPY, target.object, why, width, call.node)
     elif not is_shared_out:
         if bytes_ != width:
-            source = Unknown("how many bytes are copied at a time is not known")
+            source = Unknown(
+                Reason(ReasonCode.UNKNOWN_VALUE, "how many bytes are copied at a time is not known")
+            )
         record_copy(ev, call.node, target, source, width, form=_cache_operator(width))
     return number(0)
 
@@ -92,7 +101,7 @@ def _memcpy_async(ev: Evaluator, call: BuiltinCall) -> Value:
 def _target(value: Value) -> Pointer | Unknown:
     if isinstance(value, Pointer | Unknown):
         return value
-    return Unknown("what the copy writes is no pointer")
+    return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "what the copy writes is no pointer"))
 
 
 def _cache_operator(width: int) -> str:

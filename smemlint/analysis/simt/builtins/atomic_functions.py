@@ -14,6 +14,7 @@ from smemlint.analysis.simt.interpreter.accesses import record_access
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.facts import AccessKind
 from smemlint.hardware.atomics import LOOPS
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.builtins.table import BuiltinCall
@@ -53,7 +54,7 @@ def _atomic(ev: Evaluator, call: BuiltinCall) -> Value:
     return (
         FloatValue(kind)
         if isinstance(kind, FloatType)
-        else Unknown("the result of an atomic", is_data=True)
+        else Unknown(Reason(ReasonCode.DATA, "the result of an atomic"), is_data=True)
     )
 
 

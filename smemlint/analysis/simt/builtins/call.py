@@ -19,6 +19,7 @@ from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
 from smemlint.analysis.simt.domain.ctypes import NAMED, RecordType
 from smemlint.analysis.simt.domain.values import LanePredicate, Unknown, Value
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -52,7 +53,9 @@ def call_builtin(
         return None  # an overload for vectors calls the built-in one for scalars
     if len(arguments_of(node)) < found.least:
         argument_values(ev, node)
-        return ev.state.note_unfollowed(node, f"`{last}` is called with too few arguments")
+        return ev.state.note_unfollowed(
+            node, Reason(ReasonCode.NOT_MODELLED, f"`{last}` is called with too few arguments")
+        )
     result = found.evaluate(ev, BuiltinCall(last, template_arguments, node, is_used))
     if isinstance(result, LanePredicate):  # an argument's: it is no truth value any more
         return Unknown(result.reason, result.is_data)

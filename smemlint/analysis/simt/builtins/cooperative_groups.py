@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
 from smemlint.analysis.simt.types.template_arguments import value_argument
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.builtins.table import BuiltinCall
@@ -46,7 +47,7 @@ def _tile(ev: Evaluator, call: BuiltinCall) -> Value:
     )
     if isinstance(size, AffineInt) and size.constant in (1, 2, 4, 8, 16, 32):
         return Aggregate(RecordType("thread_block_tile", (), size.constant or 1, 1), {})
-    return Unknown("a tile of a size that is not known")
+    return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, "a tile of a size that is not known"))
 
 
 def call_group_method(
@@ -84,7 +85,9 @@ def call_group_method(
             values = argument_values(ev, node)
             if any(isinstance(v, FloatValue) for v in values):
                 return FloatValue(FLOAT)
-            return Unknown(f"the result of `{name}` depends on data", is_data=True)
+            return Unknown(
+                Reason(ReasonCode.DATA, f"the result of `{name}` depends on data"), is_data=True
+            )
 
 
 def _coordinate_triple(ev: Evaluator, name: str) -> Value:

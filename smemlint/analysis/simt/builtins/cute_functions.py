@@ -43,6 +43,7 @@ from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
 from smemlint.frontend import ir
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,8 +99,8 @@ def _answer(answer: Callable[[], Value | None], call: Call) -> Value | None:
         return answer()
     except (ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
         unknown = first_unknown(list(call.values))
-        why = unknown.reason if unknown is not None else str(error)
-        said = f"`{call.name}` is not followed: {why}"
+        why = Reason(ReasonCode.NOT_MODELLED, str(error)) if unknown is None else unknown.reason
+        said = Reason(why.code, f"`{call.name}` is not followed: {why}")
         is_shared = any(shared_tensor_of(value) is not None for value in call.values)
         if is_shared or (call.name in ALGORITHMS and unknown is not None):
             return call.ev.state.note_unfollowed(call.node, said)
@@ -172,7 +173,7 @@ def element_of_tensor(
     """Returns the place of an element: layout, then swizzle, then bytes."""
     origin = tensor.origin
     if not isinstance(origin, Origin):
-        return Unknown("a coordinate of a tensor")
+        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a coordinate of a tensor"))
     pointer = origin.pointer
     if not tensor.is_shared:
         return LValue(pointer.object, AffineInt(ev.state.geometry.linear), pointer.target)
@@ -183,7 +184,9 @@ def element_of_tensor(
         offset = offset_of_address(lanes, tensor)
     except ValueError as error:
         unknown = first_unknown(list(arguments))
-        offset = unknown if unknown is not None else Unknown(str(error))
+        offset = (
+            unknown if unknown is not None else Unknown(Reason(ReasonCode.NOT_MODELLED, str(error)))
+        )
     if isinstance(offset, Unknown):
         return lvalue_at_unknown_offset(ev, pointer, offset)
     return LValue(pointer.object, offset, pointer.target, pointer.is_volatile)
@@ -246,7 +249,9 @@ def assign_data(ev: Evaluator, node: ir.Assignment, value: Value) -> bool:
         return False
     place = ev.lvalue(callee.name)
     if isinstance(place, LValue) and not _keeps_banks(ev, tensor, value):
-        moved: Value = Unknown("a tensor is moved to what is not known")
+        moved: Value = Unknown(
+            Reason(ReasonCode.UNKNOWN_ADDRESS, "a tensor is moved to what is not known")
+        )
         if isinstance(value, Pointer):
             base = to_engine(value.offset, ev.state.domain) * 8
             moved = Cute(replace(tensor, base=base, origin=Origin(value, tensor.origin.use)))

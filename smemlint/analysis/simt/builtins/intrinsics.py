@@ -27,6 +27,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import pointer_to_int
 from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Function
@@ -90,7 +91,8 @@ def _held(
         return made
     first, second = arguments_of(node)
     inside, spelled = (b, second) if a.is_uniform else (a, first)
-    return assuming(inside, f"`{ev.state.source_text(node)}` is `{ev.state.source_text(spelled)}`")
+    whole, part = ev.state.source_text(node), ev.state.source_text(spelled)
+    return assuming(inside, Assumption(Topic.NUMBER, f"`{whole}` is `{part}`", whole))
 
 
 def _extreme(largest: bool) -> Handler:
@@ -106,7 +108,7 @@ def _extreme(largest: bool) -> Handler:
                 if isinstance(value, Unknown):
                     uniform = all(getattr(v, "is_uniform", False) for v in values)
                     return Unknown(value.reason, value.is_data, uniform)
-        return Unknown("the larger or smaller of two values")
+        return Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "the larger or smaller of two values"))
 
     return handle
 
@@ -122,7 +124,11 @@ def _absolute(ev: Evaluator, call: BuiltinCall) -> Value:
     value = argument_values(ev, call.node)[0]
     if isinstance(value, AffineInt) and value.is_concrete:
         return AffineInt(settled(np.abs(value.base)), value.type)
-    return value if isinstance(value, FloatValue | Unknown) else Unknown("an absolute value")
+    return (
+        value
+        if isinstance(value, FloatValue | Unknown)
+        else Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "an absolute value"))
+    )
 
 
 def _bit_count(of: Function[[int], int]) -> Handler:
@@ -134,7 +140,9 @@ def _bit_count(of: Function[[int], int]) -> Handler:
         if isinstance(value, AffineInt) and value.is_concrete and not isinstance(value.base, int):
             lanes = [of(int(v) & 0xFFFFFFFF) for v in value.base]
             return AffineInt(np.array(lanes, dtype=np.int64), I32)
-        return Unknown("a bit count of a value that is not known", is_data=True)
+        return Unknown(
+            Reason(ReasonCode.DATA, "a bit count of a value that is not known"), is_data=True
+        )
 
     return handle
 
@@ -200,7 +208,7 @@ def _shuffle(ev: Evaluator, call: BuiltinCall) -> Value:
             made = _shuffled(value, lane, call.name)
             made.form = _seen(made, is_broadcast)
             return made
-    return Unknown("a value from another lane", is_data=True)
+    return Unknown(Reason(ReasonCode.DATA, "a value from another lane"), is_data=True)
 
 
 def _seen(value: AffineInt, is_broadcast: bool) -> Scev:

@@ -23,6 +23,7 @@ from smemlint.analysis.simt.interpreter.accesses import emit_event, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import shared_pointer
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,13 +64,19 @@ def evaluate_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
             ("cp.async.bulk", "wgmma", "tcgen05", "red.async")
         ):
             state.note_unfollowed(
-                node, f"`{opcode.split('.shared')[0]}` moves shared memory by descriptor"
+                node,
+                Reason(
+                    ReasonCode.UNKNOWN_ADDRESS,
+                    f"`{opcode.split('.shared')[0]}` moves shared memory by descriptor",
+                ),
             )
     for operand in outputs:
         place = ev.lvalue(operand.expr)
         if isinstance(place, LValue) and place.object.space is Space.LOCAL:
             kind = place.type
-            result: Value = Unknown("the result of inline PTX", is_data=True)
+            result: Value = Unknown(
+                Reason(ReasonCode.DATA, "the result of inline PTX"), is_data=True
+            )
             if isinstance(kind, FloatType) or operand.constraint.strip("=+&") in ("f", "d"):
                 result = FloatValue(kind)
             write_lvalue(ev, place, result, operand.expr)
@@ -163,7 +170,9 @@ def _copy(
     sizes = [s.strip() for s in rest.split("]")[-1].split(",") if s.strip()]
     width = _size_of(sizes[0] if sizes else "", values)
     brackets = _ADDRESS.findall(rest)
-    source: Pointer | Unknown = Unknown("its address was not found")
+    source: Pointer | Unknown = Unknown(
+        Reason(ReasonCode.UNKNOWN_ADDRESS, "its address was not found")
+    )
     if len(brackets) > 1:
         source = _address(ev, brackets[1], values, len(values))
     size: Value | None = None
@@ -179,8 +188,14 @@ def _operand(rest: str, values: dict[int, Value]) -> Value:
     text = rest.split("]", 1)[-1].lstrip(" ,").split(",")[0].strip(" ;")
     found = _OPERAND.fullmatch(text)
     if found is not None:
-        return values.get(int(found[1]), Unknown("an operand that was not found"))
-    return AffineInt(int(text)) if text.isdigit() else Unknown("an operand that is not followed")
+        return values.get(
+            int(found[1]), Unknown(Reason(ReasonCode.NOT_MODELLED, "an operand that was not found"))
+        )
+    return (
+        AffineInt(int(text))
+        if text.isdigit()
+        else Unknown(Reason(ReasonCode.NOT_MODELLED, "an operand that is not followed"))
+    )
 
 
 def _operation(opcode: str) -> str:
@@ -207,7 +222,10 @@ def _address(ev: Evaluator, text: str, values: dict[int, Value], count: int) -> 
         part = part.strip()
         found = _OPERAND.fullmatch(part)
         if found is not None:
-            value = values.get(int(found[1]), Unknown("an operand that was not found"))
+            value = values.get(
+                int(found[1]),
+                Unknown(Reason(ReasonCode.NOT_MODELLED, "an operand that was not found")),
+            )
             if total is None:
                 total = shared_pointer(ev, value)
             elif isinstance(total, Pointer) and isinstance(value, AffineInt):
@@ -222,7 +240,15 @@ def _address(ev: Evaluator, text: str, values: dict[int, Value], count: int) -> 
                     total.target,
                 )
             except ValueError:
-                return Unknown(f"the address `{text}` is not followed")
+                return Unknown(
+                    Reason(ReasonCode.UNKNOWN_ADDRESS, f"the address `{text}` is not followed")
+                )
         else:
-            return Unknown(f"the address `{text}` is not followed")
-    return total if total is not None else Unknown(f"the address `{text}` is not followed")
+            return Unknown(
+                Reason(ReasonCode.UNKNOWN_ADDRESS, f"the address `{text}` is not followed")
+            )
+    return (
+        total
+        if total is not None
+        else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, f"the address `{text}` is not followed"))
+    )

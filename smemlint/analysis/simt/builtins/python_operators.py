@@ -17,12 +17,13 @@ from smemlint.analysis.simt.domain.values import (
     settled,
 )
 from smemlint.frontend import ir
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.values import Lanes
     from smemlint.analysis.simt.evaluator import Evaluator
 
-_MAYBE_NEGATIVE = "an index that is not known does not count from the end"
+_MAYBE_NEGATIVE = Assumption(Topic.NUMBER, "an index that is not known does not count from the end")
 
 
 @evaluates(ir.FloorDivision)
@@ -34,7 +35,7 @@ def floor_divide(ev: Evaluator, node: ir.FloorDivision) -> Value:
         return _other(a, b)
     if a.is_concrete and b.is_concrete:
         if np.any(np.equal(b.base, 0) & state.mask):
-            return Unknown("division by zero")
+            return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
         return AffineInt(settled(a.base // _nonzero(b)), common(a.type, b.type))
     shift = _power_of_two(b)
     if shift is not None:  # rounds down whatever the sign
@@ -51,7 +52,7 @@ def floor_modulo(ev: Evaluator, node: ir.FloorModulo) -> Value:
         return _other(a, b)
     if a.is_concrete and b.is_concrete:
         if np.any(np.equal(b.base, 0) & state.mask):
-            return Unknown("division by zero")
+            return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
         return AffineInt(settled(a.base % _nonzero(b)), common(a.type, b.type))
     if _power_of_two(b) is not None:
         return state.domain.bitwise("&", a, state.domain.add(b, AffineInt(1), -1))
@@ -83,7 +84,7 @@ def _other(a: Value, b: Value) -> Value:
     for value in (a, b):
         if isinstance(value, FloatValue):
             return value
-    return Unknown("an operand is not a number")
+    return Unknown(Reason(ReasonCode.NO_VALUE, "an operand is not a number"))
 
 
 def _as_number(value: Value) -> Value:

@@ -16,6 +16,7 @@ from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.facts import FRAGMENT, AccessKind
 from smemlint.layout.wmma import Fragment, Part, parts_of
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -51,7 +52,11 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
     if found is None or not parts:
         what = "store_matrix_sync" if is_store else "load_matrix_sync"
         ev.state.note_unfollowed(
-            node, f"how `{what}` spreads this fragment over the lanes is not modelled"
+            node,
+            Reason(
+                ReasonCode.NOT_MODELLED,
+                f"how `{what}` spreads this fragment over the lanes is not modelled",
+            ),
         )
         return number(0)
     for part in parts:
@@ -105,7 +110,11 @@ def _offset(
 ) -> AffineInt | Unknown:
     """Bytes of each lane from the start of the array: pointer + (line * pitch + place) * size."""
     if not isinstance(pitch, AffineInt):
-        return pitch if isinstance(pitch, Unknown) else Unknown("the leading dimension is unknown")
+        return (
+            pitch
+            if isinstance(pitch, Unknown)
+            else Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "the leading dimension is unknown"))
+        )
     warps = len(ev.state.geometry.linear) // WARP
     lines = AffineInt(np.tile(part.lines, warps), I64, form=atom("wmma line", is_divergent=True))
     places = AffineInt(

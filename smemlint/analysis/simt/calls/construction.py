@@ -30,6 +30,7 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def construct(
         if isinstance(kind, StaticType):
             return static_value(kind)
         if isinstance(kind, OpaqueType):
-            return Unknown(f"`{kind.spelling}` is not known")
+            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
         return convert(ev, values[0], kind) if values else zero_value(kind)
     obj = state.new_local(kind.name, kind, state.key(node, kind.name))
     construct_at(ev, LValue(obj, offset_of(0), kind), arguments, node)
@@ -107,4 +108,8 @@ def zero_value(kind: CType) -> Value:
         return AffineInt(0, kind)
     if isinstance(kind, StaticType):
         return static_value(kind)
-    return FloatValue(kind) if isinstance(kind, FloatType) else Unknown("nothing was written yet")
+    return (
+        FloatValue(kind)
+        if isinstance(kind, FloatType)
+        else Unknown(Reason(ReasonCode.NO_VALUE, "nothing was written yet"))
+    )

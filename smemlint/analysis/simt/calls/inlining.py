@@ -55,6 +55,7 @@ from smemlint.analysis.simt.types.specializations import definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,12 +122,16 @@ def _inline(
     names = [f.name.split(":", 1)[0] for f in state.frames]
     if names.count(function.name) >= MAX_RECURSION or len(state.frames) > MAX_DEPTH:
         operand_values(ev, operands)
-        return state.note_unfollowed(node, f"`{function.name}` calls itself too deeply")
+        return state.note_unfollowed(
+            node, Reason(ReasonCode.TOO_LARGE, f"`{function.name}` calls itself too deeply")
+        )
     if tree is None:
         values = operand_values(ev, operands)
         if any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in values):
-            state.note_unfollowed(node, f"`{function.name}` could not be parsed")
-        return Unknown(f"`{function.name}` could not be parsed")
+            state.note_unfollowed(
+                node, Reason(ReasonCode.SYNTAX, f"`{function.name}` could not be parsed")
+            )
+        return Unknown(Reason(ReasonCode.SYNTAX, f"`{function.name}` could not be parsed"))
     for dropped in parsed.dropped:
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     outer: list[Scope] = [scope_of(record)] if record is not None else []
@@ -203,7 +208,7 @@ def _bind_parameter(
             value = (
                 ev.evaluate(init)
                 if init is not None
-                else Unknown(f"`{name}` has its default value")
+                else Unknown(Reason(ReasonCode.NO_VALUE, f"`{name}` has its default value"))
             )
         finally:
             state.frames = caller
@@ -246,7 +251,7 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> V
     """Returns the value after the body: returns of disjoint threads are put together."""
     if not frame.returns:
         return (
-            Unknown("a function without a value")
+            Unknown(Reason(ReasonCode.NO_VALUE, "a function without a value"))
             if not isinstance(kind, VoidType)
             else FloatValue(kind)
         )
@@ -260,7 +265,10 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> V
     else:
         value, _ = openly.pop()
     for other, condition in openly:
-        early = Unknown("a function returns early", is_uniform=condition.is_uniform)
+        early = Unknown(
+            Reason(ReasonCode.UNKNOWN_CONDITION, "a function returns early"),
+            is_uniform=condition.is_uniform,
+        )
         value = join(ev, value, other, early, node)
     if frame.returns_reference or is_reference(kind):
         return value

@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.environment import Scope
@@ -49,7 +50,9 @@ def call_lambda(ev: Evaluator, closure: Closure, node: ir.FuncCall) -> Value:
     label = f"lambda:{node.at}"
     names = [f.name for f in ev.state.frames]
     if names.count(label) >= MAX_RECURSION or len(names) > MAX_DEPTH:
-        return ev.state.note_unfollowed(node, "a lambda calls itself too deeply")
+        return ev.state.note_unfollowed(
+            node, Reason(ReasonCode.TOO_LARGE, "a lambda calls itself too deeply")
+        )
     frame = Frame(
         label,
         [*closure.scopes, {}],

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.calls.operands import (
 )
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +34,11 @@ def unfollowed_values(
 ) -> Value:
     """Returns the value of a call that is not followed, and notes what it may change."""
     state = ev.state
-    reason = f"the call of `{name}` is not followed: {why}"
+    text = f"the call of `{name}` is not followed: {why}"
     for value in values:
         if isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms):
             said = f"`{name}` is given a shared address and its definition was not read"
-            state.note_unfollowed(node, said)
+            state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, said))
         if shared_tensor_of(value) is not None:
             note_shared_argument(ev, name, node)
         if isinstance(value, Pointer):
@@ -45,7 +46,7 @@ def unfollowed_values(
                 note_shared_argument(ev, name, node)
             elif value.object.space is Space.LOCAL:
                 state.memory.forget(value.object, f"was given to `{name}`")
-    return Unknown(reason)
+    return Unknown(Reason(ReasonCode.NOT_DECLARED, text))
 
 
 def unfollowed_construct(
@@ -57,8 +58,13 @@ def unfollowed_construct(
         if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
             state.memory.forget(value.object, f"was given to {what}")
         elif _is_shared_address(state, value):
-            state.note_unfollowed(node, f"{what} is given shared memory and is not followed")
-    return Unknown(f"{what} is not followed")
+            state.note_unfollowed(
+                node,
+                Reason(
+                    ReasonCode.NOT_MODELLED, f"{what} is given shared memory and is not followed"
+                ),
+            )
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"{what} is not followed"))
 
 
 def _is_shared_address(state: State, value: Value) -> bool:
@@ -71,8 +77,8 @@ def _is_shared_address(state: State, value: Value) -> bool:
 
 def note_shared_argument(ev: Evaluator, name: str, node: ir.Node) -> None:
     """Notes that an unread function is given shared memory."""
-    said = f"`{name}` is given shared memory and its definition was not read"
-    ev.state.note_unfollowed(node, said)
+    text = f"`{name}` is given shared memory and its definition was not read"
+    ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, text))
 
 
 def _macro_arguments(ev: Evaluator, name: str, node: ir.FuncCall) -> list[Value]:

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
 from smemlint.layout.cute import DynamicInt, Integer
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,9 @@ KINDS = {
 }
 _WIDEST = 16
 """Bytes of one access."""
-_PARTLY_MERGED = (
-    "the compiler merges only some of these accesses of single elements of a swizzled tensor"
+_PARTLY_MERGED = Reason(
+    ReasonCode.COMPILER,
+    "the compiler merges only some of these accesses of single elements of a swizzled tensor",
 )
 _INLINE_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
@@ -52,8 +54,8 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
     for instruction in instructions:
         if instruction.op not in KINDS:
             name = name_of(instruction.tensor)
-            said = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
-            ev.state.note_unfollowed(node, said)
+            text = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
+            ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
     merges_partly = is_partly_merged(located, _has_swizzle)
     for instruction, offset in located:
         origin = instruction.tensor.origin
@@ -102,7 +104,11 @@ def _source_of(copied: CopiedFrom) -> dict[str, object]:
     """What an asynchronous copy reads, for the event."""
     origin = copied.tensor.origin
     if not isinstance(origin, Origin):
-        return {"source": Unknown("its tensor points to nothing known")}
+        return {
+            "source": Unknown(
+                Reason(ReasonCode.UNKNOWN_ADDRESS, "its tensor points to nothing known")
+            )
+        }
     return source_of_event(
         origin.pointer.object,
         offset_of_address(copied.address, copied.tensor),

@@ -9,6 +9,7 @@ from smemlint.analysis.simt.domain.ctypes import I64, StaticIntType
 from smemlint.analysis.simt.domain.swizzled import swizzled
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.layout.cute import DynamicInt, Integer
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.affine import AffineDomain
@@ -29,7 +30,8 @@ class RunTime:
     __array_ufunc__ = None  # numpy leaves `array + RunTime` to this class
 
     def __str__(self) -> str:
-        return self.value.identity() if isinstance(self.value, AffineInt) else self.value.reason
+        value = self.value
+        return value.identity() if isinstance(value, AffineInt) else str(value.reason)
 
     def _operate(self, op: str, other: Any, *, is_reversed: bool = False) -> RunTime:
         operand = other.value if isinstance(other, RunTime) else AffineInt(other, I64)
@@ -96,7 +98,11 @@ def _wide(value: AffineInt | Unknown) -> AffineInt:
 def to_engine(value: Value, domain: AffineDomain) -> Integer:
     """Returns a number for the engine: a Python int only of a static type."""
     if not isinstance(value, AffineInt):
-        unknown = value if isinstance(value, Unknown) else Unknown("a value that is no number")
+        unknown = (
+            value
+            if isinstance(value, Unknown)
+            else Unknown(Reason(ReasonCode.NOT_MODELLED, "a value that is no number"))
+        )
         return DynamicInt(RunTime(domain, unknown))
     if value.constant is not None and isinstance(value.type, StaticIntType):
         return value.constant
@@ -109,7 +115,7 @@ def from_engine(number: Integer) -> AffineInt | Unknown:
         return AffineInt(number, STATIC)
     lanes = number.value
     if lanes is None:
-        return Unknown("a number that is known only at run time")
+        return Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "a number that is known only at run time"))
     if isinstance(lanes, RunTime):
         return lanes.value
     return AffineInt(int(lanes) if getattr(lanes, "ndim", 0) == 0 else lanes, I64)

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.facts import Certainty, LayoutUse
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -140,7 +141,7 @@ def data_of(tensor: cute.Tensor) -> Pointer | Unknown:
     """Returns `tensor.data()`: the pointer to offset 0."""
     origin = tensor.origin
     if not isinstance(origin, Origin):
-        return Unknown("a tensor without a pointer")
+        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a tensor without a pointer"))
     from smemlint.analysis.simt.cute.run_time import from_engine
 
     byte = from_engine(tensor.base // 8)

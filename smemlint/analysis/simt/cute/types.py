@@ -13,6 +13,7 @@ from smemlint.analysis.simt.types.template_arguments import type_argument, value
 from smemlint.facts import LayoutUse, Span
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +138,7 @@ def _reject(ev: Evaluator, arguments: tuple[str, ...], swizzle: tuple[int, int, 
             first, last = unit.token_span(found.first), unit.token_span(found.last)
             span = Span(first.path, first.line, first.column, last.end_line, last.end_column)
             named = ", ".join(f"`{a}`" for a in arguments if not a.strip().isdigit())
-            said = (f"as this instance has {named}",) if named else ()
+            said = (Assumption(Topic.TEMPLATE, f"as this instance has {named}"),) if named else ()
             kernel = ev.state.frames[0].name
             use = LayoutUse(span, "cute", found.spelled, kernel, swizzle, assumptions=said)
             ev.state.layouts.setdefault(f"rejected {spelled} {swizzle}", use)

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.domain.values import (
     settled,
     varies_in_a_warp,
 )
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,7 +97,7 @@ class AffineDomain:
                 return self.bitwise(op, a, b)
             case _ if op in COMPARISONS:
                 return self.compare(op, a, b)
-        return Unknown(f"operator `{op}` is not evaluated")
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated"))
 
     # ---- the affine operations
 
@@ -253,7 +254,11 @@ class AffineDomain:
             return AffineInt(int(known), BOOL)
         uniform = a.is_uniform and b.is_uniform
         is_sparse = op == "==" and not uniform and varies_in_a_warp(difference.base)
-        return Unknown("the condition is not known", is_data=is_sparse, is_uniform=uniform)
+        return Unknown(
+            Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known"),
+            is_data=is_sparse,
+            is_uniform=uniform,
+        )
 
     def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`max(a, b)` or `min(a, b)`."""
@@ -303,7 +308,8 @@ class AffineDomain:
             if one is not None:
                 return self.operate(op, one, b)
         names = sorted({s.name for v in (a, b) for s, _ in v.terms})
-        reason = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
+        text = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
+        reason = Reason(ReasonCode.UNKNOWN_VALUE, text)
         return Unknown(reason, split=_split(a, modulus) if modulus else None)
 
     def _as_one(self, a: AffineInt) -> AffineInt | None:
@@ -469,7 +475,7 @@ def _split(a: AffineInt, modulus: int) -> tuple[Symbol, int] | None:
 def _concrete_divide(a: Lanes, b: Lanes, type: IntType) -> AffineInt | Unknown:
     if isinstance(a, int) and isinstance(b, int):
         if b == 0:
-            return Unknown("division by zero")
+            return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
         q = abs(a) // abs(b)
         return AffineInt(q if (a < 0) == (b < 0) else -q, type)
     x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)  # of wider numbers numpy makes floats

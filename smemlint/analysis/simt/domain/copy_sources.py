@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, assumed_by
+from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.values import Object
@@ -25,14 +26,15 @@ def source_of_event(
         form: `cg` or `ca`.
         is_partial: the copy has a source size, which may be less than what it writes.
     """
-    taken = []
+    taken: list[Assumption] = []
     if obj is not None and isinstance(offset, AffineInt):
         if is_lost(offset):
             offset = why_lost(obj)
         else:
-            taken += [*assumed_by(offset), f"`{obj.name}` is aligned to {BASE_ALIGNMENT} bytes"]
+            text = f"`{obj.name}` is aligned to {BASE_ALIGNMENT} bytes"
+            taken += [*assumed_by(offset), Assumption(Topic.ALIGNMENT, text, obj.name)]
     if is_partial:
-        taken.append("every thread copies in full")
+        taken.append(Assumption(Topic.NUMBER, "every thread copies in full"))
     return {
         "operation": f"cp.async.{form}",
         "source": offset,

@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.values import (
     select,
     under_mask,
 )
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +149,7 @@ class Memory:
 
     def forget(self, obj: Object, why: str) -> None:
         """Makes everything in a local object unknown."""
-        unknown = Unknown(f"`{obj.name}` {why}")
+        unknown = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}"))
         for offset in list(obj.cells):
             self.set_cell(obj, offset, unknown)
         obj.default = unknown
@@ -174,7 +175,7 @@ class Memory:
             return value
         if obj.default is not None:
             return obj.default
-        return Unknown(f"`{obj.name}` is read before it is written")
+        return Unknown(Reason(ReasonCode.NO_VALUE, f"`{obj.name}` is read before it is written"))
 
     def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
         old = obj.cells.get(at)
@@ -195,4 +196,4 @@ def _anything(obj: Object, why: str) -> Value:
     if values and all(v is values[0] for v in values):
         return values[0]
     data = any(isinstance(v, Unknown) and v.is_data for v in values)
-    return Unknown(f"`{obj.name}` {why}", is_data=data)
+    return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}"), is_data=data)

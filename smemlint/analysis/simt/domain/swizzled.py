@@ -11,6 +11,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.facts import LayoutUse
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,8 @@ def swizzled(offset: AffineInt, swizzle: Swizzle) -> AffineInt | Unknown:
         step = steps * symbol.multiple
         if step % period:
             modulus = symbol.multiple * (period // gcd(step, period))
-            said = f"`{symbol.name}` moves the address by less than the swizzle's {period}"
+            text = f"`{symbol.name}` moves the address by less than the swizzle's {period}"
+            said = Reason(ReasonCode.RESIDUES, text)
             return Unknown(said, split=(symbol, modulus) if modulus <= _MAX_SPLIT else None)
     moved = AffineInt(swizzle(offset.base), offset.type, offset.terms)
     if not isinstance(offset.base, int):
@@ -63,7 +65,9 @@ def declared_use(array: SharedArray, declared: DeclaredSwizzle, kernel: str) -> 
         stride=strides if known else (),
         extent=prod(dims) * unit if known else None,
         array=array,
-        assumptions=(f"`{array.name}` has the declared {declared}",),
+        assumptions=(
+            Assumption(Topic.LAYOUT, f"`{array.name}` has the declared {declared}", array.name),
+        ),
         is_bound=True,
         base=0,
     )

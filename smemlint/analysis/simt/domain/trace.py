@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     pass
     from smemlint.analysis.simt.domain.values import AffineInt, Unknown
     from smemlint.facts import LayoutUse
+    from smemlint.reasons import Assumption
 
 
 @dataclass(slots=True, eq=False)
@@ -59,8 +60,8 @@ class Event:
     matrices: int = 0
     operation: str = ""
     source: AffineInt | Unknown | None = None
-    source_assumptions: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
+    source_assumptions: tuple[Assumption, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     values: tuple[tuple[str, int], ...] = ()
     line_node: ir.Node | None = None
     sequence: int = 0

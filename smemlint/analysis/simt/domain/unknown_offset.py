@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown, UnknownOffset
+from smemlint.reasons import Reason, ReasonCode
 
 LOST = UnknownOffset("lost", "an index that is not known")
 
@@ -17,4 +18,8 @@ def is_lost(offset: AffineInt) -> bool:
 def why_lost(obj: Object) -> Unknown:
     """Returns why the offset into an array is not known."""
     why = obj.default
-    return why if isinstance(why, Unknown) else Unknown("the index is not known")
+    return (
+        why
+        if isinstance(why, Unknown)
+        else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "the index is not known"))
+    )

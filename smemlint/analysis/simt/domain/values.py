@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import I32, I64
+from smemlint.reasons import Assumption, Reason, ReasonCode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,10 +58,10 @@ class Conditional(Symbol):
     """What a number takes for granted: it stands for 0 where that holds.
 
     Attributes:
-        text: the assumption, in words.
+        assumption: what it takes for granted.
     """
 
-    text: str = ""
+    assumption: Assumption = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class Unknown:
         split: the symbol whose residues by the modulus would decide it, where that is so.
     """
 
-    reason: str
+    reason: Reason
     is_data: bool = False
     is_uniform: bool = False
     split: tuple[Symbol, int] | None = None
@@ -273,15 +274,16 @@ _FAR = 1 << 32
 """What is assumed stands in a number as a move of all threads that no bank, row or unit sees."""
 
 
-def assuming(value: AffineInt, text: str) -> AffineInt:
+def assuming(value: AffineInt, assumption: Assumption) -> AffineInt:
     """Returns a number that is known where something holds; accesses made with it name that."""
-    symbol = Conditional(f"assumed:{text}", text, _FAR, text=text)
+    text = assumption.text
+    symbol = Conditional(f"assumed:{text}", text, _FAR, assumption=assumption)
     return AffineInt(value.base, value.type, (*value.terms, (symbol, 1)), value.form)
 
 
-def assumed_by(value: AffineInt) -> tuple[str, ...]:
-    """Returns what a number takes for granted, in words."""
-    return tuple(s.text for s, _ in value.terms if isinstance(s, Conditional))
+def assumed_by(value: AffineInt) -> tuple[Assumption, ...]:
+    """Returns what a number takes for granted."""
+    return tuple(s.assumption for s, _ in value.terms if isinstance(s, Conditional))
 
 
 def number(value: int, type: IntType = I32) -> AffineInt:
@@ -402,7 +404,9 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
         return lane_predicate(unknown, np.where(mask, a_may, b_may), np.where(mask, a_does, b_does))
     if isinstance(unknown, Unknown):
         return Unknown(unknown.reason, unknown.is_data)
-    return Unknown("different threads hold values of different kinds")
+    return Unknown(
+        Reason(ReasonCode.UNKNOWN_CONDITION, "different threads hold values of different kinds")
+    )
 
 
 def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:

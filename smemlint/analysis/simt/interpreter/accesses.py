@@ -38,6 +38,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.pointers import unsized
 from smemlint.facts import AccessKind
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -64,7 +65,8 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
 
 def _read_shared(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     if _is_unread_class(place.type) and place.object.type == place.type:
-        said = f"what `{ev.state.source_text(node)}` is used for: its class was not read"
+        text = f"what `{ev.state.source_text(node)}` is used for: its class was not read"
+        said = Reason(ReasonCode.NOT_DECLARED, text)
         return ev.state.note_unfollowed(node, said)  # a reference to it loads nothing
     record_access(ev, AccessKind.LOAD, place, node)
     return _loaded_value(ev, place, node, "shared memory")
@@ -89,7 +91,7 @@ def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Va
                     cells[member.offset] = _loaded_value(ev, inner, node, where)
             return Aggregate(kind, cells)
         case _:
-            return Unknown(f"a value read from {where}", is_data=True)
+            return Unknown(Reason(ReasonCode.DATA, f"a value read from {where}"), is_data=True)
 
 
 def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
@@ -128,7 +130,10 @@ def unknown_argument(ev: Evaluator, kind: CType, key: str, name: str) -> Value:
         case StaticType() if isinstance(kind.value, Cute | AffineInt):
             return kind.value
         case _:
-            return Unknown(f"`{name}` is known only at run time", is_uniform=True)
+            return Unknown(
+                Reason(ReasonCode.UNKNOWN_VALUE, f"`{name}` is known only at run time"),
+                is_uniform=True,
+            )
 
 
 def write_lvalue(
@@ -201,7 +206,8 @@ def emit_event(
         offset = why_lost(obj)
     layout = obj.layout if obj is not None else None
     obj = obj.origin or obj if obj is not None else None
-    assumptions = (*state.unit.conditions(node), *state.assumptions)
+    built = (Assumption(Topic.BUILD, text, text) for text in state.unit.conditions(node))
+    assumptions = (*built, *state.assumptions)
     if obj is not None and obj.shared is not None:
         declared = state.declared_swizzle(obj.shared)
         if declared is not None:
@@ -210,7 +216,12 @@ def emit_event(
             if isinstance(offset, AffineInt):
                 offset = _in_bytes(offset, declared, obj.shared)
     if not state.constexpr_conditions.isdisjoint(state.assumptions):
-        offset = Unknown("which branch of an `if constexpr` is compiled is not known")
+        offset = Unknown(
+            Reason(
+                ReasonCode.UNKNOWN_CONDITION,
+                "which branch of an `if constexpr` is compiled is not known",
+            )
+        )
     if not isinstance(offset, Unknown):
         state.budget.last_progress = state.budget.steps
     elif offset.split is not None:
@@ -251,7 +262,7 @@ def _in_bytes(
     try:
         return swizzled(offset, declared.in_bytes(array.element_bytes))
     except ValueError as error:
-        return Unknown(f"{declared} of `{array.name}`: {error}")
+        return Unknown(Reason(ReasonCode.WRONG_PRAGMA, f"{declared} of `{array.name}`: {error}"))
 
 
 def _is_unread_class(kind: CType) -> bool:

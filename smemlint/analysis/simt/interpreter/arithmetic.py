@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.values import (
     propagated,
 )
 from smemlint.analysis.simt.interpreter.pointers import advance_or_forget
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -36,11 +37,15 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         state.spend(1)
         if op in COMPARISONS:
-            return Unknown("a condition on a floating-point number", is_data=True)
+            return Unknown(
+                Reason(ReasonCode.DATA, "a condition on a floating-point number"), is_data=True
+            )
         return a if isinstance(a, FloatValue) else b
     if state.loops:
         state.spend_on(node)
-    return Unknown(f"operator `{op}` on class objects is not followed")
+    return Unknown(
+        Reason(ReasonCode.NOT_MODELLED, f"operator `{op}` on class objects is not followed")
+    )
 
 
 def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: ir.Node) -> Value:
@@ -50,7 +55,7 @@ def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node:
     try:
         result = state.domain.operate(op, a, b)
     except OverflowError:
-        return Unknown("a number does not fit into 64 bits")
+        return Unknown(Reason(ReasonCode.TOO_LARGE, "a number does not fit into 64 bits"))
     if result.__class__ is AffineInt and ev.policy.tracks_scev and _may_have_form(result, a, b):
         result.form = operated_scev(op, a, b, signed=result.type.signed)
     return result
@@ -75,7 +80,9 @@ def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
             return state.domain.compare(op, difference, AffineInt(0, I64))
     if op in ("==", "!="):  # against nullptr: pointers that we know are not null
         return number(int(op == "!="), BOOL)
-    return Unknown("pointers into different objects are combined")
+    return Unknown(
+        Reason(ReasonCode.UNKNOWN_ADDRESS, "pointers into different objects are combined")
+    )
 
 
 def _may_have_form(result: AffineInt, a: AffineInt, b: AffineInt) -> bool:

@@ -21,12 +21,14 @@ from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode, outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.analysis.simt.domain.memory import UndoLog
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.reasons import Assumption
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,16 +36,16 @@ class End:
     """What one alternative of an open condition leaves.
 
     Attributes:
-        text: that it was taken, in words.
+        taken: that it was.
         mask: the threads that reach its end.
         writes: what it wrote.
         guards: what was assumed inside for them to reach it.
     """
 
-    text: str
+    taken: Assumption
     mask: Mask
     writes: UndoLog
-    guards: Sequence[str]
+    guards: Sequence[Assumption]
 
 
 @executes(ir.If)
@@ -76,10 +78,14 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         state.mask = kept(mask, alive | state.mask)
         return
     assert isinstance(value, Unknown) or value.terms
-    unknown = value if isinstance(value, Unknown) else Unknown("the condition is not known")
+    unknown = (
+        value
+        if isinstance(value, Unknown)
+        else Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known"))
+    )
     text = state.source_text(node.cond)
     may_hold, holds = truth_bounds(unknown)
-    alternatives = (f"`{text}` holds", f"`{text}` does not hold")
+    alternatives = (outcome(text, True), outcome(text, False))
     if node.is_constexpr:
         state.constexpr_conditions.update(alternatives)
     execute_both_ways(
@@ -98,14 +104,14 @@ def _fence_if(ev: Evaluator, parts_blocks: bool) -> None:
 
 def execute_both_ways(
     ev: Evaluator,
-    first: tuple[str, Mask, ir.Node | None],
-    second: tuple[str, Mask, ir.Node | None],
+    first: tuple[Assumption, Mask, ir.Node | None],
+    second: tuple[Assumption, Mask, ir.Node | None],
     condition: Unknown,
     node: ir.If | ir.TernaryOp,
 ) -> None:
     """Runs two alternatives of an unknown condition and joins what they leave.
 
-    Each alternative is a text, the threads that may take it, and a statement.
+    Each alternative is that it is taken, the threads that may take it, and a statement.
     """
     state = ev.state
     mask = state.mask
@@ -121,11 +127,11 @@ def execute_both_ways(
     parts_blocks = not is_converted(ev, first[2], second[2])
     _fence_if(ev, parts_blocks)
     note_data_condition(ev, condition, first[0], node.cond)
-    for text, threads, statement in (first, second):
+    for taken, threads, statement in (first, second):
         state.mask = kept(mask, threads)
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
-        ends.append(execute_alternative(ev, text, [statement], condition, node))
+        ends.append(execute_alternative(ev, taken, [statement], condition, node))
         _fence_if(ev, parts_blocks)
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before
@@ -136,13 +142,13 @@ def execute_both_ways(
     has_returned = len(state.frame.returns) > returned
     if len(alive) == 1:
         state.mask = alive[0].mask
-        assume(ev, [alive[0].text, *alive[0].guards], has_returned)
+        assume(ev, [alive[0].taken, *alive[0].guards], has_returned)
         _replay(ev, alive[0].writes)
         return
     state.mask = kept(mask, ends[0].mask | ends[1].mask)
     for other, (_, began, _), end in zip(ends[::-1], (first, second), ends, strict=True):
         if is_any(mask & began & ~end.mask & state.mask):  # who left stays on the other way
-            assume(ev, [other.text], has_returned)
+            assume(ev, [other.taken], has_returned)
             break
     assume(ev, [*ends[0].guards, *ends[1].guards], has_returned)
     join_writes(ev, ends[0].writes, ends[1].writes, condition, node)
@@ -150,7 +156,7 @@ def execute_both_ways(
 
 def execute_alternative(
     ev: Evaluator,
-    text: str,
+    taken: Assumption,
     statements: Sequence[ir.Node | None],
     condition: Unknown,
     node: ir.Node,
@@ -158,7 +164,7 @@ def execute_alternative(
     """Runs one alternative of an open condition and undoes what it wrote."""
     state = ev.state
     state.memory.begin()
-    state.assumptions.append(text)
+    state.assumptions.append(taken)
     state.frame.open.append((condition, node))
     depth = len(state.assumptions)
     try:
@@ -171,7 +177,7 @@ def execute_alternative(
         del state.assumptions[depth - 1 :]
         state.frame.open.pop()
         writes = state.memory.rollback()
-    return End(text, state.mask, writes, guards)
+    return End(taken, state.mask, writes, guards)
 
 
 def _replay(ev: Evaluator, writes: UndoLog) -> None:

@@ -20,9 +20,11 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode, outcome
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.reasons import Assumption
 
 
 @evaluates(ir.TernaryOp)
@@ -39,11 +41,11 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         right = _evaluate_under(ev, mask & ~where, node.iffalse)
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
-    note_data_condition(ev, condition, f"`{text}` holds", node.cond)
+    note_data_condition(ev, condition, outcome(text, True), node.cond)
     may_hold, holds = truth_bounds(condition)
     _part_blocks(ev, node, is_uniform=condition.is_uniform)
-    left = _evaluate_assuming(ev, f"`{text}` holds", mask & may_hold, node.iftrue)
-    right = _evaluate_assuming(ev, f"`{text}` does not hold", mask & ~holds, node.iffalse)
+    left = _evaluate_assuming(ev, outcome(text, True), mask & may_hold, node.iftrue)
+    right = _evaluate_assuming(ev, outcome(text, False), mask & ~holds, node.iffalse)
     if left is None or right is None:
         return _one_or_both(may_hold, left, right)
     return join(ev, left, right, condition, node)
@@ -55,7 +57,9 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
         ev.state.trace.fence("block")
 
 
-def note_data_condition(ev: Evaluator, condition: Unknown, holds: str, cond: ir.Node) -> None:
+def note_data_condition(
+    ev: Evaluator, condition: Unknown, holds: Assumption, cond: ir.Node
+) -> None:
     """Remembers an assumption that holds for few threads, which only the data tell."""
     if condition.is_data and not condition.is_uniform and _singles_out(cond):
         ev.state.data_conditions.add(holds)
@@ -72,10 +76,10 @@ def _evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
         state.mask = before
 
 
-def _evaluate_assuming(ev: Evaluator, text: str, mask: Mask, node: ir.Node) -> Value | None:
+def _evaluate_assuming(ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Node) -> Value | None:
     state = ev.state
     before = state.trace.events
-    state.assumptions.append(text)
+    state.assumptions.append(taken)
     try:
         return _evaluate_under(ev, mask, node)
     finally:
@@ -97,7 +101,7 @@ def _operators(node: ir.Node) -> set[str]:
 
 def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:
     if a is None:
-        return b if b is not None else Unknown("nothing is evaluated")
+        return b if b is not None else Unknown(Reason(ReasonCode.NO_VALUE, "nothing is evaluated"))
     if b is None:
         return a
     made = select(where, a, b)

@@ -35,6 +35,7 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -54,12 +55,15 @@ def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
             if isinstance(value, AffineInt):
                 return value if value.type == kind else ev.state.domain.convert(value, kind)
             if isinstance(value, FloatValue):
-                return Unknown("computed from a floating-point number", is_data=True)
+                return Unknown(
+                    Reason(ReasonCode.DATA, "computed from a floating-point number"), is_data=True
+                )
             if isinstance(value, Pointer):
                 return pointer_to_int(ev, value, kind)
             if isinstance(value, Aggregate):
                 return Unknown(
-                    "a class object is converted to an integer", is_data=_holds_data(value)
+                    Reason(ReasonCode.NOT_MODELLED, "a class object is converted to an integer"),
+                    is_data=_holds_data(value),
                 )
         case FloatType():
             return FloatValue(kind)
@@ -106,7 +110,9 @@ def to_condition(ev: Evaluator, value: Value) -> AffineInt | Unknown:
         case Pointer() | CallableValue():
             return number(1, BOOL)
         case _:
-            return Unknown("a condition on a value that is not followed", is_data=True)
+            return Unknown(
+                Reason(ReasonCode.DATA, "a condition on a value that is not followed"), is_data=True
+            )
 
 
 def pointer_to_int(ev: Evaluator, pointer: Pointer, kind: IntType = U32) -> AffineInt:
@@ -129,7 +135,7 @@ def int_to_pointer(ev: Evaluator, value: AffineInt, kind: PointerType) -> Value:
             form = sum_of(scev_of(value), atom(symbol.key, symbol.multiple), -1)
             offset = AffineInt(value.base, I64, rest, form)
             return Pointer(ev.state.bases[symbol.key], offset, kind.target)
-    return Unknown("a pointer is made from a number")
+    return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number"))
 
 
 def shared_pointer(ev: Evaluator, value: Value) -> Pointer | Unknown:
@@ -140,7 +146,11 @@ def shared_pointer(ev: Evaluator, value: Value) -> Pointer | Unknown:
         found = int_to_pointer(ev, value, PointerType(I8))
         if isinstance(found, Pointer):
             return found
-    return value if isinstance(value, Unknown) else Unknown("not an address of a shared array")
+    return (
+        value
+        if isinstance(value, Unknown)
+        else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "not an address of a shared array"))
+    )
 
 
 def _holds_data(value: Aggregate) -> bool:

@@ -32,6 +32,7 @@ from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 _MOST_BYTES = 1 << 32
 """No shared memory has as many; arithmetic on larger arrays would overflow."""
@@ -88,7 +89,11 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     state = ev.state
     assert isinstance(kind, PointerType)
     init = _first_argument(node.init)
-    place = ev.lvalue(init) if init is not None else Unknown(f"`{node.name}` has no initializer")
+    place = (
+        ev.lvalue(init)
+        if init is not None
+        else Unknown(Reason(ReasonCode.NO_VALUE, f"`{node.name}` has no initializer"))
+    )
     target = kind.target
     held: Value
     if isinstance(place, Unknown):
@@ -128,7 +133,7 @@ def shared_object(ev: Evaluator, node: ir.Decl, kind: CType) -> Object:
     is_dynamic = "extern" in node.storage
     size = None if is_dynamic or not is_sized(kind) else kind.size
     if size is not None and size > _MOST_BYTES:
-        raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes")
+        raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes", ReasonCode.MEMORY_LIMIT)
     shared = SharedArray(
         node.name,
         state.unit.span(node),

@@ -28,6 +28,7 @@ from smemlint.analysis.simt.interpreter.pointers import (
 )
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -41,7 +42,11 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     if isinstance(base, Aggregate):
         return _element_of_class(ev, base, index, node)
     if not isinstance(base, Pointer):
-        return base if isinstance(base, Unknown) else Unknown("what is indexed is not a pointer")
+        return (
+            base
+            if isinstance(base, Unknown)
+            else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "what is indexed is not a pointer"))
+        )
     moved = advance(ev, base, index)
     if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
         ev.state.spend(2)
@@ -66,7 +71,12 @@ def _element_of_class(ev: Evaluator, base: Value, index: Value, node: ir.Node) -
                         offset_of(0),
                         member.type.element,
                     )
-    return Unknown(f"`{state.source_text(node)}` calls an operator that is not followed")
+    return Unknown(
+        Reason(
+            ReasonCode.NOT_MODELLED,
+            f"`{state.source_text(node)}` calls an operator that is not followed",
+        )
+    )
 
 
 @evaluates(ir.ArrayRef)

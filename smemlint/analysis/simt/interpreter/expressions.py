@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -46,7 +47,7 @@ def evaluate_constant(ev: Evaluator, node: ir.Constant) -> Value:
 @evaluates(ir.ExprList)
 def evaluate_comma(ev: Evaluator, node: ir.ExprList) -> Value:
     """Evaluates all operands of a comma, and returns the last value."""
-    value: Value = Unknown("an empty expression")
+    value: Value = Unknown(Reason(ReasonCode.NO_VALUE, "an empty expression"))
     for expr in node.exprs:
         value = ev.evaluate(expr)
     return value
@@ -59,7 +60,7 @@ def evaluate_braces(ev: Evaluator, node: ir.InitList) -> Value:
         return ev.evaluate(node.exprs[0])
     for expr in node.exprs or ():
         ev.evaluate(expr)
-    return Unknown("a braced list is not followed")
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, "a braced list is not followed"))
 
 
 @evaluates(ir.Typename)
@@ -81,7 +82,7 @@ def _integer(text: str) -> Value:
             else int(digits, 8)
         )
     except ValueError:
-        return Unknown(f"`{text}` is not a number")
+        return Unknown(Reason(ReasonCode.NO_VALUE, f"`{text}` is not a number"))
     letters = text[len(digits) :].lower()
     unsigned = "u" in letters
     wide = "l" in letters or "z" in letters or value >= 1 << 32

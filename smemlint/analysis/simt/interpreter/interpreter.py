@@ -31,6 +31,7 @@ from smemlint.analysis.simt.state import Budget, State
 from smemlint.analysis.simt.types.cache import Resolution
 from smemlint.analysis.simt.types.resolve import Resolver
 from smemlint.limits.steps import spend
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.environment import Geometry, LValue
@@ -86,7 +87,9 @@ class Interpreter:
         spend()
         handler = EXPRESSIONS.get(node.__class__)
         if handler is None:
-            return Unknown(f"a {node.__class__.__name__} is not evaluated")
+            return Unknown(
+                Reason(ReasonCode.NOT_MODELLED, f"a {node.__class__.__name__} is not evaluated")
+            )
         return handler(self, node)
 
     def lvalue(self, node: ir.Node) -> LValue | Unknown:

@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
 from smemlint.frontend import ir
 from smemlint.limits.steps import spend
+from smemlint.reasons import outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,10 +120,10 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
     state.trace.mute()
     sides = ev.evaluate(cond.left), ev.evaluate(cond.right)
     state.trace.unmute()
-    for inside, bound, holds in ((a, b, "holds"), (b, a, "does not hold")):
+    for inside, bound, holds in ((a, b, True), (b, a, False)):
         is_held = bound.is_uniform and not inside.is_uniform
         if is_held and any(same(x, inside) and same(y, bound) for x, y in (sides, sides[::-1])):
-            return assuming(inside, f"`{state.source_text(cond)}` {holds}")
+            return assuming(inside, outcome(state.source_text(cond), holds))
     return None
 
 

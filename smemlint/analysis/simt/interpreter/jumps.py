@@ -15,12 +15,14 @@ from smemlint.analysis.simt.domain.values import FloatValue, Unknown, Value, sam
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.state import BudgetExceeded, PendingJumps
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.analysis.simt.domain.memory import UndoLog
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.reasons import Assumption
 
 _MOST_NOTED = 1_000_000
 """Cells that jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
@@ -53,12 +55,12 @@ def open_condition_around(ev: Evaluator, around: int) -> Unknown:
     return Unknown(inner.reason, inner.is_data, is_uniform)
 
 
-def assume(ev: Evaluator, texts: Sequence[str], has_returned: bool) -> None:
+def assume(ev: Evaluator, taken: Sequence[Assumption], has_returned: bool) -> None:
     """Notes what holds for the threads that stay; of those that returned, none comes back."""
     state = ev.state
-    state.assumptions += [text for text in texts if text not in state.assumptions]
+    state.assumptions += [a for a in taken if a not in state.assumptions]
     if has_returned:
-        state.frame.guards |= dict.fromkeys(texts)
+        state.frame.guards |= dict.fromkeys(taken)
 
 
 def drop_guards(
@@ -83,7 +85,7 @@ def drop_guards(
     state = ev.state
     guards = state.assumptions[assumed:]
     del state.assumptions[assumed:]
-    assume(ev, [text for text in guards if text in state.frame.guards], has_returned=False)
+    assume(ev, [a for a in guards if a in state.frame.guards], has_returned=False)
     for obj, offset, old in before.values():
         now = obj.cells.get(offset)
         outlives = id(obj) not in own and (old is not None or id(obj) in reached)
@@ -142,4 +144,4 @@ def execute_continue(ev: Evaluator, node: ir.Continue) -> None:
 @executes(ir.Goto)
 def execute_goto(ev: Evaluator, node: ir.Goto) -> None:
     """Notes a jump that is not followed."""
-    ev.state.note_unfollowed(node, "goto is not followed")
+    ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, "goto is not followed"))

@@ -21,6 +21,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.pointers import dereference, lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -76,7 +77,11 @@ def variable_lvalue(ev: Evaluator, variable: Variable) -> LValue:
         if isinstance(held, Pointer):
             return LValue(held.object, held.offset, held.target, held.is_volatile)
         hidden = (
-            held if isinstance(held, Unknown) else Unknown(f"`{obj.name}` refers to nothing known")
+            held
+            if isinstance(held, Unknown)
+            else Unknown(
+                Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` refers to nothing known")
+            )
         )
         target = variable.type.target if isinstance(variable.type, PointerType) else variable.type
         return LValue(
@@ -97,7 +102,9 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
         return (
             value
             if isinstance(value, Unknown)
-            else Unknown(f"`{state.source_text(node)}` is not followed")
+            else Unknown(
+                Reason(ReasonCode.NOT_MODELLED, f"`{state.source_text(node)}` is not followed")
+            )
         )
     if (
         isinstance(node.name, ir.ID)
@@ -114,7 +121,11 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
     default = base.object.default
     if isinstance(default, Unknown):
         return default
-    return Unknown(f"the type of `{state.source_text(node.name)}` is not known")
+    return Unknown(
+        Reason(
+            ReasonCode.UNKNOWN_TYPE, f"the type of `{state.source_text(node.name)}` is not known"
+        )
+    )
 
 
 def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -> LValue | Unknown:
@@ -129,10 +140,17 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
                 return LValue(
                     state.new_local(name, value.type, name, value), offset_of(0), value.type
                 )
-        return Unknown(f"`{record.name}` has no member `{name}` that was read")
+        return Unknown(
+            Reason(ReasonCode.NOT_DECLARED, f"`{record.name}` has no member `{name}` that was read")
+        )
     kind = member.type
     if member.behind and base.object.space is not Space.LOCAL:
-        why = Unknown(f"the size of `{member.behind}` in front of `{name}` is not known")
+        why = Unknown(
+            Reason(
+                ReasonCode.UNKNOWN_TYPE,
+                f"the size of `{member.behind}` in front of `{name}` is not known",
+            )
+        )
         nowhere = lvalue_at_unknown_offset(ev, base, why)
         return LValue(nowhere.object, nowhere.offset, kind, base.is_volatile)
     offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
@@ -148,7 +166,7 @@ def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:
     g = state.geometry
     at = "xyz".find(axis)
     if at < 0:
-        return Unknown(f"`{name}.{axis}` does not exist")
+        return Unknown(Reason(ReasonCode.NOT_DECLARED, f"`{name}.{axis}` does not exist"))
     match name:
         case "threadIdx":
             lanes = (g.x, g.y, g.z)[at]

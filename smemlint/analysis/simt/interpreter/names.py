@@ -33,6 +33,7 @@ from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, variable_l
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.type_traits import trait_value
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -69,7 +70,10 @@ def find_binding(ev: Evaluator, name: str, node: ir.Node) -> Binding:
     kind = ev.types.spelled(name)
     if kind is not None:
         return kind
-    return Unknown(f"`{name}` is not declared in what was read", is_uniform=False)
+    return Unknown(
+        Reason(ReasonCode.NOT_DECLARED, f"`{name}` is not declared in what was read"),
+        is_uniform=False,
+    )
 
 
 def _global_binding(ev: Evaluator, name: str) -> Binding | None:
@@ -82,7 +86,7 @@ def _global_binding(ev: Evaluator, name: str) -> Binding | None:
 
 
 def _force_lazy(ev: Evaluator, name: str, lazy: Lazy) -> Value:
-    lazy.scope[name] = Unknown(f"`{name}` is defined by itself")
+    lazy.scope[name] = Unknown(Reason(ReasonCode.NO_VALUE, f"`{name}` is defined by itself"))
     value = ev.evaluate(lazy.node)
     lazy.scope[name] = value
     return value
@@ -118,10 +122,10 @@ def locate_name(ev: Evaluator, node: ir.ID) -> LValue | Unknown:
     if isinstance(binding, Variable):
         return variable_lvalue(ev, binding)
     if isinstance(binding, Pointer):
-        return Unknown(f"`{node.name}` is not an lvalue")
+        return Unknown(Reason(ReasonCode.NO_VALUE, f"`{node.name}` is not an lvalue"))
     if isinstance(binding, Unknown):
         return binding
-    return Unknown(f"`{node.name}` is no variable")
+    return Unknown(Reason(ReasonCode.NO_VALUE, f"`{node.name}` is no variable"))
 
 
 @evaluates(ir.ID)

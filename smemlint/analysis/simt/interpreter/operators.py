@@ -38,6 +38,7 @@ from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -70,7 +71,9 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
     if isinstance(value, FloatValue):
         return (
-            Unknown("a condition on a floating-point number", is_data=True) if op == "!" else value
+            Unknown(Reason(ReasonCode.DATA, "a condition on a floating-point number"), is_data=True)
+            if op == "!"
+            else value
         )
     if isinstance(value, Pointer) and op == "!":
         return number(0, BOOL)
@@ -80,7 +83,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         return (
             propagated(value, value)
             if isinstance(value, Unknown)
-            else Unknown(f"operand of `{op}` is not a number")
+            else Unknown(Reason(ReasonCode.NO_VALUE, f"operand of `{op}` is not a number"))
         )
     match op:
         case "-":
@@ -93,7 +96,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
             )
         case "!":
             return state.domain.compare("==", value, AffineInt(0))
-    return Unknown(f"operator `{op}` is not evaluated")
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated"))
 
 
 def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
@@ -120,7 +123,10 @@ def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
     return (
         number(size, U64)
         if size
-        else Unknown(f"`{state.source_text(node)}` is not known", is_uniform=True)
+        else Unknown(
+            Reason(ReasonCode.NOT_MODELLED, f"`{state.source_text(node)}` is not known"),
+            is_uniform=True,
+        )
     )
 
 

@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     propagated,
 )
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -30,8 +31,17 @@ def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     if isinstance(value, Pointer):
         return LValue(value.object, value.offset, value.target, value.is_volatile)
     if isinstance(value, Aggregate):  # an iterator or smart pointer
-        return Unknown(f"`{ev.state.source_text(node)}` dereferences a class object")
-    return value if isinstance(value, Unknown) else Unknown("a number is dereferenced")
+        return Unknown(
+            Reason(
+                ReasonCode.NOT_MODELLED,
+                f"`{ev.state.source_text(node)}` dereferences a class object",
+            )
+        )
+    return (
+        value
+        if isinstance(value, Unknown)
+        else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a number is dereferenced"))
+    )
 
 
 def forget_offset(ev: Evaluator, pointer: Pointer, why: Unknown) -> Value:
@@ -55,7 +65,7 @@ def advance(ev: Evaluator, pointer: Pointer, index: Value, sign: int = 1) -> Poi
     if isinstance(index, Unknown):
         return propagated(index, index)
     if not isinstance(index, AffineInt):
-        return Unknown("an index is not an integer")
+        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "an index is not an integer"))
     size = pointer.target.size
     is_priced = pointer.object.space is not Space.LOCAL
     if size == 0 or (is_priced and not is_sized(pointer.target)):
@@ -78,8 +88,8 @@ def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1)
 def unsized(kind: CType) -> Unknown:
     """Returns why nothing is known that depends on the size of a type."""
     if isinstance(kind, ArrayType) and is_sized(kind.element):
-        return Unknown("the array's inner extent is not known")
-    return Unknown(f"the size of `{type_name(kind)}` is not known")
+        return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, "the array's inner extent is not known"))
+    return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"the size of `{type_name(kind)}` is not known"))
 
 
 def type_name(kind: CType) -> str:

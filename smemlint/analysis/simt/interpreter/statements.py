@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.dispatch import STATEMENTS, evaluates, executes
 from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +37,7 @@ def evaluate_block(ev: Evaluator, node: ir.Compound) -> Value:
         _execute_all(ev, items[:-1] if is_valued else items)
         if is_valued:
             return ev.evaluate(items[-1])
-        return Unknown("a statement without a value")
+        return Unknown(Reason(ReasonCode.NO_VALUE, "a statement without a value"))
     finally:
         scopes.pop()
 

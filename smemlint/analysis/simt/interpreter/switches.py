@@ -13,6 +13,7 @@ from smemlint.analysis.simt.interpreter.joins import join_writes, merge_writes
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target, pending_jumps
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -110,7 +111,9 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     mask, loop = state.mask, state.loops[-1]
     loop.breaks.around += 1
     condition = (
-        value if isinstance(value, Unknown) else Unknown("the case is not known", is_uniform=True)
+        value
+        if isinstance(value, Unknown)
+        else Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, "the case is not known"), is_uniform=True)
     )
     written: UndoLog | None = None
     subject = state.source_text(node.cond)
@@ -119,16 +122,17 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     for i, item in enumerate(items):
         if item.label is None and not item.is_default:
             continue
-        known, text = None, f"`{subject}` is no case"
+        known, taken = None, _in_no_case(subject)
         if item.label is not None:
             known = ev.evaluate(item.label)
             text = f"`{subject}` is {state.source_text(item.label)}"
+            taken = Assumption(Topic.CONDITION, text, subject)
         state.mask = mask
         loop.broken = state.none_active()
         ev.policy.refine(value, known)
         try:
             statements = [following.statement for following in items[i:]]
-            end = execute_alternative(ev, text, statements, condition, node)
+            end = execute_alternative(ev, taken, statements, condition, node)
         finally:
             ev.policy.refine(value, None)
         end = replace(end, mask=end.mask | loop.broken)
@@ -140,11 +144,15 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
                 else merge_writes(ev, written, end.writes, condition, node)
             )
     if not any(item.is_default for item in items):
-        ends.insert(0, End(f"`{subject}` is no case", mask, {}, []))
+        ends.insert(0, End(_in_no_case(subject), mask, {}, []))
     loop.broken = state.none_active()
     _join_masks(ev, mask, ends, len(state.frame.returns) > returned)
     if written is not None:
         join_writes(ev, written, {}, condition, node)
+
+
+def _in_no_case(subject: str) -> Assumption:
+    return Assumption(Topic.CONDITION, f"`{subject}` is no case", subject)
 
 
 def _join_masks(ev: Evaluator, mask: Mask, ends: Sequence[End], has_returned: bool) -> None:
@@ -154,9 +162,9 @@ def _join_masks(ev: Evaluator, mask: Mask, ends: Sequence[End], has_returned: bo
         staying = staying | end.mask
     ev.state.mask = kept(mask, staying)
     if any(is_any(staying & ~end.mask) for end in ends):
-        whole = [end.text for end in ends if not is_any(staying & ~end.mask)]
-        assume(ev, [whole[0] if whole else ends[0].text], has_returned)
-    assume(ev, [text for end in ends if is_any(end.mask) for text in end.guards], has_returned)
+        whole = [end.taken for end in ends if not is_any(staying & ~end.mask)]
+        assume(ev, [whole[0] if whole else ends[0].taken], has_returned)
+    assume(ev, [a for end in ends if is_any(end.mask) for a in end.guards], has_returned)
 
 
 def _items(statements: Iterable[ir.Node]) -> Iterator[_Item]:

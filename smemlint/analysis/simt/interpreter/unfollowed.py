@@ -8,6 +8,7 @@ from smemlint.analysis.simt.calls.unfollowed import unfollowed_construct
 from smemlint.analysis.simt.dispatch import evaluates, executes
 from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 @evaluates(ir.Unparsed)
 def evaluate_unparsed(ev: Evaluator, node: ir.Unparsed) -> Value:
     """Returns an unknown value."""
-    return Unknown("a part of the expression could not be parsed")
+    return Unknown(Reason(ReasonCode.SYNTAX, "a part of the expression could not be parsed"))
 
 
 @evaluates(ir.BraceList)
@@ -58,19 +59,19 @@ def evaluate_direct_initializer(ev: Evaluator, node: ir.DirectInit) -> Value:
 @evaluates(ir.TypeArgument)
 def evaluate_type_argument(ev: Evaluator, node: ir.TypeArgument) -> Value:
     """Returns an unknown value: only macros take types as arguments."""
-    return Unknown("a type is no value")
+    return Unknown(Reason(ReasonCode.NO_VALUE, "a type is no value"))
 
 
 @evaluates(ir.SizeofPack)
 def evaluate_sizeof_pack(ev: Evaluator, node: ir.SizeofPack) -> Value:
     """Returns an unknown value, the same for all threads."""
-    return Unknown("the size of a parameter pack is not followed")
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, "the size of a parameter pack is not followed"))
 
 
 @evaluates(ir.New)
 def evaluate_new(ev: Evaluator, node: ir.New) -> Value:
     """Returns an unknown value: memory from the heap is not followed."""
-    return Unknown("memory of `new` is not followed")
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, "memory of `new` is not followed"))
 
 
 @executes(ir.StaticAssert)

@@ -18,6 +18,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
 from smemlint.hardware import async_wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,12 +42,12 @@ class Copy:
     Attributes:
         to: bytes of shared memory that the threads write, int64 of shape (threads,).
         source: bytes that they read, from a multiple of 128 bytes.
-        assumptions: what was taken for granted, in words.
+        assumptions: what was taken for granted.
     """
 
     to: NDArray[np.int64]
     source: NDArray[np.int64]
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
 
 
 def copy_of(event: Event) -> Copy | Unknown:
@@ -54,12 +55,18 @@ def copy_of(event: Event) -> Copy | Unknown:
     if isinstance(event.offset, Unknown):
         return event.offset
     if event.source is None:
-        return Unknown("what the copy reads is not followed")
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, "what the copy reads is not followed"))
     if isinstance(event.source, Unknown):
-        return Unknown(f"what the copy reads is not known: {event.source.reason}")
+        return Unknown(
+            Reason(
+                ReasonCode.UNKNOWN_VALUE, f"what the copy reads is not known: {event.source.reason}"
+            )
+        )
     sides = list(islice(_classes(event, event.offset, event.source), _MOST_CLASSES + 1))
     if len(sides) > _MOST_CLASSES:
-        return Unknown("too many residues of the unknown numbers of the copy")
+        return Unknown(
+            Reason(ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy")
+        )
     taken = event.source_assumptions
     aligned = [s for s in sides if not ((s[0] | s[1]) % event.width).any()]
     if len(sides) == 1 or not aligned:  # what is aligned for no residue faults
@@ -70,7 +77,7 @@ def copy_of(event: Event) -> Copy | Unknown:
         return Copy(*aligned[0], taken)
     is_cheapest = all(a <= b for cost in costs for a, b in zip(first, cost, strict=True))
     if not is_cheapest or aligned[0] is not sides[0]:
-        return Unknown("the cost of the copy hangs on unknown numbers")
+        return Unknown(Reason(ReasonCode.RESIDUES, "the cost of the copy hangs on unknown numbers"))
     together = len(_shifts(event.offset, event.width)) * len(_shifts(event.source, event.width))
     is_by_pitch = all(cost == first for cost in costs[:together])
     named = [*_pitches_named(event.offset), *_pitches_named(event.source)]
@@ -99,19 +106,21 @@ def _shifts(offset: AffineInt, width: int) -> range:
     return range(0, LINE, max(gcd(LINE, *steps), width))
 
 
-def _pitches_named(offset: AffineInt) -> Iterator[str]:
-    """What holds where lanes are moved apart by whole lines, in words."""
+def _pitches_named(offset: AffineInt) -> Iterator[Assumption]:
+    """What holds where lanes are moved apart by whole lines."""
     for symbol, step in _moving(offset):
-        yield f"`{symbol.name}` is a multiple of {_period(symbol, step)}"
+        text = f"`{symbol.name}` is a multiple of {_period(symbol, step)}"
+        yield Assumption(Topic.NUMBER, text, symbol.name)
 
 
-def _shifts_named(offset: AffineInt) -> Iterator[str]:
-    """What holds where all lanes are moved by whole lines, in words."""
+def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
+    """What holds where all lanes are moved by whole lines."""
     terms = [(s, c) for s, c in offset.terms if not isinstance(s, Conditional)]
     moved = [s for s, c in terms if isinstance(c, int) and (c * s.multiple) % LINE]
     if moved:
         names = ", ".join(f"`{s.name}`" for s in moved)
-        yield f"{names} move{'s' * (len(moved) == 1)} the copy by whole {LINE}-byte lines"
+        text = f"{names} move{'s' * (len(moved) == 1)} the copy by whole {LINE}-byte lines"
+        yield Assumption(Topic.NUMBER, text, moved[0].name if len(moved) == 1 else "")
 
 
 def _moving(offset: AffineInt) -> Iterator[tuple[Symbol, int]]:

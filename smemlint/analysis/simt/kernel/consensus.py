@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import MAX_THREADS
 from smemlint.facts import Certainty, KernelFacts
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.facts import Access
+
+_DIFFERS = Reason(
+    ReasonCode.UNKNOWN_BLOCK, "the block shape is not known, and the figure depends on it"
+)
 
 
 def agreed(facts: Sequence[KernelFacts]) -> KernelFacts:
@@ -25,8 +30,8 @@ def agreed(facts: Sequence[KernelFacts]) -> KernelFacts:
     first = facts[0]
     outside = None if first.instance.origin else next(filter(_begins_outside, first.accesses), None)
     if outside is not None and outside.array is not None:
-        reason = f"the block shape is not known: the guess reaches outside `{outside.array.name}`"
-        return _only_sampled(first, reason)
+        text = f"the block shape is not known: the guess reaches outside `{outside.array.name}`"
+        return _only_sampled(first, Reason(ReasonCode.UNKNOWN_BLOCK, text))
     if len(facts) == 1:
         return first
     others = [{(a.span, a.kind): a for a in f.accesses} for f in facts[1:]]
@@ -34,8 +39,7 @@ def agreed(facts: Sequence[KernelFacts]) -> KernelFacts:
     for access in first.accesses:
         differing = [o.get((access.span, access.kind)) for o in others]
         if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
-            reason = "the block shape is not known, and the figure depends on it"
-            access = replace(access, certainty=Certainty.SAMPLED, reason=reason)
+            access = replace(access, certainty=Certainty.SAMPLED, reason=_DIFFERS)
         accesses.append(access)
     return replace(first, accesses=tuple(accesses))
 
@@ -61,7 +65,7 @@ def _reaches_outside(access: Access, warps: int = MAX_THREADS // 32) -> bool:
     return False
 
 
-def _only_sampled(facts: KernelFacts, reason: str) -> KernelFacts:
+def _only_sampled(facts: KernelFacts, reason: Reason) -> KernelFacts:
     """Returns the facts of one guess, none of them to be relied on."""
     accesses = tuple(
         replace(a, certainty=Certainty.SAMPLED, reason=reason) if a.certainty.is_decided else a

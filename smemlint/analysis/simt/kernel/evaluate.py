@@ -41,15 +41,18 @@ from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 from smemlint.frontend import ir
+from smemlint.limits.errors import stop_reason
 from smemlint.limits.steps import spend
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.config.assumptions import Assumption
+    from smemlint.config.preconditions import Precondition
     from smemlint.frontend.program import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
+    from smemlint.reasons import Reason
 
 MAX_EVENTS = 200_000
 MAX_WORLDS = 64
@@ -58,7 +61,6 @@ _STEPS_TO_BEGIN = 50
 _MAX_STEPS_TO_SPLIT = 60_000
 """Statements that all those evaluations may run together."""
 _MAX_EVENTS_TO_SPLIT = 20_000
-_STOPPED = "evaluation stopped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,11 +81,11 @@ class Task:
     function: Function
     instance: Instance
     scope: Scope
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
     arguments: Callable[[], Mapping[str, Value]]
     declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     shared: int | None = None
-    given: tuple[Assumption, ...] = ()
+    given: tuple[Precondition, ...] = ()
     launch: str = ""
 
 
@@ -101,7 +103,7 @@ def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
         return facts
     passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in arguments.items())
     text = f"{passed} as passed at the {task.launch or 'launch'}"
-    told = replace(task, assumptions=(*task.assumptions, text))
+    told = replace(task, assumptions=(*task.assumptions, Assumption(Topic.ARGUMENT, text)))
     closer = _evaluated(unit, told, arch, arguments)
     return closer if _decided(closer) > _decided(facts) else facts
 
@@ -112,7 +114,7 @@ def _decided(facts: KernelFacts) -> int:
 
 def _may_hang_on_an_argument(access: Access) -> bool:
     is_open = access.certainty is Certainty.UNKNOWN and access.array is not None
-    return is_open and not access.reason.startswith(_STOPPED)
+    return is_open and not (access.reason is not None and access.reason.code.ends_evaluation)
 
 
 def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]) -> KernelFacts:
@@ -124,7 +126,7 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
         runs = _split_runs(unit, task, geometry, arguments, first)
     sites = Sites(unit, task.instance, task.assumptions, arch)
     for run in runs:
-        if run.failure:
+        if run.failure is not None:
             sites.add(replace(e, offset=Unknown(run.failure)) for e in run.trace.all_events())
         else:
             sites.add(merged(run.trace, array_bases(run.ev.state.arrays.values())))
@@ -137,7 +139,7 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
         for span, reason in first.ev.state.unfollowed
     ]
     steps = sum(run.ev.state.budget.steps for run in runs)
-    if first.failure:
+    if first.failure is not None:
         notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
     placing = _array_places(first.ev)
     layouts = {id(use): placed(use, placing) for use in first.ev.state.layouts.values()}
@@ -178,13 +180,13 @@ class _Run:
         self.trace = Trace(MAX_EVENTS)
         self.ev = Interpreter(unit, geometry, self.trace, domain=AffineDomain(splits))
         self.ev.state.declared_swizzle = task.declared
-        self.failure = ""
+        self.failure: Reason | None = None
         try:
             _run(self.ev, task, arguments)
         except BudgetExceeded as spent:
-            self.failure = f"{_STOPPED}: {spent}"
-        except RecursionError:
-            self.failure = f"{_STOPPED}: the code is nested too deeply"
+            self.failure = spent.reason
+        except RecursionError as spent:
+            self.failure = stop_reason(spent)
 
 
 def _split_runs(
@@ -211,7 +213,7 @@ def _split_runs(
             run = _Run(unit, task, geometry, arguments, splits)
             runs.append(run)
             requests.update(run.ev.state.split_requests)
-            if run.failure:
+            if run.failure is not None:
                 return [first]
         if not any(key not in moduli for key in requests):
             break
@@ -225,7 +227,7 @@ def _run(ev: Evaluator, task: Task, arguments: Mapping[str, Value]) -> None:
     for dropped in parsed.dropped:
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     if parsed.tree is None:
-        raise BudgetExceeded("the kernel could not be parsed")
+        raise BudgetExceeded("the kernel could not be parsed", ReasonCode.SYNTAX)
     record = _enclosing_record(ev, function)
     outer: list[Scope] = [scope_of(record)] if record is not None else []
     frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
@@ -236,10 +238,10 @@ def _run(ev: Evaluator, task: Task, arguments: Mapping[str, Value]) -> None:
             named.add(param.name)
             given = [a for a in task.given if a.name == param.name]
             state.bind(param.name, parameter_binding(ev, param, arguments, given))
-    for assumption in task.given:
-        if assumption.name not in named:
-            said = f"nothing is assumed by `{assumption.text}`: the kernel has no such parameter"
-            state.unfollowed.setdefault((function.span, said))
+    for stated in task.given:
+        if stated.name not in named:
+            said = f"nothing is assumed by `{stated.text}`: the kernel has no such parameter"
+            state.unfollowed.setdefault((function.span, Reason(ReasonCode.WRONG_PRAGMA, said)))
     ev.execute(parsed.tree.body)
 
 
@@ -258,7 +260,7 @@ def parameter_binding(
     ev: Evaluator,
     param: ir.Decl,
     arguments: Mapping[str, Value],
-    given: Sequence[Assumption] = (),
+    given: Sequence[Precondition] = (),
 ) -> Binding:
     """A parameter as a variable: unknown, but for what is known or assumed of its argument."""
     kind = ev.types.resolve(param.type)
@@ -283,7 +285,7 @@ def parameter_binding(
     return Variable(ev.state.new_local(param.name, kind, key, value), kind)
 
 
-def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Assumption]) -> AffineInt:
+def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Precondition]) -> AffineInt:
     """An argument of which something is assumed: a multiple of an unknown, with its bounds."""
     multiple = lcm(*(a.multiple for a in given))
     least = max((a.least for a in given if a.least is not None), default=None)
@@ -300,17 +302,18 @@ def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Assumption
     return whole if isinstance(whole, AffineInt) else part
 
 
-def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[str, ...]]:
+def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assumption, ...]]:
     """Template parameters that no launch told: defaults; other types and numbers stay unknown."""
     scope = template_scope(ev, function.template, ())
-    said: list[str] = []
+    said: list[Assumption] = []
     for parameter in function.template:
         if not parameter.name or parameter.is_pack:
             continue
         bound = scope.get(parameter.name)
         if bound is not None and not is_opaque(bound):
             if parameter.default is not None:
-                said.append(f"`{parameter.name}` has its default `{parameter.default}`")
+                text = f"`{parameter.name}` has its default `{parameter.default}`"
+                said.append(Assumption(Topic.TEMPLATE, text, parameter.name))
             continue
         if parameter.kind == "type":
             scope[parameter.name] = OpaqueType(parameter.name)

@@ -26,6 +26,7 @@ from smemlint.facts import (
 from smemlint.frontend import ir
 from smemlint.hardware.arch import BANKS, WORD
 from smemlint.limits.steps import spend
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.trace import Event
     from smemlint.facts import Instance, LayoutUse, WarpPattern
     from smemlint.frontend.program import Unit
+    from smemlint.reasons import Assumption
 
 _Chain = tuple[tuple[str, ir.Node], ...]
 _MAX_RESIDUES = 16
@@ -58,12 +60,12 @@ class _Site:
     groups: dict[tuple[int, bytes, bytes, bytes], Group] = field(default_factory=dict)
     undecided: Unknown | None = None
     layout: LayoutUse | None = None
-    assumptions: dict[str, None] = field(default_factory=dict)
-    taken: dict[str, None] = field(default_factory=dict)
+    assumptions: dict[Assumption, None] = field(default_factory=dict)
+    taken: dict[Assumption, None] = field(default_factory=dict)
     issued: int = 0
     depends_on_data: bool = False
     calls: dict[Span, _Site] = field(default_factory=dict)
-    issued_under: dict[tuple[str, ...], set[int]] = field(default_factory=dict)
+    issued_under: dict[tuple[Assumption, ...], set[int]] = field(default_factory=dict)
     chains: dict[_Chain, int] = field(default_factory=dict)
     widest: Event | None = None
 
@@ -71,18 +73,18 @@ class _Site:
         """The number of the calls that an event is reached through."""
         return self.chains.setdefault(event.callers, len(self.chains))
 
-    def conditions(self) -> tuple[str, ...]:
+    def conditions(self) -> tuple[Assumption, ...]:
         """The assumptions that the figures hang on, in the order in which they were met.
 
         What is issued under an assumption, and just so without it, does not hang on it.
         """
-        return tuple(text for text in self.assumptions if self._hangs_on(text))
+        return tuple(a for a in self.assumptions if self._hangs_on(a))
 
-    def _hangs_on(self, text: str) -> bool:
+    def _hangs_on(self, assumption: Assumption) -> bool:
         with_it: set[int] = set()
         without: set[int] = set()
         for assumptions, groups in self.issued_under.items():
-            (with_it if text in assumptions else without).update(groups)
+            (with_it if assumption in assumptions else without).update(groups)
         return not without or with_it != without
 
 
@@ -97,7 +99,7 @@ class Sites:
     """
 
     def __init__(
-        self, unit: Unit, instance: Instance, assumptions: Sequence[str], arch: str
+        self, unit: Unit, instance: Instance, assumptions: Sequence[Assumption], arch: str
     ) -> None:
         self._unit = unit
         self._instance = instance
@@ -150,8 +152,8 @@ class Sites:
     def _add_to(self, site: _Site, event: Event) -> None:
         site.layout = site.layout or event.layout
         site.depends_on_data |= event.depends_on_data
-        for text in event.assumptions:
-            site.assumptions.setdefault(text)
+        for assumption in event.assumptions:
+            site.assumptions.setdefault(assumption)
         site.issued += _warps(event.mask) * event.issued
         site.chain_of(event)
         if event.fused and (site.widest is None or event.width > site.widest.width):
@@ -161,7 +163,9 @@ class Sites:
             site.undecided = site.undecided or offset
             return
         if event.width not in (1, 2, 4, 8, 16):
-            site.undecided = site.undecided or Unknown(f"an access of {event.width} bytes")
+            site.undecided = site.undecided or Unknown(
+                Reason(ReasonCode.NOT_MEASURED, f"an access of {event.width} bytes")
+            )
             return
         if event.kind is AccessKind.ASYNC_COPY:
             self._add_copy(site, event)
@@ -178,8 +182,8 @@ class Sites:
         if isinstance(copy, Unknown):
             site.undecided = site.undecided or copy
             return
-        for text in copy.assumptions:
-            site.taken.setdefault(text)
+        for assumption in copy.assumptions:
+            site.taken.setdefault(assumption)
         self._add_lanes(site, event, copy.to, copy.source)
 
     def _add_lanes(
@@ -216,7 +220,9 @@ class Sites:
                 patterns = made
         if site.depends_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
             # Fewer threads may not conflict at all; where all of them do not, none ever will.
-            undecided = Unknown("which threads take part depends on data", is_data=True)
+            undecided = Unknown(
+                Reason(ReasonCode.DATA, "which threads take part depends on data"), is_data=True
+            )
         priced = [p for p in patterns if p.ideal]
         broken = len(priced) < len(patterns)
         has_figure = bool(priced) and not broken
@@ -238,7 +244,7 @@ class Sites:
             ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=taken,
-            reason=undecided.reason if undecided is not None else "",
+            reason=undecided.reason if undecided is not None else None,
             patterns=costliest(patterns),
             matrices=site.matrices,
             note=site.operation,
@@ -283,7 +289,7 @@ class Sites:
                 arch=self._arch,
             )
         except ValueError as error:
-            return Unknown(str(error))
+            return Unknown(Reason(ReasonCode.NOT_MEASURED, str(error)))
 
 
 def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | Unknown:
@@ -299,7 +305,12 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
             if not _agree_by_warp(factor, event.mask):
                 by = factor * symbol.multiple
                 if len(offset.terms) > 1 or not _keeps_banks(base, by, event):
-                    return Unknown(f"lanes move by different multiples of `{symbol.name}`")
+                    return Unknown(
+                        Reason(
+                            ReasonCode.RESIDUES,
+                            f"lanes move by different multiples of `{symbol.name}`",
+                        )
+                    )
                 return [base + by * _GENERIC]
             factor = int(np.gcd.reduce(factor[event.mask]))
         steps.append(factor * symbol.multiple)
@@ -308,7 +319,7 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
         common = gcd(common, step)
     residues = range(0, unit, common) if common < unit else range(1)
     if len(residues) > _MAX_RESIDUES:
-        return Unknown("too many residues of an unknown")
+        return Unknown(Reason(ReasonCode.RESIDUES, "too many residues of an unknown"))
     found = [base + r for r in residues]
     if len(found) > 1 and event.width > 1:
         aligned = [b for b in found if not (b[event.mask] % event.width).any()]

@@ -30,6 +30,7 @@ from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,7 +84,7 @@ class HostPolicy(KernelPolicy):
         self.default_path = default_path
         self.domain = Results()
         self.has_default_path = False  # a known number met an unknown one
-        self.defaults: dict[str, None] = {}
+        self.defaults: dict[Assumption, None] = {}
         self._call_limit: int | None = None
         self._known: dict[str, int] = {}
         self._owner: dict[int, Unit] = {}
@@ -118,9 +119,12 @@ class HostPolicy(KernelPolicy):
         name = declaration.name
         if name in self._shapes and isinstance(found, Variable) and name not in ev.state.globals:
             found.object.space = Space.LOCAL
-            found.object.default = Unknown(f"`{name}` is set nowhere that was seen")
+            found.object.default = Unknown(
+                Reason(ReasonCode.NOT_DECLARED, f"`{name}` is set nowhere that was seen")
+            )
             ev.state.globals[name] = found
-            self.defaults.setdefault(f"`{name}` is what the code before the launch makes it")
+            text = f"`{name}` is what the code before the launch makes it"
+            self.defaults.setdefault(Assumption(Topic.HOST, text, name))
         return found
 
     def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
@@ -131,13 +135,14 @@ class HostPolicy(KernelPolicy):
             declared = unit is ev.state.unit or name in unit.declarations
             if unit.mentions(name) and not (declared and name in unit.assigned_once):
                 return False
-        self.defaults.setdefault(f"`{name}` keeps the value that it begins with")
+        text = f"`{name}` keeps the value that it begins with"
+        self.defaults.setdefault(Assumption(Topic.HOST, text, name))
         return True
 
     def convert_unknown(self, ev: Evaluator, value: Unknown, type: IntType) -> Value:
         """Returns a fresh symbol, which a `case` can name."""
         ev.state.sequence += 1
-        return self.domain.symbol(f"host{ev.state.sequence}", value.reason, type)
+        return self.domain.symbol(f"host{ev.state.sequence}", value.reason.text, type)
 
     # ---- budgets
 
@@ -168,10 +173,10 @@ class HostPolicy(KernelPolicy):
         if "__global__" in function.specifiers or (
             function.is_device and "__host__" not in function.specifiers
         ):
-            return Unknown("device code")
+            return Unknown(Reason(ReasonCode.NOT_MODELLED, "device code"))
         is_wanted = function.name in self.launching or _may_compute(function)
         if not is_wanted and self._shapes.isdisjoint(function.words):
-            return Unknown(f"`{function.name}` is not run")
+            return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run"))
         state = ev.state
         before, limit, depth = state.unit, self._call_limit, state.memory.depth
         is_outermost = limit is None and function.name not in self.launching
@@ -185,7 +190,9 @@ class HostPolicy(KernelPolicy):
                 raise
             state.memory.commit_to(depth)
             _forget_arguments(ev, function, operands)
-            return Unknown(f"`{function.name}` is not run to its end")
+            return Unknown(
+                Reason(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run to its end")
+            )
         finally:
             ev.types.enter(before)
             self._call_limit = limit
@@ -202,7 +209,8 @@ class HostPolicy(KernelPolicy):
                     break
                 span = ev.state.unit.span(node)
                 name = span.path.rsplit("/", 1)[-1]
-                self.defaults.setdefault(f"the default path at {name}:{span.line}")
+                text = f"the default path at {name}:{span.line}"
+                self.defaults.setdefault(Assumption(Topic.HOST, text))
                 return known
         return None
 

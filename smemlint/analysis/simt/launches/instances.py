@@ -24,6 +24,7 @@ from smemlint.analysis.simt.types.template_arguments import template_argument, v
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
 from smemlint.frontend import ir
+from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +46,9 @@ _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
 _MOST_CALLED = 200
 """Functions looked through for `threadIdx.y`: more are a library's."""
+_NO_LAUNCH = Assumption(
+    Topic.BLOCK, "no launch was found: the figure is the same for several block shapes"
+)
 
 
 Block = tuple[int, int, int]
@@ -224,24 +228,24 @@ class Instances:
         ev.state.frames.append(Frame("file", [{}]))
         return ev
 
-    def _guess(self, function: Function) -> tuple[Scope, tuple[str, ...]]:
+    def _guess(self, function: Function) -> tuple[Scope, tuple[Assumption, ...]]:
         return guessed_scope(self._evaluator(), function)
 
-    def _completed(self, function: Function, scope: Scope) -> tuple[Scope, tuple[str, ...]]:
+    def _completed(self, function: Function, scope: Scope) -> tuple[Scope, tuple[Assumption, ...]]:
         if is_known(scope, function):
             return scope, ()
         guess, said = self._guess(function)
         known = {
             k: v for k, v in scope.items() if not (isinstance(v, AffineInt) and v.constant is None)
         }
-        missing = tuple(s for s in said if not any(f"`{k}`" in s for k in known))
+        missing = tuple(s for s in said if s.subject not in known)
         return {**guess, **known}, missing
 
     def _guessed(
         self,
         function: Function,
         scope: Scope,
-        said: tuple[str, ...],
+        said: tuple[Assumption, ...],
         launch: Launch | None = None,
     ) -> list[Task]:
         """Guesses at a block of which no launch, or none with a size that is known, says more."""
@@ -261,17 +265,18 @@ class Instances:
         scope: Scope,
         shapes: Sequence[Block],
         known: str,
-        said: tuple[str, ...],
+        said: tuple[Assumption, ...],
         launch: Launch | None = None,
     ) -> list[Task]:
         """A task for each shape; what they agree on is reported, and `known` says of what."""
         blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
         listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
-        said = (f"{known}: the figure is the same for blocks of {listed}", *said)
+        text = f"{known}: the figure is the same for blocks of {listed}"
+        said = (Assumption(Topic.BLOCK, text), *said)
         return [self._task(function, scope, s, "", said, launch) for s in shapes]
 
     def _partly_told(
-        self, function: Function, scope: Scope, said: tuple[str, ...], launch: Launch
+        self, function: Function, scope: Scope, said: tuple[Assumption, ...], launch: Launch
     ) -> list[Task]:
         """Guesses at a block whose rows are as long as the launch says; none where it does not."""
         x, y, z = launch.extents
@@ -332,7 +337,7 @@ class Instances:
                 bound = template_argument(ev, template[parameter.name], parameter)
                 if bound is not None:
                     scope[parameter.name] = bound
-        said = tuple(s for s in said if not any(f"`{name}`" in s for name in template))
+        said = tuple(s for s in said if s.subject not in template)
         if block is None:
             return self._guessed(function, scope, said)
         return [self._task(function, scope, block, given, said)]
@@ -343,7 +348,7 @@ class Instances:
         scope: Scope,
         block: Block,
         origin: str,
-        said: tuple[str, ...],
+        said: tuple[Assumption, ...],
         launch: Launch | None = None,
     ) -> Task:
         instance = Instance(
@@ -352,10 +357,12 @@ class Instances:
         shape = ", ".join(map(str, block))
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
         declared = partial(self._user.declared_swizzle, function.name)
-        given = self._user.assumptions(function)
-        known = (f"block ({shape}) ({origin})",) if origin else ()
+        given = self._user.preconditions(function)
+        known = (Assumption(Topic.BLOCK, f"block ({shape}) ({origin})"),) if origin else ()
         assumed = (*known, *said, *self._index.built_with(self._unit))
-        assumed += tuple(f"`{a.text}` (your assumption)" for a in given)
+        assumed += tuple(
+            Assumption(Topic.ARGUMENT, f"`{p.text}` (your assumption)", p.name) for p in given
+        )
         shared = launch.shared if launch is not None else None
         place = _place(launch) if launch is not None else ""
         return Task(function, instance, scope, assumed, arguments, declared, shared, given, place)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.facts import Span
     from smemlint.frontend.program import Function, Unit
+    from smemlint.reasons import Assumption
 
 Extents = tuple[int | None, int | None, int | None]
 
@@ -54,7 +55,7 @@ class Launch:
     shared: int | None
     span: Span
     arguments: dict[str, Value]
-    assumed: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
     extents: Extents = (None, None, None)
     is_uninstantiated: bool = False
     left: int = 0

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -63,6 +64,11 @@ def execute_iteration(
         ev.evaluate(step)
 
 
+def _entered(cond: str) -> Assumption:
+    """Returns the assumption that a loop runs at least once."""
+    return Assumption(Topic.CONDITION, f"the loop on `{cond}` is entered", cond)
+
+
 def execute_widened(
     ev: Evaluator,
     node: ir.Node,
@@ -82,11 +88,13 @@ def execute_widened(
     mask = state.mask
     trip = state.domain.symbol(state.key(node, "iteration"), "the iteration", I32, nonnegative=True)
     forms: dict[tuple[int, int], tuple[Object, int, Value]] = {}
-    text = f"the loop on `{state.source_text(cond)}` is entered" if cond is not None else ""
+    taken = _entered(state.source_text(cond)) if cond is not None else None
     assumed, gone = len(state.assumptions), state.none_active()
-    if text:
-        state.assumptions.append(text)
-    trips = Unknown("how often the loop runs is not known", is_uniform=is_uniform)
+    if taken is not None:
+        state.assumptions.append(taken)
+    trips = Unknown(
+        Reason(ReasonCode.LOOP, "how often the loop runs is not known"), is_uniform=is_uniform
+    )
     state.frame.open.append((trips, node))
     state.memory.begin()
     broken = len(loop.breaks.jumps)
@@ -109,11 +117,16 @@ def execute_widened(
     finally:
         state.frame.open.pop()
         state.memory.commit()
-        if text:
+        if taken is not None:
             del state.assumptions[assumed]
     if not (is_uniform and loop.breaks.is_uniform):
         for obj, offset, value in forms.values():
-            why = Unknown(f"threads leave a loop with different values of `{obj.name}`")
+            why = Unknown(
+                Reason(
+                    ReasonCode.UNKNOWN_CONDITION,
+                    f"threads leave a loop with different values of `{obj.name}`",
+                )
+            )
             if isinstance(value, Pointer):
                 state.memory.set_cell(obj, offset, forget_offset(ev, value, why))
             elif isinstance(value, AffineInt):
@@ -121,7 +134,7 @@ def execute_widened(
     loop.broken = state.none_active()
     state.mask = mask
     if is_any(gone) and cond is not None:  # the loop may as well not be entered
-        assume(ev, [f"`{state.source_text(cond)}` does not hold"], has_returned=True)
+        assume(ev, [outcome(state.source_text(cond), False)], has_returned=True)
 
 
 def _set_cells(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
@@ -217,7 +230,9 @@ def widen(
             return state.domain.symbol(key, obj.name, begin.type, nonnegative=floor)
         if delta.is_uniform:
             return _moved_together(ev, begin, delta, obj, trip)
-        return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
+        return Unknown(
+            Reason(ReasonCode.LOOP, f"`{obj.name}` changes in a loop in a way that is not followed")
+        )
     if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
         offset = widen(ev, begin.offset, end.offset, trip, obj, seen)
         if offset is None:
@@ -238,7 +253,9 @@ def widen(
         and end.object.space is not Space.SHARED
     ):
         return None
-    return Unknown(f"`{obj.name}` changes in a loop in a way that is not followed")
+    return Unknown(
+        Reason(ReasonCode.LOOP, f"`{obj.name}` changes in a loop in a way that is not followed")
+    )
 
 
 def _points_somewhere(value: Value) -> bool:

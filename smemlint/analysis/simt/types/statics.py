@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.analysis.simt.state import Frame
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
@@ -18,7 +19,9 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
     inner = owner.statics.get(name)
     if isinstance(inner, Lazy):
         ev.state.frames.append(Frame(f"static {owner.name}", [scope_of(owner)]))
-        owner.statics[name] = Unknown(f"`{owner.name}::{name}` is defined by itself")
+        owner.statics[name] = Unknown(
+            Reason(ReasonCode.NO_VALUE, f"`{owner.name}::{name}` is defined by itself")
+        )
         try:
             inner = owner.statics[name] = ev.evaluate(inner.node)
         finally:
@@ -34,4 +37,8 @@ def scope_of(record: RecordType) -> Scope:
 def static_value(kind: StaticType) -> Value:
     """Returns the one value that objects of the type have."""
     value = kind.value
-    return value if isinstance(value, Cute | AffineInt) else Unknown(f"`{kind.spelling}`")
+    return (
+        value
+        if isinstance(value, Cute | AffineInt)
+        else Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}`"))
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.token_stream import GrammarToken, SyntaxFailure, parse
 from smemlint.frontend.program import Dropped
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,14 +48,15 @@ def parse_with_recovery(
         around = [r for r in candidates if r.begin <= at < r.end]
         budget -= len(left)
         if not around or len(dropped) >= MAX_DROPS or budget < 0:
-            reason = f"cannot be parsed: {failure}" if not around else "too many errors"
+            text = f"cannot be parsed: {failure}" if not around else "too many errors"
+            reason = Reason(ReasonCode.SYNTAX, text)
             number = tokens[at].lineno - 1
             return None, [*dropped, Dropped(table.span_of(number, number), reason)]
         choose = min if len(dropped) < MAX_SMALL_DROPS else max
         region = choose(around, key=lambda r: r.end - r.begin)
         candidates = [r for r in candidates if not _is_inside(r, region)]
         span = table.span_of(region.word.first, region.word.last)
-        dropped.append(Dropped(span, f"cannot be parsed: {failure}"))
+        dropped.append(Dropped(span, Reason(ReasonCode.SYNTAX, f"cannot be parsed: {failure}")))
         keep = [k for k, place in enumerate(places) if not region.begin < place < region.end]
         left = [_stand_in(region, left[k]) if places[k] == region.begin else left[k] for k in keep]
         places = [places[k] for k in keep]

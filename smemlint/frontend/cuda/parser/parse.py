@@ -68,6 +68,7 @@ from smemlint.frontend.cuda.parser.qualified_names import Names, Word, declared_
 from smemlint.frontend.cuda.parser.to_ir import convert_function, to_ir
 from smemlint.frontend.cuda.parser.token_stream import SyntaxFailure, parse
 from smemlint.frontend.program import Dropped, ParsedFunction
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import TemplateParameter
 
 
-_TOO_DEEP = "cannot be parsed: it is nested too deeply"
+_TOO_DEEP = Reason(ReasonCode.TOO_LARGE, "cannot be parsed: it is nested too deeply")
 
 
 class _Piece:
@@ -120,7 +121,10 @@ class _Piece:
 
     def dropped(self) -> list[Dropped]:
         """What desugaring lost."""
-        return [Dropped(self.span(lost.word), lost.reason) for lost in self.desugarer.lost]
+        return [
+            Dropped(self.span(lost.word), Reason(ReasonCode.SYNTAX, lost.reason))
+            for lost in self.desugarer.lost
+        ]
 
 
 def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) -> ParsedFunction:
@@ -147,7 +151,10 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     if not isinstance(function, c_ast.FuncDef):
         return ParsedFunction(None, (*dropped, *more))
     failed = _put_asides(function, low.asides)
-    more += [Dropped(piece.span(aside.word), reason) for aside, reason in failed]
+    more += [
+        Dropped(piece.span(aside.word), Reason(ReasonCode.SYNTAX, reason))
+        for aside, reason in failed
+    ]
     _set_defaults(function, defaults, names, table)
     try:
         converted = convert_function(function)

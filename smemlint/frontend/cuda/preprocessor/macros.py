@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.limits.steps import spend
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,7 +75,7 @@ _PRAGMA = Macro("_Pragma", ("text",), None, ())
 class Expander:
     """The macro table and the expansion of token lists under it."""
 
-    def __init__(self, complain: Callable[[Token, str], None]) -> None:
+    def __init__(self, complain: Callable[[Token, Reason], None]) -> None:
         self.macros: dict[str, Macro] = {"_Pragma": _PRAGMA}
         self._complain = complain
         self._left = MAX_PER_UNIT
@@ -119,12 +120,14 @@ class Expander:
             end = i + 1
             name = tokens[i].text
             self.macros.pop(name, None)  # or every further call would cost as much
-            self._complain(tokens[i], f"the expansion of macro {name} is too large")
+            text = f"the expansion of macro {name} is too large"
+            self._complain(tokens[i], Reason(ReasonCode.TOO_LARGE, text))
         used = min(MAX_PER_CALL, self._left) - self._call_left
         self._left -= used
         spend(used // _TOKENS_A_STEP)
         if self._left <= 0:
-            self._complain(tokens[i], "too much macro expansion: the rest is not expanded")
+            text = "too much macro expansion: the rest is not expanded"
+            self._complain(tokens[i], Reason(ReasonCode.TOO_LARGE, text))
         return end
 
     def _rescan(self, tokens: list[Token], i: int, out: list[Token]) -> int:

@@ -20,6 +20,7 @@ from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
 from smemlint.limits.steps import spend
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,7 +138,7 @@ class _Run:
         self.read(forced, 1)
         self.flush(1)
 
-    def complain(self, token: Token, reason: str) -> None:
+    def complain(self, token: Token, reason: Reason) -> None:
         """Notes something that could not be read."""
         self.notices.add(partial(self.files[token.file].span, token.start, token.end), reason)
 
@@ -149,7 +150,10 @@ class _Run:
         if depth and len(self.out) > MAX_INCLUDED_TOKENS:
             if len(self.out) <= MAX_INCLUDED_TOKENS + len(self._buffer):
                 self.complain(
-                    self._buffer[0], "too much is included: only macros are read from here"
+                    self._buffer[0],
+                    Reason(
+                        ReasonCode.NOT_READ, "too much is included: only macros are read from here"
+                    ),
                 )
         else:
             self.out += self.expander.expand(self._buffer)
@@ -185,7 +189,9 @@ class _Run:
                 k = chosen
             elif name in ("elif", "else", "elifdef", "elifndef", "endif"):
                 if directive.end < 0 or not chains:
-                    self.complain(tokens[directive.at], f"#{name} without #if")
+                    self.complain(
+                        tokens[directive.at], Reason(ReasonCode.SYNTAX, f"#{name} without #if")
+                    )
                 elif name == "endif":
                     self._assume(prepared, directive.stop, chains.pop())
                 else:  # the end of the branch that was chosen
@@ -201,7 +207,10 @@ class _Run:
         self._buffer += tokens[at:]
         self._assumed = outer
         if chains:
-            self.complain(tokens[-1], f"#if without #endif ({len(chains)} open at the end)")
+            self.complain(
+                tokens[-1],
+                Reason(ReasonCode.SYNTAX, f"#if without #endif ({len(chains)} open at the end)"),
+            )
 
     def _assume(self, prepared: PreparedFile, token: int, conditions: tuple[str, ...]) -> None:
         """Sets what is assumed from a token on."""
@@ -214,15 +223,17 @@ class _Run:
     def _report_lexing(self, prepared: PreparedFile) -> None:
         lexed, source = prepared.lexed, prepared.source
 
-        def note(offset: int, reason: str) -> None:
-            self.notices.add(partial(source.span, offset, offset + 1), reason)
+        def note(offset: int, code: ReasonCode, text: str) -> None:
+            self.notices.add(partial(source.span, offset, offset + 1), Reason(code, text))
 
         if lexed.skipped:
-            note(lexed.first_skipped, f"{lexed.skipped} characters that belong to no token")
+            text = f"{lexed.skipped} characters that belong to no token"
+            note(lexed.first_skipped, ReasonCode.SYNTAX, text)
         if lexed.unterminated is not None:
-            note(lexed.unterminated, "a comment or raw string that does not end")
+            note(lexed.unterminated, ReasonCode.SYNTAX, "a comment or raw string that does not end")
         if lexed.truncated is not None:
-            note(lexed.truncated, "too many tokens: the rest of the file is not read")
+            text = "too many tokens: the rest of the file is not read"
+            note(lexed.truncated, ReasonCode.TOO_LARGE, text)
 
     def _obey(self, prepared: PreparedFile, k: int, depth: int) -> None:
         """Carries out a directive that is no conditional."""
@@ -281,7 +292,12 @@ class _Run:
             return
         self._include_count += 1
         if depth >= MAX_DEPTH or self._include_count > MAX_INCLUDES:
-            self.complain(arguments[0], "includes are nested too deeply or too many: not followed")
+            self.complain(
+                arguments[0],
+                Reason(
+                    ReasonCode.TOO_LARGE, "includes are nested too deeply or too many: not followed"
+                ),
+            )
             return
         included = prepare_cached(path, text)
         if included.file in self.files:  # its tokens stand for another place already
@@ -299,8 +315,9 @@ class _Run:
             partial(self._branches.condition, prepared),
             partial(self._branches.text, prepared),
         )
-        for token, reason in unread.beside(chosen, k):
-            self.unread.add(partial(prepared.source.span, token.start, token.end), reason)
+        for token, text in unread.beside(chosen, k):
+            span = partial(prepared.source.span, token.start, token.end)
+            self.unread.add(span, Reason(ReasonCode.NOT_READ, text))
         return chosen, conditions
 
     def _report_refused(self, token: Token, name: str, includer: str) -> None:
@@ -309,7 +326,7 @@ class _Run:
         reasons = (self._refusal(path, is_written=n == 0) for n, path in enumerate(paths))
         reason = next(filter(None, reasons), "")
         if reason:
-            self.complain(token, f"`{name}` is not read: {reason}")
+            self.complain(token, Reason(ReasonCode.REFUSED, f"`{name}` is not read: {reason}"))
 
 
 def _bracketed(arguments: Sequence[Token]) -> str:

@@ -22,6 +22,7 @@ from smemlint.frontend.cuda.scanner.definition_heads import (
 from smemlint.frontend.cuda.scanner.definition_tokens import FileTable, FunctionTokens
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
 from smemlint.frontend.program import TemplateParameter
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -126,9 +127,9 @@ class _Scanner:
             ("closes nothing", self.brackets.stray),
         ):
             for i in sorted(places):
-                self._notice(i, f"a `{tokens[i].text}` that {kind}")
+                self._notice(i, Reason(ReasonCode.SYNTAX, f"a `{tokens[i].text}` that {kind}"))
 
-    def _notice(self, token: int, reason: str) -> None:
+    def _notice(self, token: int, reason: Reason) -> None:
         """Notes that something at a token is not read."""
         place = self.tokens[token]
         self.found.notices.add(partial(self.files[place.file].span, place.start, place.end), reason)
@@ -190,7 +191,12 @@ class _Scanner:
         if not h:
             return True
         if len(scope.names) > _DEEPEST_SCOPE:
-            self._notice(brace, f"scopes that are nested more than {_DEEPEST_SCOPE} deep")
+            self._notice(
+                brace,
+                Reason(
+                    ReasonCode.TOO_LARGE, f"scopes that are nested more than {_DEEPEST_SCOPE} deep"
+                ),
+            )
             return True
         names = namespace_of(h)
         close = self.brackets.close[brace]

@@ -20,6 +20,7 @@ from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lo
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
 from smemlint.frontend.python.jit.syntax import integer, keyword
 from smemlint.frontend.python.syntax_walk import walk
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -152,7 +153,9 @@ class _FunctionLowering:
                 items += self._statement(statement)
             except CannotLower as failed:
                 span = self.make.tree_span(failed.node)
-                self.lost.append(Dropped(span, f"{failed.what} is not followed"))
+                self.lost.append(
+                    Dropped(span, Reason(ReasonCode.NOT_MODELLED, f"{failed.what} is not followed"))
+                )
         self.blocks.pop()
         return self.make.block(items, at)
 

@@ -17,6 +17,7 @@ from smemlint.frontend.python.jit.imported_names import Constants, ImportedNames
 from smemlint.frontend.python.jit.ir_builder import Builder, type_of
 from smemlint.frontend.python.jit.lower_statements import lower_constant, lower_function
 from smemlint.frontend.python.python_source import NotPython, PythonText, text_of
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def load_python_unit(
         return PythonUnit(PythonText.of(Source(path, text)), read, constants)
     except NotPython as failed:
         empty = PythonText(path, "", ast.Module([], []))
-        return PythonUnit(empty, read, constants, (Dropped(failed.span, str(failed)),))
+        return PythonUnit(empty, read, constants, (Dropped(failed.span, failed.reason),))
 
 
 @dataclass(eq=False)
@@ -110,7 +111,9 @@ class PythonFunction:
         try:
             return lower_function(definition, definition.imports or unit.imports, unit.builder)
         except RecursionError:
-            lost = Dropped(self.span, "expressions that are nested too deeply")
+            lost = Dropped(
+                self.span, Reason(ReasonCode.TOO_LARGE, "expressions that are nested too deeply")
+            )
             body = unit.builder.block([], definition.node)
             empty = unit.builder.function(definition.unique, "void", [], body, definition.node)
             return ParsedFunction(empty, (lost,))

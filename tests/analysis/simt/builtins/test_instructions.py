@@ -68,9 +68,7 @@ class TestPtx:
     def test_bulk_copies_are_said_not_to_be_followed(self):
         body = 'asm volatile("cp.async.bulk.shared::cluster.global [%0], [%1], %2, [%3];" :: "r"(0), "l"(g), "r"(16), "r"(0)); s[t] = 1;'
         (k,) = facts_of(kernel(body)).kernels
-        assert [n.reason for n in k.not_analysed] == [
-            "`cp.async.bulk` moves shared memory by descriptor"
-        ]
+        assert [n.reason.code for n in k.not_analysed] == ["unknown-address"]
 
 
 class TestAtomics:
@@ -263,8 +261,8 @@ class TestCertainty:
     def test_a_launch_is_an_assumption(self):
         (access,) = accesses_of(kernel("s[t * 2] = 1;"))
         assert access.certainty is Certainty.ASSUMED
-        assert access.assumptions == ("block (32, 1, 1) (launch at k.cu:7)",)
-        assert access.conditions == () and access.reason == ""
+        assert [a.topic for a in access.assumptions] == ["block"]
+        assert access.conditions == () and access.reason is None
 
     def test_instructions_count_warps_with_a_lane_and_iterations(self):
         body = "for (int i = 0; i < 5; i++) { if (t < 40)\ns[t + i * 32] = 1; __syncthreads(); }"
@@ -295,7 +293,7 @@ class TestCertainty:
         nest = "for (int a = 0; a < 1000; a++) for (int b = 0; b < 1000; b++) for (int c = 0; c < 1000; c++)"
         (k,) = facts_of(kernel(f"{nest} s[(a ^ b ^ c) % 32 + t] = a;")).kernels
         reasons = [n.reason for n in k.not_analysed]
-        assert len(reasons) == 1 and reasons[0].startswith("evaluation stopped: ")
+        assert [reason.code for reason in reasons] == ["step-limit"]
         (access,) = k.accesses
         assert (access.certainty, access.reason) == ("unknown", reasons[0])
 
@@ -303,8 +301,7 @@ class TestCertainty:
         nest = "int x = 0; for (int a = 0; a < 1000; a++) for (int b = 0; b < 1000; b++)"
         body = f"s[t] = 1;\n{nest} {{ x = (x ^ a * b) & 1023; s[g[x]] = a; }}"
         (k,) = facts_of(kernel(body)).kernels
-        said = "10000 statements in a row touched no shared memory at a known address"
-        assert [n.reason for n in k.not_analysed] == [f"evaluation stopped: {said}"]
+        assert [n.reason.code for n in k.not_analysed] == ["step-limit"]
         assert [(str(a.kind), str(a.certainty), a.wavefronts) for a in k.accesses] == [
             ("store", "unknown", None),
             ("store", "unknown", None),

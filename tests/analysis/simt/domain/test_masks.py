@@ -7,6 +7,7 @@ from conftest import accesses_of, facts_of
 from figures import expected_lanes, figure, kernel, lanes
 
 from smemlint.facts import Certainty
+from smemlint.reasons import outcome
 
 
 @pytest.mark.parametrize(
@@ -67,14 +68,14 @@ class TestUnknownConditions:
 
     def test_both_ways(self):
         first, second = accesses_of(kernel("if (n > 5) s[t] = 1;\nelse s[2 * t] = 2;"))
-        assert first.conditions == ("`n > 5` holds",)
-        assert second.conditions == ("`n > 5` does not hold",)
+        assert first.conditions == (outcome("n > 5", True),)
+        assert second.conditions == (outcome("n > 5", False),)
         assert (first.wavefronts.mean, second.wavefronts.mean) == (1, 2)
         assert first.certainty is second.certainty is Certainty.ASSUMED
 
     def test_nested_conditions_are_all_named(self):
         (access,) = accesses_of(kernel("if (n > 5) { if (blockIdx.x == 0) s[t] = 1; }"))
-        assert access.conditions == ("`n > 5` holds", "`blockIdx.x == 0` holds")
+        assert access.conditions == (outcome("n > 5", True), outcome("blockIdx.x == 0", True))
 
     def test_code_behind_is_not_conditional(self):
         (access,) = accesses_of(kernel("int a = 0; if (n > 5) { a = 1; }\ns[t] = a;"))
@@ -83,13 +84,13 @@ class TestUnknownConditions:
     def test_an_early_return_leaves_its_condition_behind(self):
         (access,) = accesses_of(kernel("if (n > 5) return;\ns[t] = 1;"))
         assert access.instructions == 1
-        assert access.conditions == ("`n > 5` does not hold",)
+        assert access.conditions == (outcome("n > 5", False),)
 
     def test_a_bound_check_on_blocks_keeps_all_lanes(self):
         text = kernel("int i = blockIdx.x * blockDim.x + t;\nif (i < n) s[t * 2] = 1;")
         (access,) = accesses_of(text)
         assert figure(access) == ("store", 4, 1, 2, 1)
-        assert access.conditions == ("`i < n` holds",)
+        assert access.conditions == (outcome("i < n", True),)
 
     def test_a_value_that_differs_by_branch_is_not_guessed(self):
         text = kernel("int i = t; if (n > 5) i = 2 * t;\ns[i] = 1;")
@@ -106,7 +107,7 @@ class TestUnknownConditions:
     def test_a_condition_on_data(self):
         text = kernel("if (g[t] > 0) s[t * 4] = 1;")
         (access,) = accesses_of(text)
-        assert access.conditions == ("`g[t] > 0` holds",)
+        assert access.conditions == (outcome("g[t] > 0", True),)
         assert access.wavefronts.mean == 4
 
 
@@ -117,7 +118,10 @@ def test_nothing_is_issued_under_a_condition_that_is_false():
 
 def test_all_that_was_assumed_stands_in_one_list():
     (access,) = accesses_of(kernel("if (n > 5) s[t] = 1;"))
-    assert access.assumptions == ("block (32, 1, 1) (launch at k.cu:7)", "`n > 5` holds")
+    assert [(a.topic, a.subject) for a in access.assumptions] == [
+        ("block", ""),
+        ("condition", "n > 5"),
+    ]
 
 
 def test_a_kernel_that_never_touches_shared_memory_has_no_facts():

@@ -16,6 +16,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -174,7 +175,7 @@ class Call:
 
 def reason_of(value: Value, otherwise: str) -> str:
     """Returns why a value is not known."""
-    return value.reason if isinstance(value, Unknown) and value.reason else otherwise
+    return str(value.reason) if isinstance(value, Unknown) and value.reason else otherwise
 
 
 def needed_layout(value: Value) -> AnyLayout:
@@ -201,7 +202,7 @@ def needed_tensor(value: Value) -> AnyTensor:
     if isinstance(payload, cute.Tensor | UnknownTensor):
         return payload
     if isinstance(value, Unknown):
-        return UnknownTensor(None, value.reason or "a tensor is not known")
+        return UnknownTensor(None, reason_of(value, "a tensor is not known"))
     return UnknownTensor(None, "a value that is no tensor")
 
 
@@ -238,9 +239,12 @@ def executed(handler: Handler, call: Call) -> Value:
     try:
         return handler(call)
     except cute.CuteError as error:
-        return Unknown(f"`{call.name}`: {error}" if "`" not in str(error) else str(error))
+        text = f"`{call.name}`: {error}" if "`" not in str(error) else str(error)
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
     except (TypeError, ValueError, IndexError, ZeroDivisionError, AssertionError, RecursionError):
-        return Unknown(f"`{call.name}` is not followed with these arguments")
+        return Unknown(
+            Reason(ReasonCode.NOT_MODELLED, f"`{call.name}` is not followed with these arguments")
+        )
 
 
 def as_value(payload: object) -> Value:

@@ -14,6 +14,7 @@ from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, is_known
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
 
+_ANOTHER_PATH = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, ""), is_uniform=True)
 MAX_UNROLLED = 16
 """Iterations of a loop that the program does not ask to unroll, which are executed one by one."""
 MAX_UNROLLED_ON_REQUEST = 256
@@ -48,7 +50,7 @@ class ControlFlow:
         if decided is not None:
             return decided
         if isinstance(value, Unknown):
-            return UnknownNumber(value.reason or "the condition is not known")
+            return UnknownNumber(value.reason or numbers.OPEN_CONDITION)
         return True  # an object
 
     # ---- branches
@@ -124,7 +126,7 @@ class ControlFlow:
         interpreter.loops -= 1
         interpreter.jumps.pop()
         for other in jumps.breaks:
-            merged = merge_branches(self.run, scopes[-1], other, UnknownNumber("", is_uniform=True))
+            merged = merge_branches(self.run, scopes[-1], other, _ANOTHER_PATH)
             replace_scope(scopes[-1], merged if reaches_end else other)
             reaches_end = True
         return reaches_end
@@ -155,7 +157,7 @@ class ControlFlow:
         jumps.continues.clear()
         reaches_end = interpreter.run(body, scopes)
         for other in jumps.continues:
-            unknown = UnknownNumber("", is_uniform=True)
+            unknown = _ANOTHER_PATH
             merged = merge_branches(self.run, scopes[-1], other, unknown) if reaches_end else other
             replace_scope(scopes[-1], merged)
             reaches_end = True

@@ -32,6 +32,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
 
 _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
-_PARTLY_MERGED = (
-    "the compiler merges only some of these accesses of single elements of a swizzled tensor"
+_PARTLY_MERGED = Reason(
+    ReasonCode.COMPILER,
+    "the compiler merges only some of these accesses of single elements of a swizzled tensor",
 )
 
 
@@ -142,7 +144,14 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
         return None
     for tensor in shared:
         kind = AccessKind.LOAD if tensor is sides[0] else AccessKind.STORE
-        emit(call.run, tensor, kind, max(tensor.bits // 8, 1), UnknownNumber(reason), call.node)
+        emit(
+            call.run,
+            tensor,
+            kind,
+            max(tensor.bits // 8, 1),
+            UnknownNumber(Reason(ReasonCode.NOT_MODELLED, reason)),
+            call.node,
+        )
     return None
 
 
@@ -217,7 +226,14 @@ def _whole(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
         sides = (tensor, registers) if kind is AccessKind.LOAD else (registers, tensor)
         issue(call.run, cute.autovec_copy(*sides), call.node)
     except cute.CuteError as error:
-        emit(call.run, tensor, kind, max(tensor.bits // 8, 1), UnknownNumber(str(error)), call.node)
+        emit(
+            call.run,
+            tensor,
+            kind,
+            max(tensor.bits // 8, 1),
+            UnknownNumber(Reason(ReasonCode.NOT_MODELLED, str(error))),
+            call.node,
+        )
     return None
 
 
@@ -236,7 +252,14 @@ def access_element(
         at = numbers.coordinate(run, key)
         address = cute.lanes_of(tensor.address_of(at))
     except cute.CuteError as error:
-        emit(run, tensor, kind, width, UnknownNumber(str(error)), node)
+        emit(
+            run,
+            tensor,
+            kind,
+            width,
+            UnknownNumber(Reason(ReasonCode.NOT_MODELLED, str(error))),
+            node,
+        )
         return
     emit(run, tensor, kind, width, byte_offset(address, tensor), node)
 
@@ -314,7 +337,11 @@ def _source_of(copied: CopiedFrom) -> dict[str, object]:
     """What an asynchronous copy reads."""
     origin = copied.tensor.origin
     if not isinstance(origin, Origin):
-        return {"source": UnknownNumber("its tensor points to nothing known")}
+        return {
+            "source": UnknownNumber(
+                Reason(ReasonCode.UNKNOWN_ADDRESS, "its tensor points to nothing known")
+            )
+        }
     offset = byte_offset(copied.address, copied.tensor)
     return source_of_event(
         origin.object, offset, form=copied.form, is_partial=copied.is_zero_filling

@@ -25,6 +25,7 @@ from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS
 from smemlint.analysis.python.interpreter.values import Class, Function, is_known
 from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.facts import KernelFacts, NotAnalysed, Span
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -44,8 +45,8 @@ _MOST_ENTRIES = 24
 """Functions of a file that are entered from outside."""
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _SHARED = re.compile("smem|shared", re.IGNORECASE)
-DEFAULTS = "arguments are those of the file's own `__main__`"
-NO_LAUNCH = "no launch is in the file: the block shape is guessed"
+DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
+NO_LAUNCH = Assumption(Topic.BLOCK, "no launch is in the file: the block shape is guessed")
 
 
 @dataclass(slots=True, eq=False)
@@ -93,13 +94,15 @@ class _File:
         self._take(first, (DEFAULTS,))
         for name, value in _variants(first):
             variant = _Run(self.text, self.settings.arch, {name: value})
-            self._take(variant, (DEFAULTS, f"`{name}` is {value!r}"))
+            self._take(
+                variant, (DEFAULTS, Assumption(Topic.ARGUMENT, f"`{name}` is {value!r}", name))
+            )
 
-    def _take(self, run: _Run, assumptions: tuple[str, ...]) -> None:
+    def _take(self, run: _Run, assumptions: tuple[Assumption, ...]) -> None:
         for facts in self._facts(run, assumptions):
             self._add(facts)
 
-    def _facts(self, run: _Run, assumptions: tuple[str, ...]) -> list[KernelFacts]:
+    def _facts(self, run: _Run, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
         state, found = run.state, self.found
         found.reached |= state.reached
         found.entered |= state.entered
@@ -293,13 +296,12 @@ def _unreached(text: PythonText, found: FileFacts, failure: str) -> list[NotAnal
         copies = [c for c in _own_copies(function) if text.span(c) not in found.reached]
         if not copies:
             continue
-        reason = "no call of its function could be followed"
+        why = "no call of its function could be followed"
         if function in found.entered:
-            reason = "not executed with these arguments"
+            why = "not executed with these arguments"
         what = "a copy" if len(copies) == 1 else f"{len(copies)} copies"
-        notes.append(
-            NotAnalysed(text.span(copies[0]), function.name, f"{what} of CuTe: {failure or reason}")
-        )
+        reason = Reason(ReasonCode.NOT_REACHED, f"{what} of CuTe: {failure or why}")
+        notes.append(NotAnalysed(text.span(copies[0]), function.name, reason))
     return notes
 
 

@@ -10,6 +10,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import Cute, UnknownTens
 from smemlint.analysis.python.interpreter import calls
 from smemlint.analysis.python.interpreter.values import Class, DType, Function, Instance, Value
 from smemlint.layout import cute
+from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -21,8 +22,8 @@ _HALF = DType("Float16", 16)
 _HEADS = (64, 128)
 """Extents of attention heads."""
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v"))
-_BY_TYPE = "elements of a type that is not known have 16 bits"
-BY_HEAD = "the extent of a head is 64 or 128"
+_BY_TYPE = Assumption(Topic.NUMBER, "elements of a type that is not known have 16 bits")
+BY_HEAD = Assumption(Topic.ARGUMENT, "the extent of a head is 64 or 128")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

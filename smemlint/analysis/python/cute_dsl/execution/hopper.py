@@ -19,6 +19,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.layout.cute import AnyLayout
@@ -221,7 +222,11 @@ def get_smem_capacity(call: Call) -> Value:
     """`get_smem_capacity_in_bytes(arch)`."""
     arch = call.value(0, "compute_capability")
     found = _CAPACITY.get(arch) if isinstance(arch, str) else None
-    return found if found is not None else Unknown("the capacity of shared memory is not known")
+    return (
+        found
+        if found is not None
+        else Unknown(Reason(ReasonCode.NOT_MODELLED, "the capacity of shared memory is not known"))
+    )
 
 
 @function("get_arch_enum", "_get_dsl")

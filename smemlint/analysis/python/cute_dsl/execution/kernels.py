@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.analysis.simt.kernel.summarize import Sites
 from smemlint.facts import Instance, KernelFacts, NotAnalysed
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Function, Scope, Value
     from smemlint.facts import Span
+    from smemlint.reasons import Assumption
 
-_STOPPED = "evaluation stopped: the kernel takes too long to follow"
+_STOPPED = Reason(ReasonCode.STEP_LIMIT, "evaluation stopped: the kernel takes too long to follow")
 
 
 def execute_kernel(
@@ -116,7 +118,7 @@ def facts_of(
     run: Execution,
     kernel: Kernel,
     arch: str,
-    assumptions: Sequence[str],
+    assumptions: Sequence[Assumption],
     template: tuple[tuple[str, str], ...],
 ) -> KernelFacts:
     """Returns the facts of an executed kernel."""
@@ -130,7 +132,7 @@ def facts_of(
         origin,
     )
     sites = Sites(Places(run), instance, assumptions, arch)  # type: ignore[arg-type]
-    if kernel.failure:
+    if kernel.failure is not None:
         events = (
             replace(e, offset=UnknownNumber(kernel.failure)) for e in kernel.trace.all_events()
         )
@@ -141,7 +143,11 @@ def facts_of(
     notes = [NotAnalysed(span, kernel.name, reason) for span, reason in kernel.notes]
     if kernel.trace.is_full:
         notes.append(
-            NotAnalysed(instance.span, kernel.name, "it has more accesses than are followed")
+            NotAnalysed(
+                instance.span,
+                kernel.name,
+                Reason(ReasonCode.LEFT_OUT, "it has more accesses than are followed"),
+            )
         )
     arrays = {a.name: a.shared for a in kernel.arrays if a.shared is not None}
     return KernelFacts(

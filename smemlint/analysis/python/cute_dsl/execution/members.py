@@ -29,6 +29,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -113,11 +114,15 @@ def leading_mode(layout: cute.Layout) -> Value:
 
 def _of_unknown_tensor(tensor: UnknownTensor, name: str) -> Value | None:
     if name in ("element_type", "dtype"):
-        return tensor.dtype if tensor.dtype is not None else Unknown(tensor.reason)
+        return (
+            tensor.dtype
+            if tensor.dtype is not None
+            else Unknown(Reason(ReasonCode.NOT_MODELLED, tensor.reason))
+        )
     if name == "iterator":
         return Cute(tensor)
     if name in ("shape", "layout", "stride", "leading_dim"):
-        return Unknown(tensor.reason)
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, tensor.reason))
     return None
 
 

@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt, settled
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         [AffineInt | UnknownNumber, AffineInt | UnknownNumber], AffineInt | UnknownNumber
     ]
 
-_DIFFERS = UnknownNumber("a number that hangs on a condition")
+_DIFFERS = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, "a number that hangs on a condition"))
 
 
 def merge_branches(

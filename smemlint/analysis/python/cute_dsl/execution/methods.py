@@ -30,6 +30,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt, settled
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Kernel
@@ -221,5 +222,7 @@ def get_tile_size(call: Call) -> Value:
     """`tiled_mma.get_tile_size(mode)`."""
     mma = payload_of(call.owner)
     if not isinstance(mma, cute.TiledMma):
-        return Unknown(reason_of(call.owner, "a tiled MMA is not known"))
+        return Unknown(
+            Reason(ReasonCode.UNKNOWN_LAYOUT, reason_of(call.owner, "a tiled MMA is not known"))
+        )
     return mma.tile_size(call.static(0, "mode_idx"))

@@ -14,6 +14,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,11 @@ _OPERATORS: dict[type[ast.AST], str] = {
 }  # fmt: skip
 
 
+_NO_NUMBER = Reason(ReasonCode.UNKNOWN_VALUE, "a number is not known")
+_NO_COORDINATE = Reason(ReasonCode.UNKNOWN_VALUE, "a coordinate is not known")
+_FLOATING = Reason(ReasonCode.DATA, "an operator of floating-point numbers")
+OPEN_CONDITION = Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known")
+
 # ---- arithmetic
 
 
@@ -41,8 +47,8 @@ def operand_of(run: Execution, value: Value) -> AffineInt | UnknownNumber:
         case Opaque():
             return run.fresh(value.name)
         case Unknown():
-            return UnknownNumber(value.reason or "a number is not known")
-    return UnknownNumber("a value that is no integer")
+            return UnknownNumber(value.reason or _NO_NUMBER)
+    return UnknownNumber(Reason(ReasonCode.UNKNOWN_VALUE, "a value that is no integer"))
 
 
 def calculate(run: Execution, operation: ast.AST, one: Value, other: Value) -> Number:
@@ -51,7 +57,7 @@ def calculate(run: Execution, operation: ast.AST, one: Value, other: Value) -> N
     name = _OPERATORS.get(type(operation))
     unknown = next((v for v in (a, b) if isinstance(v, UnknownNumber)), None)
     if unknown is not None or name is None:
-        return Number(unknown or UnknownNumber("an operator of floating-point numbers"))
+        return Number(unknown or UnknownNumber(_FLOATING))
     assert isinstance(a, AffineInt) and isinstance(b, AffineInt)
     result = run.domain.operate(name, a, b)
     if isinstance(result, UnknownNumber) and result.is_uniform and a.is_uniform and b.is_uniform:
@@ -66,12 +72,12 @@ def truth_of(value: Value) -> bool | NDArray[np.bool_] | UnknownNumber:
         if isinstance(held, UnknownNumber):
             return held
         if held.terms:
-            return UnknownNumber("the condition is not known", is_uniform=held.is_uniform)
+            return UnknownNumber(OPEN_CONDITION, is_uniform=held.is_uniform)
         if isinstance(held.base, int):
             return bool(held.base)
         lanes = held.base != 0
         return bool(lanes[0]) if lanes.all() or not lanes.any() else lanes
-    return UnknownNumber("the condition is not known", is_uniform=isinstance(value, Opaque))
+    return UnknownNumber(OPEN_CONDITION, is_uniform=isinstance(value, Opaque))
 
 
 # ---- to the engine
@@ -91,7 +97,7 @@ def integer(run: Execution, value: Value) -> Integer:
             return cute.DynamicInt(RunTime(run.domain, found))
         return to_engine(found, run.domain)
     if isinstance(value, Unknown):
-        raise cute.CuteError(value.reason or "a number is not known")
+        raise cute.CuteError(str(value.reason or _NO_NUMBER))
     raise cute.CuteError("a value that is no integer stands where one is needed")
 
 
@@ -117,7 +123,7 @@ def coordinate(run: Execution, value: Value) -> Coordinate:
     if value is None:
         return cute.UNDERSCORE
     if isinstance(value, Unknown):
-        reason = value.reason or "a coordinate is not known"
+        reason = value.reason or _NO_COORDINATE
         return cute.DynamicInt(RunTime(run.domain, UnknownNumber(reason)))
     return integer(run, value)
 

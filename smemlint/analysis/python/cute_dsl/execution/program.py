@@ -58,6 +58,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.limits.sizes import require_tree
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -343,7 +344,7 @@ class Program:
             return executed(handler, self._call(name, owner, arguments, named, node))
         if any(part in callee.path for part in _UNIFORM):
             return Opaque(name)
-        return Unknown(f"`{name}` is not modelled")
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled"))
 
     def _call(
         self, name: str, owner: Value, arguments: list[Value], named: Scope, node: ast.Call
@@ -385,7 +386,7 @@ class Program:
         handler = METHODS.get(name)
         if handler is not None:
             return executed(handler, call)
-        return Unknown(f"`{name}` is not modelled")
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled"))
 
     # ---- launches
 

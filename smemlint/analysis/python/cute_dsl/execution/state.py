@@ -12,6 +12,7 @@ from smemlint.analysis.simt.domain.ctypes import I32, FloatType
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
 from smemlint.facts import SharedArray, Span
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.modules import Texts
     from smemlint.analysis.python.interpreter.values import DType
     from smemlint.facts import LayoutUse
+    from smemlint.reasons import Assumption
 
 MAX_EVENTS = 40_000
 """Of one kernel."""
@@ -42,7 +44,7 @@ class Kernel:
         mask: the threads that are active at the current place.
         next_byte: where the next allocation begins at the earliest; None when not known.
         notes: what was not followed, each place once.
-        failure: why the execution stopped early; empty where it did not.
+        failure: why the execution stopped early; None where it did not.
     """
 
     name: str
@@ -53,8 +55,8 @@ class Kernel:
     trace: Trace = field(default_factory=lambda: Trace(MAX_EVENTS))
     arrays: list[Object] = field(default_factory=list)
     next_byte: int | None = 0
-    notes: dict[tuple[Span, str], None] = field(default_factory=dict)
-    failure: str = ""
+    notes: dict[tuple[Span, Reason], None] = field(default_factory=dict)
+    failure: Reason | None = None
     layouts: dict[object, LayoutUse] = field(default_factory=dict)
 
     @property
@@ -71,7 +73,7 @@ class Execution:
         kernel: the one that runs; None in host code.
         finished: kernels that were executed.
         entered: functions that were executed.
-        guessed: what was guessed, in words.
+        guessed: what was guessed.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
         texts: the files that are executed.
@@ -86,7 +88,7 @@ class Execution:
         self.kernel: Kernel | None = None
         self.finished: list[Kernel] = []
         self.reached: set[Span] = set()
-        self.guessed: dict[str, None] = {}
+        self.guessed: dict[Assumption, None] = {}
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
 
@@ -129,8 +131,9 @@ class Execution:
             self.finished.append(self.kernel)
         self.kernel = None
 
-    def note(self, node: ast.AST, reason: str) -> None:
+    def note(self, node: ast.AST, text: str) -> None:
         """Notes something that a kernel does and that is not followed."""
+        reason = Reason(ReasonCode.NOT_MODELLED, text)
         kernel = self.kernel
         if kernel is not None and not kernel.trace.is_muted:
             kernel.notes.setdefault((self.span_of(node), reason))

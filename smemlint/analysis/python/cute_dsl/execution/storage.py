@@ -25,6 +25,7 @@ from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.domain.values import AffineInt, offset_of
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -163,7 +164,12 @@ def storage_at(type: StructType, pointer: Value, node: ast.AST) -> Value:
     """Returns `Storage(pointer)`: the struct where a pointer points to."""
     found = payload_of(pointer)
     if not isinstance(found, Pointer) or found.space is not cute.Space.SHARED:
-        return Unknown(reason_of(pointer, "a pointer to shared memory is not known"))
+        return Unknown(
+            Reason(
+                ReasonCode.UNKNOWN_ADDRESS,
+                reason_of(pointer, "a pointer to shared memory is not known"),
+            )
+        )
     at = from_engine(found.base // 8)
     if not isinstance(at, AffineInt):
         return Unknown(at.reason)
@@ -176,7 +182,9 @@ def struct_method(call: Call) -> Value:
     assert isinstance(owner, StructType)
     if call.name in ("size_in_bytes", "__sizeof__"):
         return (
-            owner.size if owner.size is not None else Unknown("the size of a struct is not known")
+            owner.size
+            if owner.size is not None
+            else Unknown(Reason(ReasonCode.UNKNOWN_TYPE, "the size of a struct is not known"))
         )
     return owner.alignment if owner.alignment is not None else UNKNOWN
 

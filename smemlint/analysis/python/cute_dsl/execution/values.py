@@ -9,6 +9,7 @@ from smemlint.analysis.python.interpreter.values import DType, Function, ModelVa
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -35,7 +36,9 @@ class Number(ModelValue):
     value: AffineInt | UnknownNumber
 
 
-DATA = Number(UnknownNumber("a value that was read from memory", is_data=True))
+DATA = Number(
+    UnknownNumber(Reason(ReasonCode.DATA, "a value that was read from memory"), is_data=True)
+)
 """A number that hangs on data."""
 
 

@@ -12,7 +12,7 @@ _FORM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Assumption:
+class Precondition:
     """One condition that holds for one argument.
 
     Attributes:
@@ -29,7 +29,7 @@ class Assumption:
     most: int | None = None
 
 
-def read_assumption(text: str) -> Assumption:
+def read_precondition(text: str) -> Precondition:
     """The condition that a pragma or a configuration spells.
 
     Raises:
@@ -43,8 +43,8 @@ def read_assumption(text: str) -> Assumption:
         )
     spelled = " ".join(text.split())
     if found["modulus"] is not None:
-        return Assumption(spelled, found["name"], int(found["modulus"]))
+        return Precondition(spelled, found["name"], int(found["modulus"]))
     sign, bound = found["sign"], int(found["bound"])
     least = {"==": bound, ">=": bound, ">": bound + 1}.get(sign)
     most = {"==": bound, "<=": bound, "<": bound - 1}.get(sign)
-    return Assumption(spelled, found["name"], 1, least, most)
+    return Precondition(spelled, found["name"], 1, least, most)
