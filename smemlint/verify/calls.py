@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import (
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 FLOATING = 1.0
 """What a floating-point argument is that nobody knows: no address hangs on it."""
+GUESS = 1024
+"""What a number is that no launch tells: sizes and pitches that suit every tile, and that one block
+stays within its memory with."""
+_MOST_OF_BYTE = 64
 
 
 class NotCallable(Exception):
@@ -61,12 +65,14 @@ class Call:
         block: its shape.
         shared: dynamic shared memory in bytes; None for all that there is.
         arguments: in order.
+        guessed: the names of those whose value is a guess.
     """
 
     kernel: str
     block: tuple[int, int, int]
     shared: int | None
     arguments: tuple[Argument, ...]
+    guessed: tuple[str, ...] = ()
 
 
 def call_of(project: Project, unit: Unit, task: Task) -> Call:
@@ -78,8 +84,21 @@ def call_of(project: Project, unit: Unit, task: Task) -> Call:
     assert task.instance.block is not None
     told = _told(project, task.function)
     passed = {k: v.constant for k, v in task.arguments().items() if isinstance(v, AffineInt)}
-    arguments = tuple(_arguments(unit, task, {**passed, **told}))
-    return Call(_spelled(task), task.instance.block, task.shared, arguments)
+    known = _arguments(unit, task, {**passed, **told})
+    guessed = tuple(a.name for a in known if _is_open(a))
+    arguments = tuple(replace(a, value=_guess(a)) if _is_open(a) else a for a in known)
+    return Call(_spelled(task), task.instance.block, task.shared, arguments, guessed)
+
+
+def _is_open(argument: Argument) -> bool:
+    """Whether the argument is, or may be, a number that nobody knows."""
+    return argument.value is None and not argument.dtype.startswith("*")
+
+
+def _guess(argument: Argument) -> float:
+    if argument.dtype == "?":
+        return 1
+    return _MOST_OF_BYTE if argument.dtype.endswith("1") else GUESS
 
 
 def _told(project: Project, function: Function) -> dict[str, float]:
@@ -130,14 +149,6 @@ def _arguments(unit: Unit, task: Task, known: Mapping[str, float | None]) -> lis
         if dtype.startswith("f") and value is None:
             value = FLOATING
         found.append(Argument(name, dtype, value))
-    missing = [a.name for a in found if a.dtype[:1] in ("i", "u", "?") and a.value is None]
-    if missing:
-        block = ", ".join(map(str, task.instance.block or ()))
-        told = ", ".join(f"{name}=.." for name in missing)
-        raise NotCallable(
-            f"no launch tells the value of {', '.join(f'`{name}`' for name in missing)}: write "
-            f"`// smemlint: launch(block=({block}), {told})` in front of the kernel"
-        )
     return found
 
 

@@ -28,7 +28,7 @@ _COUNTERS = {
     "wavefronts": "memory_l1_wavefronts_shared",
     "ideal": "memory_l1_wavefronts_shared_ideal",
 }
-_STEMS = ("LDS", "STS", "LDSM", "STSM", "ATOMS")
+_STEMS = ("LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS")
 _REPORT_MODULES = (
     ("/opt/nvidia/nsight-compute", "*/extras/python"),
     ("/usr/local", "cuda*/nsight-compute*/extras/python"),

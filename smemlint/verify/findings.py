@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from smemlint.finding import Finding, Measurement, Severity, Verdict
 from smemlint.hardware.arch import architecture
-from smemlint.verify.device import Engine, GpuError, Measured, engine_process, measure
+from smemlint.verify.copies import copy_verdicts
+from smemlint.verify.device import (
+    Engine,
+    GpuError,
+    Measured,
+    engine_process,
+    measure,
+    script_process,
+)
 from smemlint.verify.fixes import healed_accesses
 from smemlint.verify.plan import Pattern, pattern_of
 from smemlint.verify.verdict import judged
@@ -48,9 +56,20 @@ class Summary:
 
 
 def verify(
-    result: Result, settings: Settings, sources: Sequence[Source], engine: Engine | None = None
+    result: Result,
+    settings: Settings,
+    sources: Sequence[Source],
+    engine: Engine | None = None,
+    counters: Engine | None = None,
 ) -> tuple[Result, Summary]:
     """The result with measurements on its findings, those that are refuted first.
+
+    Args:
+        result: of the run.
+        settings: of the run.
+        sources: of the run.
+        engine: replays patterns and takes their time; that of the GPU by default.
+        counters: counts asynchronous copies; Nsight Compute by default.
 
     Raises:
         GpuError: nothing can be measured, or the GPU is not what the figures were predicted for.
@@ -65,6 +84,8 @@ def verify(
     measured = measure(wanted, settings.device, engine or engine_process(settings.verify_timeout))
     require_arch(settings.arch, measured.about["arch"])
     verdicts = {key: _worst(found, measured) for key, found in replays.items()}
+    counters = counters or script_process("counters.py", settings.verify_timeout * 4)
+    verdicts |= copy_verdicts(accesses.values(), settings, counters)
 
     def with_measurement(finding: Finding) -> Finding:
         if finding.access is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
+from smemlint.verify.calls import GUESS
 from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.findings import require_arch, wanted_accesses, with_notices
 from smemlint.verify.gpu_process import meaning_of
@@ -35,6 +36,7 @@ _STEMS = {
     AccessKind.LDMATRIX: "LDSM",
     AccessKind.STMATRIX: "STSM",
     AccessKind.ATOMIC: "ATOMS",
+    AccessKind.ASYNC_COPY: "LDGSTS",
 }
 
 
@@ -164,8 +166,19 @@ def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measu
     ideal = sum(a.ideal.mean * a.instructions for a in same if a.ideal) / total
     measured = seen / best * ideal
     is_equal = abs(measured - spent) <= TOLERANCE * spent
+    if counted.program.guessed and not is_equal:
+        return _untold(access, _guessed_call(counted.program.guessed, measured))
     verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
     return Measurement(verdict, round(spent, 3), measured, 0.0, counted.device)
+
+
+def _guessed_call(names: Sequence[str], measured: float) -> str:
+    """Why a count tells nothing, and how to make it tell."""
+    told = ", ".join(f"{name}=.." for name in names)
+    return (
+        f"{measured:.3g} wavefronts were counted with {GUESS} for {', '.join(names)}, which no "
+        f"launch tells: write `// smemlint: launch({told})` in front of the kernel"
+    )
 
 
 def _place(access: Access) -> tuple[object, ...]:

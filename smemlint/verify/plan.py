@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ALL = 2**LANES - 1
 _ROW = BANKS * WORD
-_NEVER = {AccessKind.ASYNC_COPY: "`cp.async` has no replay"}
+_NEVER = {AccessKind.ASYNC_COPY: "time does not tell the wavefronts of `cp.async`"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ class Program:
         run: a command.
         instance: the one that is called; None where the program makes its own launches.
         text: the CUDA text of a Python file that the lines belong to.
+        guessed: arguments of the call whose values are guesses.
     """
 
     files: Mapping[str, str]
@@ -50,6 +51,7 @@ class Program:
     run: tuple[str, ...]
     instance: Instance | None = None
     text: Embedded | None = field(default=None, repr=False)
+    guessed: tuple[str, ...] = ()
 
     def place(self, file: str, line: int) -> tuple[str, int]:
         """File name and line of the sources for those of a counter."""
@@ -114,7 +116,8 @@ class Programs:
             yield self._own.setdefault(root, Program({}, build, ("./program",)))
         call = call_of(self._project, unit, task)
         build = ("nvcc", "-std=c++17", *self._flags, *_LINKED, "-o", "program", "program.cu")
-        yield Program({"program.cu": program(root, call)}, build, ("./program",), instance)
+        files = {"program.cu": program(root, call)}
+        yield Program(files, build, ("./program",), instance, guessed=call.guessed)
 
     def _has_main(self, path: str) -> bool:
         return path.endswith(".cu") and bool(_HAS_MAIN.search(self._project.index.read(path) or ""))
@@ -165,7 +168,7 @@ class Programs:
         script = Path(__file__).with_name("cupy_call.py")
         run = (sys.executable, "-P", str(script), "call.json")
         request = json.dumps(self._request(embedded, call))
-        return Program({"call.json": request}, (), run, instance, embedded)
+        return Program({"call.json": request}, (), run, instance, embedded, call.guessed)
 
     def _request(self, embedded: Embedded, call: Call) -> dict[str, Any]:
         settings = self._settings

@@ -164,15 +164,19 @@ def test_a_kernel_without_a_program_is_called_as_its_launch_does(tmp_path):
     assert reasons == {7: "it does not run: a test"}
 
 
-def test_an_argument_that_nobody_knows_is_asked_for(tmp_path):
+def test_an_argument_that_nobody_knows_is_a_guess_that_refutes_nothing(tmp_path):
     path = tmp_path / "sized.cu"
     path.write_text(SIZED)
-    requests, reasons = called(path)
-    assert requests == []
-    assert reasons == {
-        3: "no launch tells the value of `n`: write "
-        "`// smemlint: launch(block=(32, 1, 1), n=..)` in front of the kernel"
-    }
+    (request,), _ = called(path)
+    assert '{"n", true, 1024, false}' in request["files"]["program.cu"]
+
+    def counted(wavefronts: int):
+        row = {"kernel": "column(unsigned int *, int)", "block": [32, 1, 1], "file": "sized.cu",
+               "line": 3, "op": "STS", "inst": 1, "wavefronts": wavefronts, "ideal": 1}  # fmt: skip
+        return verified(path, lambda request: {"about": ABOUT, "rows": [row]})[0]
+
+    verdicts = {n: measurements(counted(n))[3].verdict for n in (32, 16)}
+    assert verdicts == {32: Verdict.CONFIRMED, 16: Verdict.NOT_REPLAYABLE}
 
 
 def test_pragma_and_configuration_tell_arguments(tmp_path):
