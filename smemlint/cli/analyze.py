@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Analyses, lists, and returns the exit code."""
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
-    from smemlint.driver.run import analyze_run
+    from smemlint.driver.targets import analyze_targets
     from smemlint.facts import sites_of, verdicts
     from smemlint.report.phrases import plural, said_of_accesses
 
@@ -30,20 +30,24 @@ def run(arguments: argparse.Namespace) -> int:
     if inputs.is_done:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
-    facts, crashed = analyze_run(sources, inputs.configuration, settings)
+    parts, crashed = analyze_targets(sources, inputs.configuration, settings)
     if any(s.path.endswith(".ipynb") for s in sources):
         from smemlint.report.notebooks import Notebooks
 
-        facts = Notebooks.among(sources).facts(facts)
+        notebooks = Notebooks.among(sources)
+        parts = {arch: notebooks.facts(facts) for arch, facts in parts.items()}
     if arguments.output_format == "json":
         from smemlint.report.analysis_json import analysis_json
 
-        write(analysis_json(facts, settings.arch), arguments.output_file, is_for_tools=True)
+        write(analysis_json(parts), arguments.output_file, is_for_tools=True)
     else:
         from smemlint.report.table import table
 
-        write(table(facts), arguments.output_file)
-    found = verdicts(sites_of(facts.kernels)).values()
+        tables = [table(facts) for facts in parts.values()]
+        if len(parts) > 1:
+            tables = [f"{arch}\n\n{rows}" for arch, rows in zip(parts, tables, strict=True)]
+        write("\n\n".join(tables), arguments.output_file)
+    found = verdicts(s for facts in parts.values() for s in sites_of(facts.kernels)).values()
     counts = said_of_accesses(sum(found), len(found) - sum(found))
     print_lines(f"analysed {plural(len(sources), 'file')}: {counts}")
     return FAILED if crashed else CLEAN

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.cli.flags import add_flags
 from smemlint.config.options import FOR_PEOPLE
-from smemlint.errors import CLEAN, FAILED, FOUND
+from smemlint.errors import CLEAN, FAILED, FOUND, ConfigError
 from smemlint.files.sandbox import Sandbox
 from smemlint.visible import print_lines
 
@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
-    from smemlint.driver.run import check, check_run
+    from smemlint.driver.run import check
+    from smemlint.driver.targets import check_targets
     from smemlint.report.phrases import plural, said_of_fixes, said_of_run
 
     inputs = prepare(arguments)
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     is_fixed_stdin, closing = False, []
     verifies = bool(settings.verify_gpu) or settings.verify_all
     name = "\n".join(arguments.paths)
+    if settings.further_archs and (settings.fix or settings.diff or verifies):
+        raise ConfigError("fixes and measurements are for one architecture", where="--arch")
     if settings.fix or settings.diff:
         from smemlint.cli import fix_modes
 
@@ -60,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         # What is kept between runs has no addresses: a replay needs them.
         result = check(sources, settings, inputs.configuration)
     else:
-        result = check_run(sources, inputs.configuration, settings, name=name)
+        result = check_targets(sources, inputs.configuration, settings, name)
     texts = {s.path: s for s in sources}
     sandbox = Sandbox.joined((s.sandbox for s in sources), *settings.include_dirs)
 
@@ -153,7 +156,7 @@ def _report(
     if arguments.output_file:
         term = Terminal(colour=settings.color == "always")
     root = repository_root(Path.cwd())
-    run = Run(result, settings.arch, text_of, exit_code, term, root)
+    run = Run(result, ",".join(settings.archs), text_of, exit_code, term, root)
     if any(s.path.endswith(".ipynb") for s in sources):
         from smemlint.report.notebooks import Notebooks
 

@@ -108,7 +108,8 @@ def _show(settings: Settings) -> None:
     from smemlint.cli.config import shown
 
     for option in OPTIONS:
-        value = shown(getattr(settings, option.attribute))
+        held = getattr(settings, option.attribute)
+        value = shown(",".join(settings.archs) if option.name == "arch" else held)
         print_lines(f"{option.name} = {value}", stream=sys.stdout)
     for name, kernel in settings.kernels.items():
         held = {key: getattr(kernel, key) for key in kernel.__slots__ if getattr(kernel, key)}

@@ -148,10 +148,11 @@ def one_of(*choices: str) -> Callable[[Any], str]:
 
 
 def read_arch(value: Any) -> str:
-    """A target like `sm_90`."""
+    """A target like `sm_90`, or several: `sm_80,sm_90`."""
     from smemlint.hardware.arch import architecture
 
-    return architecture(str(value)).name
+    names = value if isinstance(value, list) else str(value).split(",")
+    return ",".join(dict.fromkeys(architecture(str(name).strip()).name for name in names))
 
 
 def read_seconds(value: Any) -> float:
@@ -217,7 +218,7 @@ CERTAINTIES = ("proved", "assumed", "sampled")
 
 GROUPS: dict[str, tuple[Option, ...]] = {
     "kernels": (
-        Option("arch", "sm_90", read_arch, "target architecture", "ARCH"),
+        Option("arch", "sm_90", read_arch, "target architecture, or several: sm_80,sm_90", "ARCH"),
         Option("block-dim", None, read_block, "block shape of every kernel, e.g. 32,8", "X,Y,Z"),
         Option("define", {}, read_defines, "define a macro", "NAME[=VALUE]", "D", repeated=True),
         Option("undefine", (), read_list, "a macro that is not defined", "NAME", "U", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ class Settings:
     Attributes:
         build_path: in the settings of a file, the compilation database that is found for it.
         given: names of the options that something sets.
+        further_archs: targets besides `arch`, which is the first where several are given.
         origin: the configuration file, or empty.
         root: the folder that globs are relative to; empty for the working directory.
     """
@@ -91,8 +93,14 @@ class Settings:
     color: str = "auto"
     kernels: Mapping[str, KernelSettings] = field(default_factory=dict)
     given: tuple[str, ...] = ()
+    further_archs: tuple[str, ...] = ()
     origin: str = ""
     root: str = ""
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """All targets, the first one first."""
+        return (self.arch, *self.further_archs)
 
     @property
     def defines(self) -> Mapping[str, str]:
@@ -174,6 +182,15 @@ class Configuration:
         configuration._base = settings
         return configuration
 
+    def for_target(self, arch: str) -> Configuration:
+        """Returns the same configuration for one target."""
+        made = copy(self)
+        made._overrides = {**self._overrides, "arch": arch}
+        made._folders, made._shown, made._with_database, made._named = {}, {}, {}, {}
+        if self._base is not None:
+            made._base = replace(self._base, arch=arch, further_archs=())
+        return made
+
     def for_file(self, path: str) -> Settings:
         """The settings of a file.
 
@@ -248,7 +265,8 @@ class Configuration:
                 settings = _with(
                     settings, option, values, where=f"--{name}", require_rules=self._require_rules
                 )
-        return settings
+        first, *others = settings.arch.split(",")
+        return replace(settings, arch=first, further_archs=tuple(others))
 
 
 def from_file(

@@ -6,29 +6,51 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from smemlint.facts import Access, Facts, NotAnalysed, Span, Stat
 
 VERSION = 3
 
 
-def analysis_json(facts: Facts, arch: str) -> str:
-    """Every shared access site of every kernel instance, flagged or not."""
-    accesses = [
-        record
-        for kernel in facts.kernels
-        for access in kernel.accesses
-        for record in (access_record(access), *_call_records(access))
-    ]
-    notes = [*facts.not_analysed, *(n for k in facts.kernels for n in k.not_analysed)]
+def analysis_json(parts: Mapping[str, Facts]) -> str:
+    """Every shared access site of every kernel instance, flagged or not.
+
+    Args:
+        parts: the facts by target; of several, every access names those that it holds on.
+    """
+    found = {arch: list(_records(facts)) for arch, facts in parts.items()}
+    notes = dict.fromkeys(
+        note
+        for facts in parts.values()
+        for note in (*facts.not_analysed, *(n for k in facts.kernels for n in k.not_analysed))
+    )
     document = {
         "version": VERSION,
-        "arch": arch,
-        "accesses": accesses,
-        "not_analysed": [_note(n) for n in dict.fromkeys(notes)],
+        "arch": ",".join(parts),
+        "accesses": next(iter(found.values())) if len(found) == 1 else _by_target(found),
+        "not_analysed": [_note(n) for n in notes],
     }
     return json.dumps(document, indent=1)
+
+
+def _records(facts: Facts) -> Iterator[dict[str, Any]]:
+    for kernel in facts.kernels:
+        for access in kernel.accesses:
+            yield access_record(access)
+            yield from _call_records(access)
+
+
+def _by_target(found: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The distinct records, each with the targets that it holds on."""
+    archs: dict[str, list[str]] = {}
+    records: dict[str, dict[str, Any]] = {}
+    for arch, some in found.items():
+        for record in some:
+            key = json.dumps(record)
+            records.setdefault(key, record)
+            archs.setdefault(key, []).append(arch)
+    return [{**record, "archs": archs[key]} for key, record in records.items()]
 
 
 def access_record(access: Access) -> dict[str, Any]:
