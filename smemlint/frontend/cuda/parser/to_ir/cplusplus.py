@@ -1,0 +1,123 @@
+"""Converts the calls that desugaring emits where C has no construct."""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from smemlint.frontend import ir
+from smemlint.frontend.cuda.parser import markers
+from smemlint.frontend.cuda.parser.to_ir.dispatch import (
+    arguments,
+    converts_marked,
+    expression,
+    expressions,
+    is_marked,
+    place_of,
+    statements,
+    unparsed,
+)
+from smemlint.frontend.cuda.parser.to_ir.expressions import convert_name
+from smemlint.frontend.cuda.parser.to_ir.types import convert_typename
+
+
+@converts_marked(markers.STATIC_ASSERT)
+def _static_assert(node: c_ast.FuncCall) -> ir.Node:
+    found = arguments(node)
+    return ir.StaticAssert(found[0] if found else None, at=place_of(node))
+
+
+@converts_marked(markers.ALIGNOF)
+def _alignof(node: c_ast.FuncCall) -> ir.Node:
+    return ir.UnaryOp("alignof", _only(node), at=place_of(node))
+
+
+@converts_marked(markers.TYPE)
+def _type_argument(node: c_ast.FuncCall) -> ir.Node:
+    operand = node.args.exprs[0]
+    if not isinstance(operand, c_ast.Cast):
+        return unparsed(node)
+    return ir.TypeArgument(convert_typename(operand.to_type), at=place_of(node))
+
+
+@converts_marked(markers.BINDING)
+def _binding_element(node: c_ast.FuncCall) -> ir.Node:
+    index, value, *_ = node.args.exprs
+    return ir.BindingElement(int(index.value), expression(value), at=place_of(node))
+
+
+def _only(node: c_ast.FuncCall) -> ir.Expression:
+    """Returns the operand of a call that has one; several are joined by commas."""
+    found = arguments(node)
+    return found[0] if len(found) == 1 else ir.ExprList(found, at=place_of(node))
+
+
+@converts_marked(markers.LAMBDA)
+def _lambda(node: c_ast.FuncCall) -> ir.Node:
+    count, body = node.args.exprs
+    if not isinstance(body, c_ast.Compound):
+        return unparsed(node)
+    items, declared = statements(body.block_items), int(count.value)
+    params = tuple(item for item in items[:declared] if isinstance(item, ir.Decl))
+    return ir.Lambda(params, ir.Compound(items[declared:], at=place_of(body)), at=place_of(node))
+
+
+@converts_marked(markers.MEMBER_INIT)
+def _member_init(node: c_ast.FuncCall) -> ir.Node:
+    member, *arguments = node.args.exprs
+    return ir.MemberInit(convert_name(member), expressions(arguments), at=place_of(node))
+
+
+@converts_marked(markers.ASSEMBLY)
+def _assembly(node: c_ast.FuncCall) -> ir.Node:
+    template, *operands = node.args.exprs
+    sections = (
+        tuple(_assembly_operand(call) for call in operands if is_marked(call, marker))
+        for marker in (markers.OUTPUT, markers.INPUT)
+    )
+    return ir.Assembly(_literal(template), *sections, at=place_of(node))
+
+
+def _assembly_operand(node: c_ast.FuncCall) -> ir.AssemblyOperand:
+    constraint, value, *_ = node.args.exprs
+    return ir.AssemblyOperand(_literal(constraint), expression(value), at=place_of(node))
+
+
+def _literal(node: c_ast.Node) -> str:
+    """Returns the text between the quotes of a string literal, escapes kept."""
+    text: str = node.value
+    return text[text.find('"') + 1 : text.rfind('"')].replace('""', "")
+
+
+@converts_marked(markers.BRACES)
+def _braces(node: c_ast.FuncCall) -> ir.Node:
+    return ir.BraceList(arguments(node), at=place_of(node))
+
+
+@converts_marked(markers.DIRECT_INIT)
+def _direct_init(node: c_ast.FuncCall) -> ir.Node:
+    return ir.DirectInit(arguments(node), at=place_of(node))
+
+
+@converts_marked(markers.FOLD)
+def _fold(node: c_ast.FuncCall) -> ir.Node:
+    return ir.Fold(arguments(node), at=place_of(node))
+
+
+@converts_marked(markers.NEW)
+def _new(node: c_ast.FuncCall) -> ir.Node:
+    return ir.New(at=place_of(node))
+
+
+@converts_marked(markers.PACK)
+def _pack_expansion(node: c_ast.FuncCall) -> ir.Node:
+    return ir.PackExpansion(_only(node), at=place_of(node))
+
+
+@converts_marked(markers.RANGE)
+def _range_element(node: c_ast.FuncCall) -> ir.Node:
+    return ir.RangeElement(_only(node), at=place_of(node))
+
+
+@converts_marked(markers.SIZEOF_PACK)
+def _sizeof_pack(node: c_ast.FuncCall) -> ir.Node:
+    return ir.SizeofPack(at=place_of(node))

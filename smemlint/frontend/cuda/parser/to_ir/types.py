@@ -1,0 +1,103 @@
+"""Converts types and declarations."""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from smemlint.frontend import ir
+from smemlint.frontend.cuda.parser import markers
+from smemlint.frontend.cuda.parser.to_ir.dispatch import (
+    converts,
+    declarations,
+    expression,
+    optional_expression,
+    place_of,
+    type_of,
+)
+
+
+@converts(c_ast.Decl)
+def _decl(node: c_ast.Decl) -> ir.Decl:
+    return ir.Decl(
+        node.name or "",
+        type_of(node.type),
+        optional_expression(node.init),
+        optional_expression(node.bitsize),
+        tuple(node.quals or ()),
+        tuple(node.storage or ()),
+        tuple(_alignment(spec) for spec in node.align or ()),
+        at=place_of(node),
+    )
+
+
+def _alignment(spec: c_ast.Alignas) -> ir.Expression | ir.Typename:
+    operand = spec.alignment
+    return convert_typename(operand) if isinstance(operand, c_ast.Typename) else expression(operand)
+
+
+@converts(c_ast.DeclList)
+def convert_declarations(node: c_ast.DeclList) -> ir.DeclList:
+    """Returns declarations that share their specifiers."""
+    return ir.DeclList(declarations(node.decls), at=place_of(node))
+
+
+@converts(c_ast.Typedef)
+def _typedef(node: c_ast.Typedef) -> ir.Typedef:
+    return ir.Typedef(node.name, type_of(node.type), at=place_of(node))
+
+
+@converts(c_ast.IdentifierType)
+def _identifier_type(node: c_ast.IdentifierType) -> ir.IdentifierType | ir.UnparsedType:
+    if markers.UNPARSED in node.names:
+        return ir.UnparsedType(at=place_of(node))
+    return ir.IdentifierType(tuple(node.names), at=place_of(node))
+
+
+@converts(c_ast.TypeDecl)
+def _type_decl(node: c_ast.TypeDecl) -> ir.TypeDecl:
+    return ir.TypeDecl(type_of(node.type), tuple(node.quals or ()), at=place_of(node))
+
+
+@converts(c_ast.PtrDecl)
+def _ptr_decl(node: c_ast.PtrDecl) -> ir.PtrDecl:
+    return ir.PtrDecl(type_of(node.type), tuple(node.quals or ()), at=place_of(node))
+
+
+@converts(c_ast.ArrayDecl)
+def _array_decl(node: c_ast.ArrayDecl) -> ir.ArrayDecl:
+    return ir.ArrayDecl(type_of(node.type), optional_expression(node.dim), at=place_of(node))
+
+
+@converts(c_ast.FuncDecl)
+def convert_head(node: c_ast.FuncDecl) -> ir.FuncDecl:
+    """Returns the parameters and the result of a function."""
+    params = node.args.params if node.args is not None else ()
+    found = tuple(p for p in declarations(params) if isinstance(p, ir.Decl))
+    return ir.FuncDecl(found, type_of(node.type), at=place_of(node))
+
+
+@converts(c_ast.Typename)
+def convert_typename(node: c_ast.Typename) -> ir.Typename:
+    """Returns a type-id."""
+    return ir.Typename(type_of(node.type), tuple(node.quals or ()), at=place_of(node))
+
+
+@converts(c_ast.Struct)
+def _struct(node: c_ast.Struct) -> ir.Struct:
+    members = declarations(node.decls) if node.decls is not None else None
+    return ir.Struct(node.name, members, at=place_of(node))
+
+
+@converts(c_ast.Union)
+def _union(node: c_ast.Union) -> ir.Union:
+    members = declarations(node.decls) if node.decls is not None else None
+    return ir.Union(node.name, members, at=place_of(node))
+
+
+@converts(c_ast.Enum)
+def _enum(node: c_ast.Enum) -> ir.Enum:
+    if node.values is None:
+        return ir.Enum(node.name, None, at=place_of(node))
+    named = [n for n in node.values.enumerators if isinstance(n, c_ast.Enumerator)]
+    found = (ir.Enumerator(n.name, optional_expression(n.value), at=place_of(n)) for n in named)
+    return ir.Enum(node.name, tuple(found), at=place_of(node))
