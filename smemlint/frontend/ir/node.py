@@ -36,12 +36,12 @@ class Node:
         return found
 
     def walk(self) -> Iterator[Node]:
-        """Yields the node and all below it."""
+        """Yields the node and all below it, in the order of the source."""
         work: list[Node] = [self]
         while work:
             node = work.pop()
             yield node
-            work += node.children()
+            work += reversed(node.children())
 
 
 _NODE_FIELDS: dict[type[Node], tuple[str, ...]] = {}
