@@ -241,6 +241,16 @@ class ProgramIndex:
             self._includes[path] = tuple(f for f in dict.fromkeys(found) if f in self.sources)
         return self._includes[path]
 
+    def files_below(self, path: str) -> list[str]:
+        """Returns a file, and all files of the run that it includes, directly or not."""
+        found = {path: None}
+        work = [path]
+        while work:
+            new = [p for p in self.includes(work.pop()) if p not in found]
+            found.update(dict.fromkeys(new))
+            work += new
+        return list(found)
+
     def mentioning(self, names: Iterable[str], near: str) -> list[str]:
         """Files in the folder of `near` (then of the run) that name one of `names`."""
         words = [n for n in names if n]

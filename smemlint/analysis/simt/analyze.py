@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles, main_files
-from smemlint.analysis.program.units import ProgramIndex
+from smemlint.analysis.program.units import ProgramIndex, mention_of
 from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.shared_memory import describes_swizzle, touches_shared
 from smemlint.analysis.simt.amd import is_for_amd
@@ -208,12 +208,32 @@ class Project:
             )
         instances = self._instances(unit)
         for function in functions:
-            self._evaluate_function(unit, function, instances, kernels, notes)
+            if not self._is_launched_elsewhere(unit, function, instances):
+                self._evaluate_function(unit, function, instances, kernels, notes)
         if instances.unsearched:
             files = "file that names" if instances.unsearched == 1 else "files that name"
             text = f"{instances.unsearched} further {files} its kernels: not searched for launches"
             reason = Reason(ReasonCode.LEFT_OUT, text)
             notes.append(NotAnalysed(Span(unit.path, 1, 1, 1, 1), "", reason))
+
+    def _is_launched_elsewhere(self, unit: Unit, function: Function, instances: Instances) -> bool:
+        """Returns whether a header's kernel is launched by another unit it is evaluated in.
+
+        That is one that calls a launching function of a header, which this unit does not.
+        """
+        path = posixpath.normpath(function.span.path)
+        mains = [m for m in self.main_files.of.get(path, ()) if m != unit.path]
+        launchers = instances.uncalled_launchers(function) if mains else []
+        if not launchers:
+            return False
+        defining = {posixpath.normpath(f.span.path) for f in launchers}
+        names = mention_of(f.name for f in launchers)
+
+        def calls_one(main: str) -> bool:
+            files = (f for f in self.index.files_below(main) if f not in defining)
+            return any(names.search(self.index.read(file) or "") for file in files)
+
+        return not calls_one(unit.path) and any(map(calls_one, mains))
 
     def _evaluate_function(
         self,

@@ -6,7 +6,6 @@ mention its launching functions; `__launch_bounds__`; the shape of the code.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import suppress
 from functools import partial
 from math import isqrt, prod
@@ -19,6 +18,7 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import Task, guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
+from smemlint.analysis.simt.launches.search import LaunchSearch, Wanted
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
@@ -27,7 +27,7 @@ from smemlint.frontend import ir
 from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.units import ProgramIndex
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.launches.launches import Launch
     from smemlint.frontend.program import Function, Unit
 
-_MOST_LINKED = 30_000_000
-"""Characters of units whose host code is looked through for launches: some 1 GB of memory."""
-_MOST_LINKED_FILES = 6
-"""Files besides the unit's own that name its kernels, and those that name what launches them."""
-_MAX_ANCESTRY = 6
-_LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
 _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
@@ -60,17 +54,10 @@ class Instances:
     def __init__(self, index: ProgramIndex, user: UserInput, memo: Memo, unit: Unit) -> None:
         self._index = index
         self._user = user
-        self._memo = memo
         self._unit = unit
-        self._shallow: list[Launch] | None = None
-        self._deep: list[Launch] | None = None
-        self._found: tuple[list[Unit], list[Function], list[Function]] | None = None
-        self._owners: dict[int, Unit] = {}
-        self._launching: frozenset[str] = frozenset()
+        self._search = LaunchSearch(index, memo, unit)
         self._planes: dict[int, bool] = {}
-        self._runs: dict[tuple[int, frozenset[str], bool], list[Launch]] = {}
         self._left: dict[int, int] = {}
-        self._unsearched = 0
 
     def left(self, function: Function) -> int:
         """Returns how many instantiations are in none of the groups that `of` returned."""
@@ -79,17 +66,14 @@ class Instances:
     @property
     def unsearched(self) -> int:
         """How many files name a kernel of the unit, may launch it, and were not looked through."""
-        return self._unsearched
+        return len(self._search.unsearched)
 
     def of(self, function: Function) -> list[list[Task]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
         forced, given, template = self._override(function)
         if template:
             return [self._told(function, forced, given, template)]
-        launches = [la for la in self.launches() if self._is_of(la, function)]
-        if not launches or not all(self._is_settled(la, function) for la in launches):
-            deeper = [la for la in self.launches(deep=True) if self._is_of(la, function)]
-            launches = deeper or launches
+        launches = self._search.of(function)
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
         launches = [la for la in launches if not la.is_uninstantiated] or launches
         if forced is not None and not launches:
@@ -118,108 +102,24 @@ class Instances:
 
         Explicit instantiations and tables of kernels spell them.
         """
-        written, left = written_instantiations(self._evaluator(), self._hosts()[0], function)
+        units = self._search.units_of(function)
+        written, left = written_instantiations(self._evaluator(), units, function)
         if written:
             self._left[id(function)] = left
             return [self._guessed(function, scope, ()) for scope in written]
         scope, said = self._guess(function)
         return [self._guessed(function, scope, said)]
 
-    # ---- launches
-
-    def launches(self, *, deep: bool = False) -> list[Launch]:
-        """Launches that host code makes.
-
-        At first the launching functions are run by themselves; `deep` runs what calls them too,
-        which is slower and knows more.
-        """
-        if deep:
-            if self._deep is None:
-                self._deep = self._find_deep()
-            return self._deep
-        if self._shallow is None:
-            units, starters, _ = self._hosts()
-            wanted = {f.name for f in self._unit.functions if f.is_kernel}
-            self._shallow = [
-                launch
-                for starter in starters
-                if starter.words & wanted
-                for launch in self._run(units, starter)
-            ]
-        return self._shallow
+    def uncalled_launchers(self, function: Function) -> list[Function]:
+        """Returns the functions of headers that come to launch a kernel, if the unit calls none."""
+        return self._search.uncalled_launchers(function)
 
     def arguments(self, function: Function, launch: Launch) -> Mapping[str, Value]:
         """Numbers that the launch passes, as far as its callers tell."""
-        same = [
-            la
-            for la in self.launches(deep=True)
-            if self._is_of(la, function) and la.block in (launch.block, None)
-        ]
+        launches = self._search.of(function, Wanted.ARGUMENTS)
+        same = [la for la in launches if la.block in (launch.block, None)]
         nearest = [la for la in same if la.span == launch.span] or same or [launch]
         return max(nearest, key=lambda la: len(la.arguments)).arguments
-
-    def _is_settled(self, launch: Launch, function: Function) -> bool:
-        return launch.block is not None and is_known(launch.scope, function)
-
-    def _hosts(self) -> tuple[list[Unit], list[Function], list[Function]]:
-        """Units with host code that may launch, the functions that do, and all host functions."""
-        if self._found is None:
-            index = self._index
-            kernels = [f.name for f in self._unit.functions if f.is_kernel]
-            near = index.mentioning(kernels, self._unit.path)
-            paths = [p for p in near if p not in self._unit.files]
-            units = [self._unit]
-            self._link(units, paths[:_MOST_LINKED_FILES])
-            self._unsearched = self._launching_files(p for p in near if not _holds(units, p))
-            starters = _starters(units)
-            callers = index.mentioning([f.name for f in starters], self._unit.path)
-            self._link(units, callers[:_MOST_LINKED_FILES])
-            hosts = [f for u in units for f in u.functions if _is_host(f)]
-            self._owners = {id(f): u for u in units for f in u.functions}
-            self._found = units, _starters(units), hosts
-        return self._found
-
-    def _link(self, units: list[Unit], paths: Sequence[str]) -> None:
-        """Adds the units of files that no unit holds, as long as memory allows."""
-        for path in paths:
-            if sum(map(self._index.characters, units)) > _MOST_LINKED:
-                return
-            if not _holds(units, path):
-                units.append(self._index.unit(path))
-
-    def _launching_files(self, paths: Iterable[str]) -> int:
-        texts = (self._index.read(path) or "" for path in paths)
-        return sum(any(word in text for word in _LAUNCH_WORDS) for text in texts)
-
-    def _find_deep(self) -> list[Launch]:
-        units, starters, hosts = self._hosts()
-        kernels = {f.name for f in self._unit.functions if f.is_kernel}
-        others = {f.name for u in units for f in u.functions if f.is_kernel} - kernels
-        own = [s for s in starters if s.words & kernels or not s.words & others]
-        tops, self._launching = _ancestors(own, hosts)
-        found = [launch for top in tops for launch in self._run(units, top, has_no_caller=True)]
-        reached = {la.kernel for la in found if la.block is not None}
-        for starter in own:
-            if (kernels & starter.words) - reached:
-                found += self._run(units, starter, has_no_caller=True)
-        return found
-
-    def _run(
-        self, units: Sequence[Unit], function: Function, *, has_no_caller: bool = False
-    ) -> list[Launch]:
-        """Returns the launches of a host function, once for all that it calls that launch."""
-        has_no_caller = has_no_caller and bool(function.template)
-        called = frozenset(w for w in function.words & self._launching if w != function.name)
-        launching = self._launching if called else frozenset[str]()
-        key = (id(function), launching, has_no_caller)
-        if key not in self._runs:
-            unit = self._owners[id(function)]
-            self._runs[key] = self._memo.launches(unit, units, function, launching, has_no_caller)
-        return self._runs[key]
-
-    def _is_of(self, launch: Launch, function: Function) -> bool:
-        """Whether it launches this kernel, not one of its name that another program defines."""
-        return launch.kernel == function.name and launch.function.span == function.span
 
     # ---- what no launch says
 
@@ -370,46 +270,6 @@ class Instances:
 
 def _place(launch: Launch) -> str:
     return f"launch at {launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
-
-
-def _holds(units: Iterable[Unit], path: str) -> bool:
-    return any(path in unit.files for unit in units)
-
-
-def _starters(units: Sequence[Unit]) -> list[Function]:
-    """Host functions that launch."""
-    return [f for u in units for f in u.functions if _is_host(f) and f.words & _LAUNCH_WORDS]
-
-
-def _is_host(function: Function) -> bool:
-    return not function.is_kernel and (not function.is_device or "__host__" in function.specifiers)
-
-
-def _ancestors(
-    starters: Sequence[Function], hosts: Sequence[Function]
-) -> tuple[list[Function], frozenset[str]]:
-    """Host functions that reach a launch and that no other calls; names of all that reach one."""
-    callers_of: dict[str, list[Function]] = defaultdict(list)
-    for host in hosts:
-        for word in host.words:
-            callers_of[word].append(host)
-    level = list(starters)
-    reached = {id(f): f for f in starters}
-    tops: dict[int, Function] = {}
-    for _ in range(_MAX_ANCESTRY):
-        following: list[Function] = []
-        for function in level:
-            callers = [h for h in callers_of.get(function.name, ()) if h is not function]
-            if not callers:
-                tops[id(function)] = function
-            for caller in callers:
-                if id(caller) not in reached:
-                    reached[id(caller)] = caller
-                    following.append(caller)
-        level = following
-        if not level:
-            break
-    return list(tops.values()), frozenset(f.name for f in reached.values())
 
 
 def _planes_of(threads: int) -> list[Block]:

@@ -32,11 +32,25 @@ class Instantiations(NamedTuple):
 def written_instantiations(
     ev: Evaluator, units: Iterable[Unit], function: Function
 ) -> Instantiations:
-    """The bindings of a function's template parameters that some unit spells out, each once."""
+    """Returns the bindings of a function's template parameters that some unit spells, each once.
+
+    Explicit instantiations come alone where there are any: they are all that a unit compiles.
+    """
     found: dict[object, Scope] = {}
+    explicit: dict[object, Scope] = {}
     for unit in units:
         for written in unit.template_ids(function.name):
             scope = template_scope(ev, function.template, written.arguments)
-            if is_known(scope, function):
-                found.setdefault(scope_text(scope, function), scope)
-    return Instantiations(list(found.values())[:_MOST], max(len(found) - _MOST, 0))
+            key = scope_text(scope, function), written.arguments
+            if written.is_instantiated:
+                explicit.setdefault(key, scope)
+            elif is_known(scope, function):
+                found.setdefault(key[0], scope)
+    scopes = list((explicit or found).values())
+    return Instantiations(scopes[:_MOST], max(len(scopes) - _MOST, 0))
+
+
+def is_instantiated(unit: Unit, function: Function) -> bool:
+    """Returns whether a unit instantiates a function template explicitly."""
+    has_parameters = bool(function.template)
+    return has_parameters and any(w.is_instantiated for w in unit.template_ids(function.name))

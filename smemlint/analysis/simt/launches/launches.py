@@ -60,6 +60,10 @@ class Launch:
     is_uninstantiated: bool = False
     left: int = 0
 
+    def is_of(self, function: Function) -> bool:
+        """Returns whether it launches this kernel, not one of its name in another program."""
+        return self.kernel == function.name and self.function.span == function.span
+
 
 class LaunchPolicy(HostPolicy):
     """Notes launches: their kernels, blocks, shared memory and arguments."""
@@ -80,6 +84,13 @@ class LaunchPolicy(HostPolicy):
         """Remembers the functions that a variable was given."""
         if isinstance(value, CallableValue) and isinstance(node.lvalue, ir.ID):
             self._assigned.setdefault(node.lvalue.name, {})[value.name] = None
+
+    def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
+        """Returns both of two functions: each may be launched."""
+        if isinstance(a, CallableValue) and isinstance(b, CallableValue):
+            names = dict.fromkeys((*_choices(a), *_choices(b)))
+            return CallableValue(next(iter(names)), tuple(names)) if names else None
+        return super().prefer(ev, a, b, node)
 
     def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
         """Notes a launch."""
@@ -166,13 +177,13 @@ class LaunchPolicy(HostPolicy):
             node = node.expr
         if isinstance(node, ir.ArrayRef | ir.StructRef):  # an entry of a table of kernels
             value = ev.evaluate(node)
-            return (value.name,) if isinstance(value, CallableValue) else ()
+            return _choices(value) if isinstance(value, CallableValue) else ()
         if not isinstance(node, ir.ID):
             return ()
         if ev.state.lookup(node.name) is not None:
             value = ev.evaluate(node)
             if isinstance(value, CallableValue):
-                return (value.name,)
+                return _choices(value)
         return tuple(self._assigned.get(node.name, (node.name,)))
 
     def _extents(self, value: Value) -> Extents:
@@ -183,6 +194,13 @@ class LaunchPolicy(HostPolicy):
             x, y, z = (self.number_of(cells[o]) if o in cells else 1 for o in (0, 4, 8))
             return x, y, z
         return None, None, None
+
+
+def _choices(value: CallableValue) -> tuple[str, ...]:
+    """Returns the functions that a value may name."""
+    if value.payload is None:
+        return (value.name,)
+    return value.payload if isinstance(value.payload, tuple) else ()
 
 
 def _whole(extents: Extents) -> tuple[int, int, int] | None:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _DECLARING = frozenset(("struct", "class", "union", "enum"))
+_ENDS = frozenset((";", "{", "}", "("))
+_LONGEST_TYPE = 64
+"""Tokens of a result type and qualification, in front of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +24,14 @@ class TemplateId:
         first, last: its tokens, qualification left out.
         qualifier: the name in front of `::`; empty without one.
         arguments: spelled.
+        is_instantiated: it stands in an explicit instantiation, `template void f<3>(int *);`.
     """
 
     first: Token
     last: Token
     qualifier: str
     arguments: tuple[str, ...]
+    is_instantiated: bool = False
 
     @property
     def spelled(self) -> str:
@@ -47,7 +52,16 @@ def template_ids(tokens: Sequence[Token], name: str) -> Iterator[TemplateId]:
             continue
         qualifier = tokens[i - 2].text if before == "::" and i > 1 else ""
         parts = split_commas(tokens[i + 2 : end])
-        yield TemplateId(token, tokens[end], qualifier, tuple(spelling_of(p) for p in parts if p))
+        spelled = tuple(spelling_of(p) for p in parts if p)
+        yield TemplateId(token, tokens[end], qualifier, spelled, _is_instantiated(tokens, i))
+
+
+def _is_instantiated(tokens: Sequence[Token], at: int) -> bool:
+    """Returns whether the declaration around a token begins with `template`, and no parameters."""
+    start = at
+    while start and at - start < _LONGEST_TYPE and tokens[start - 1].text not in _ENDS:
+        start -= 1
+    return tokens[start].text == "template" and tokens[start + 1].text != "<"
 
 
 def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:

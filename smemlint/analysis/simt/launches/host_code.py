@@ -1,0 +1,123 @@
+"""The host functions of some units: what each names, and which of them come to a launch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from smemlint.frontend.program import Function, Unit
+
+LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
+
+
+class UnitHostCode:
+    """The host functions of one unit by the words of their bodies.
+
+    Args:
+        unit: whose functions they are.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.functions = [f for f in unit.functions if _is_host(f)]
+        self.starters = [f for f in self.functions if f.words & LAUNCH_WORDS]
+        self.by_name: dict[str, list[Function]] = defaultdict(list)
+        self.by_word: dict[str, list[Function]] = defaultdict(list)
+        for function in self.functions:
+            self.by_name[function.name].append(function)
+            for word in function.words:
+                self.by_word[word].append(function)
+
+    @cached_property
+    def tables(self) -> dict[str, list[str]]:
+        """Variables of files by the words of their declarations: tables that kernels stand in."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for name, declarations in self.unit.declarations.items():
+            for declaration in declarations:
+                if declaration.kind == "variable":
+                    for word in declaration.specifiers - {name}:
+                        found[word].append(name)
+        return found
+
+
+class HostCode:
+    """The host functions of some units.
+
+    Args:
+        units: the host code of each.
+    """
+
+    def __init__(self, units: Iterable[UnitHostCode]) -> None:
+        self._units = tuple(units)
+
+    def owner(self, function: Function) -> Unit:
+        """Returns the unit that a function was read in."""
+        return next(u.unit for u in self._units if function in u.by_name.get(function.name, ()))
+
+    def named(self, name: str) -> list[Function]:
+        """Returns the functions of a name."""
+        return [f for u in self._units for f in u.by_name.get(name, ())]
+
+    def naming(self, word: str) -> list[Function]:
+        """Returns the functions whose bodies have a word; of one that units share, the first."""
+        if len(self._units) == 1:
+            return self._units[0].by_word.get(word, [])
+        found = (f for u in self._units for f in u.by_word.get(word, ()))
+        return list({f.span: f for f in reversed(list(found))}.values())[::-1]
+
+    def callers(self, function: Function) -> list[Function]:
+        """Returns the other functions that name a function."""
+        return [f for f in self.naming(function.name) if f is not function]
+
+    @cached_property
+    def launching(self) -> frozenset[str]:
+        """Names of the functions that launch, themselves or through others."""
+        work = {f.name for u in self._units for f in u.starters}
+        found: set[str] = set()
+        while work:
+            found |= work
+            work = {f.name for name in work for f in self.naming(name)} - found
+        return frozenset(found)
+
+    def launchers_of(self, kernel: str) -> tuple[list[Function], frozenset[str]]:
+        """Returns the functions nearest to a kernel's name that come to a launch, and their givers.
+
+        They name the kernel, or a table that holds it; a function that comes to no launch gives the
+        kernel to those that call it.
+        """
+        tables = [name for u in self._units for name in u.tables.get(kernel, ())]
+        level = [f for name in dict.fromkeys((kernel, *tables)) for f in self.naming(name)]
+        found: dict[Function, None] = {}
+        givers: dict[Function, None] = {}
+        while level:
+            launchers = [f for f in level if self._comes_to_a_launch(f)]
+            found.update(dict.fromkeys(launchers))
+            giving = dict.fromkeys(f for f in level if f not in found)
+            givers.update(giving)
+            callers = dict.fromkeys(c for f in giving for c in self.callers(f))
+            level = [c for c in callers if c not in found and c not in givers]
+        return list(found), frozenset(f.name for f in givers)
+
+    def _comes_to_a_launch(self, function: Function) -> bool:
+        return not (
+            function.words.isdisjoint(LAUNCH_WORDS) and function.words.isdisjoint(self.launching)
+        )
+
+    def launching_below(self, functions: Iterable[Function]) -> frozenset[str]:
+        """Returns the names of the functions that launch and that these may call."""
+        found: set[str] = set()
+        work = list(functions)
+        while work:
+            function = work.pop()
+            new = (function.words & self.launching) - found - {function.name}
+            found |= new
+            work += (f for name in new for f in self.named(name))
+        return frozenset(found)
+
+
+def _is_host(function: Function) -> bool:
+    return not function.is_kernel and (not function.is_device or "__host__" in function.specifiers)

@@ -1,0 +1,236 @@
+"""Which parameters of a host function the launches in it may depend on, read from its text.
+
+An over-approximation: names are followed without regard to order and paths. A parameter that is not
+among them cannot make a launch known, whoever calls the function.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.calls.operands import arguments_of
+from smemlint.analysis.simt.launches.host_interpreter import LAUNCHERS
+from smemlint.analysis.simt.loops.float_effects import root_of
+from smemlint.analysis.simt.types.overloads import parameters_of
+from smemlint.frontend import ir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from smemlint.frontend.program import Function
+
+THIS = "this"
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NOTHING: frozenset[str] = frozenset()
+_CONSTANT = "__constant"
+"""Stands for literals among the words of an expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenParameters:
+    """Parameters that what a launch leaves open may depend on: `this` is that of a method.
+
+    Attributes:
+        shape: that its block and its template arguments depend on.
+        arguments: that the kernel's arguments depend on.
+        are_passed_on: nothing but parameters, as they are, tells what is launched: running the
+            function adds nothing to running what it calls.
+    """
+
+    shape: frozenset[str] = _NOTHING
+    arguments: frozenset[str] = _NOTHING
+    are_passed_on: bool = False
+
+
+def open_parameters(
+    function: Function,
+    launching: frozenset[str],
+    functions_named: Callable[[str], Sequence[Function]],
+) -> OpenParameters:
+    """Returns the parameters of a host function that the launches in it may depend on.
+
+    Args:
+        function: host code.
+        launching: names of the functions that it calls to launch.
+        functions_named: their definitions.
+    """
+    return _Reading(launching, functions_named).of(function)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Reads functions, each once."""
+
+    launching: frozenset[str]
+    functions_named: Callable[[str], Sequence[Function]]
+    known: dict[int, OpenParameters] = field(default_factory=dict)
+
+    def of(self, function: Function) -> OpenParameters:
+        """Returns the parameters of one function; none of one that is being read."""
+        if id(function) not in self.known:
+            self.known[id(function)] = OpenParameters()
+            self.known[id(function)] = self._read(function)
+        return self.known[id(function)]
+
+    def _read(self, function: Function) -> OpenParameters:
+        tree = function.parse().tree
+        if tree is None:
+            return OpenParameters()
+        flow = _Flow(self.launching)
+        flow.read(tree.body, _NOTHING)
+        shape: set[str] = set()
+        arguments: set[str] = set()
+        for call in flow.launches:
+            of_shape, of_arguments = self._words_of(call)
+            shape |= of_shape
+            arguments |= of_arguments
+        own = {p.name for p in parameters_of(tree)} | {p.name for p in function.template}
+        if function.record is not None:
+            own.add(THIS)
+
+        def among(words: set[str]) -> frozenset[str]:
+            reached = flow.closure(words)
+            is_of_method = function.record is not None and bool(words)
+            return frozenset((reached | {THIS} if is_of_method else reached) & own)
+
+        return OpenParameters(among(shape), among(arguments), shape | arguments <= own)
+
+    def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[set[str], set[str]]:
+        """Returns the words that the shape, and the arguments, of what a call launches rest on."""
+        if isinstance(call, ir.Launch):
+            return _words((call.kernel, *call.configuration[1:2])), _words(call.args)
+        given = arguments_of(call)
+        positions = LAUNCHERS.get(called_name(call))
+        if positions is not None:
+            return _words(_picked(given, positions[:2])), _words(given)
+        shape: set[str] = set()
+        arguments: set[str] = set()
+        for function in self.functions_named(called_name(call)):
+            needed = self.of(function)
+            shape |= _passed(call, function, needed.shape)
+            arguments |= _passed(call, function, needed.arguments)
+        return shape, arguments
+
+
+def _passed(call: ir.FuncCall, function: Function, needed: frozenset[str]) -> set[str]:
+    """Returns the words of a call that tell some parameters of the function that it calls."""
+    tree = function.parse().tree
+    if not needed or tree is None:
+        return set()
+    found: set[str] = set()
+    of_template = needed & {p.name for p in function.template}
+    if of_template:
+        found |= _words((call.name,))
+    if THIS in needed:
+        found |= _words((call.name,)) | {THIS}
+    params, given = parameters_of(tree), arguments_of(call)
+    for index, param in enumerate(params):
+        is_needed = param.name in needed or bool(_words((param.type,)) & of_template)
+        is_last = index == len(params) - 1
+        if is_needed:
+            passed = given[index:] if is_last else given[index : index + 1]
+            found |= _words(passed) if passed else {_CONSTANT}
+    return found
+
+
+class _Flow:
+    """What the names of a function's body may depend on.
+
+    Args:
+        launching: names of the functions that are called to launch.
+    """
+
+    def __init__(self, launching: frozenset[str]) -> None:
+        self.launches: list[ir.FuncCall | ir.Launch] = []
+        self._launching = launching
+        self._sources: dict[str, set[str]] = {}
+
+    def closure(self, words: Iterable[str]) -> set[str]:
+        """Returns all names that some names may depend on."""
+        found: set[str] = set()
+        work = set(words)
+        while work:
+            word = work.pop()
+            found.add(word)
+            work |= self._sources.get(word, set()) - found
+        return found
+
+    def read(self, node: ir.Node, control: frozenset[str]) -> None:
+        """Reads a statement or expression.
+
+        Args:
+            node: the tree.
+            control: the words of the conditions that it stands under.
+        """
+        match node:
+            case ir.Decl(name=str(name)):
+                self._note(name, _words((node.init, node.type)) | control)
+            case ir.Assignment():
+                root = root_of(node.lvalue)
+                self._note(root, _words((node.lvalue, node.rvalue)) | control)
+            case ir.UnaryOp(op="++" | "--" | "p++" | "p--"):
+                self._note(root_of(node.expr), set(control))
+            case ir.Launch():
+                self.launches.append(node)
+            case ir.FuncCall():
+                self._read_call(node, control)
+            case ir.If() | ir.For() | ir.While() | ir.DoWhile() | ir.Switch():
+                control |= _words((node.cond,))
+        for child in node.children():
+            self.read(child, control)
+
+    def _read_call(self, node: ir.FuncCall, control: frozenset[str]) -> None:
+        inner = node.name
+        name = called_name(node)
+        if name in LAUNCHERS or name in self._launching:
+            self.launches.append(node)
+            return
+        words = _words((node,)) | control
+        if isinstance(inner, ir.StructRef):
+            self._note(root_of(inner.name), words)
+        for argument in arguments_of(node):
+            self._note(root_of(argument), words)
+
+    def _note(self, name: str | None, words: set[str] | frozenset[str]) -> None:
+        if name is not None:
+            self._sources.setdefault(name, set()).update(words)
+
+
+def called_name(node: ir.FuncCall) -> str:
+    """Returns the last component of the name that a call spells; empty where it spells none."""
+    callee = node.name
+    if isinstance(callee, ir.StructRef):
+        callee = callee.field
+    name = getattr(callee, "name", "")
+    return name.split("<", 1)[0].rsplit("::", 1)[-1].strip() if isinstance(name, str) else ""
+
+
+def _picked(items: Sequence[ir.Node], positions: Iterable[int]) -> list[ir.Node]:
+    return [items[k] for k in positions if k < len(items)]
+
+
+def _words(nodes: Iterable[ir.Node | None]) -> set[str]:
+    """Returns the words in expressions and types, but for names of members."""
+    found: set[str] = set()
+    work = [node for node in nodes if node is not None]
+    while work:
+        node = work.pop()
+        for text in _texts(node):
+            found.update(_WORD.findall(text))
+        if isinstance(node, ir.StructRef):
+            work.append(node.name)
+        else:
+            work += (child for child in node.children())
+    return found
+
+
+def _texts(node: ir.Node) -> Iterator[str]:
+    match node:
+        case ir.ID():
+            yield node.name
+        case ir.IdentifierType():
+            yield from node.names
+        case ir.Constant():
+            yield _CONSTANT

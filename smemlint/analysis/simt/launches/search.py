@@ -1,0 +1,292 @@
+"""The launches of a kernel: from the host functions that name it, up to callers where that helps.
+
+Only host code that can launch the kernel in question is run, and callers only as long as something
+that they may tell is open: a block, a template argument, or (where it is asked for) an argument.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.launches.bindings import is_known
+from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
+from smemlint.analysis.simt.launches.instantiations import is_instantiated
+from smemlint.analysis.simt.launches.open_parameters import open_parameters
+from smemlint.analysis.simt.launches.written_calls import written_calls
+from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
+from smemlint.frontend import ir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from smemlint.analysis.program.memo import Memo
+    from smemlint.analysis.program.units import ProgramIndex
+    from smemlint.analysis.simt.launches.launches import Launch
+    from smemlint.analysis.simt.launches.open_parameters import OpenParameters
+    from smemlint.frontend.program import Function, Unit
+
+_MOST_LINKED = 30_000_000
+"""Characters of units whose host code is looked through for launches: some 1 GB of memory."""
+_MOST_FILES = 6
+"""Files whose units are read since they name a kernel, or a function that launches it."""
+_MOST_LEVELS = 7
+_PARAMETER = re.compile(r"[\w>]\s*&+\s*\w*$")
+"""`const Params &p`: text that declares a reference, and passes none."""
+
+
+class Wanted(Enum):
+    """What of a launch is asked for."""
+
+    SHAPE = auto()
+    ARGUMENTS = auto()
+
+
+class LaunchSearch:
+    """Finds the launches of the kernels of one unit.
+
+    Args:
+        index: the files of the run.
+        memo: runs host functions.
+        unit: of the kernels.
+
+    Attributes:
+        unsearched: files that name a kernel, may launch it, and were not looked through.
+    """
+
+    def __init__(self, index: ProgramIndex, memo: Memo, unit: Unit) -> None:
+        self.unsearched: dict[str, None] = {}
+        self._index = index
+        self._memo = memo
+        self._unit = unit
+        self._code: dict[int, UnitHostCode] = {}
+        self._hosts: dict[tuple[int, ...], HostCode] = {}
+        self._runs: dict[object, list[Launch]] = {}
+        self._found: dict[tuple[int, Wanted], list[Launch]] = {}
+
+    def of(self, kernel: Function, wanted: Wanted = Wanted.SHAPE) -> list[Launch]:
+        """Returns the launches of a kernel, as known as callers make what is wanted."""
+        key = id(kernel), wanted
+        if key not in self._found:
+            self._found[key] = _Climb(self, kernel, wanted).launches()
+        return self._found[key]
+
+    def units_of(self, kernel: Function) -> list[Unit]:
+        """Returns the kernel's unit, and those of files that name the kernel."""
+        units = [self._unit]
+        for path in self.link(units, kernel.name):
+            text = self._index.read(path) or ""
+            if any(word in text for word in LAUNCH_WORDS):
+                self.unsearched[path] = None
+        return units
+
+    def uncalled_launchers(self, kernel: Function) -> list[Function]:
+        """Returns the functions of headers that come to launch a kernel, if the unit calls none.
+
+        Empty where the unit launches the kernel, or nothing in it would.
+        """
+        own = self.host_code((self._unit,))
+        work, _ = own.launchers_of(kernel.name)
+        found: dict[Function, None] = {}
+        while work:
+            function = work.pop()
+            if function.span.path == self._unit.path or is_instantiated(self._unit, function):
+                return []
+            found[function] = None
+            work += (c for c in own.callers(function) if c not in found)
+        return list(found)
+
+    def link(self, units: list[Unit], name: str) -> list[str]:
+        """Adds the units of files that name a function, as memory allows; returns other files."""
+        near = self._index.mentioning((name,), self._unit.path)
+        for path in [p for p in near if p not in self._unit.files][:_MOST_FILES]:
+            if sum(map(self._index.characters, units)) > _MOST_LINKED:
+                break
+            if not any(path in u.files for u in units):
+                units.append(self._index.unit(path))
+        return [p for p in near if not any(p in u.files for u in units)]
+
+    def host_code(self, units: Sequence[Unit]) -> HostCode:
+        """Returns the host functions of some units."""
+        key = tuple(map(id, units))
+        if key not in self._hosts:
+            for unit in units:
+                if id(unit) not in self._code:
+                    self._code[id(unit)] = UnitHostCode(unit)
+            self._hosts[key] = HostCode(self._code[id(unit)] for unit in units)
+        return self._hosts[key]
+
+    def run(
+        self,
+        units: Sequence[Unit],
+        function: Function,
+        launching: frozenset[str],
+        *,
+        has_no_caller: bool = False,
+    ) -> list[Launch]:
+        """Returns the launches of a host function, once for all kernels."""
+        owner = self.host_code(units).owner(function)
+        key = tuple(map(id, units)), id(function), launching, has_no_caller
+        if key not in self._runs:
+            self._runs[key] = self._memo.launches(owner, units, function, launching, has_no_caller)
+        return self._runs[key]
+
+    def is_told(self, name: str, told: Callable[[Sequence[str]], bool]) -> bool:
+        """Returns whether the arguments of some call that a file of the run spells tell something.
+
+        Args:
+            name: of the called function.
+            told: whether the texts of a call's arguments do.
+        """
+        paths = self._index.mentioning((name,), self._unit.path)
+        texts = (self._index.read(path) or "" for path in paths)
+        return any(told(call) for text in texts for call in written_calls(text, name))
+
+
+class _Climb:
+    """The search for the launches of one kernel.
+
+    Args:
+        search: what earlier searches found.
+        kernel: whose launches are searched for.
+        wanted: what of them is to be known.
+    """
+
+    def __init__(self, search: LaunchSearch, kernel: Function, wanted: Wanted) -> None:
+        self._search = search
+        self._kernel = kernel
+        self._wanted = wanted
+        self._units = search.units_of(kernel)
+        self._launching: frozenset[str] = frozenset()
+        self._found: dict[Function, list[Launch]] = {}
+        self._above: dict[Function, list[Function]] = {}
+
+    def launches(self) -> list[Launch]:
+        """Returns what the functions launch that name the kernel, or callers of theirs."""
+        nearest, givers = self._host.launchers_of(self._kernel.name)
+        self._launching = self._host.launching_below(nearest) | givers
+        for function in nearest:
+            self._found[function] = self._run(function)
+        self._climb([f for f in nearest if self._is_open(f) and self._may_be_told(f)])
+        done: dict[Function, bool] = {}
+        for function in nearest:
+            self._settle(function, done)
+        return [launch for launches in self._found.values() for launch in launches]
+
+    def _climb(self, level: Sequence[Function]) -> None:
+        """Finds the callers that may tell what is open, level by level; none of them is run."""
+        for _ in range(_MOST_LEVELS):
+            self._launching |= {f.name for f in level}
+            for function in level:
+                self._above[function] = self._callers(function)
+            found = dict.fromkeys(c for f in level for c in self._above[f])
+            new = [c for c in found if c not in self._above and c not in self._found]
+            level = [c for c in new if not self._is_instantiated(c) and self._may_be_told(c)]
+            tops = [c for c in new if c not in level]
+            silent = {c for c in tops if self._open_parameters(c).are_passed_on}
+            for function, callers in self._above.items():
+                self._above[function] = [c for c in callers if c not in silent]
+
+    def _settle(self, function: Function, done: dict[Function, bool]) -> bool:
+        """Finds the launches of the callers of a function, else its own; returns whether any are.
+
+        Callers are run with what their callers tell them, and so take the place of what they call.
+        """
+        if function in done:
+            return done[function]
+        done[function] = function in self._found and function not in self._above
+        if not done[function]:
+            callers = self._above.get(function)
+            is_told = [self._settle(c, done) for c in callers or ()]
+            done[function] = any(is_told)
+            if done[function]:
+                self._found[function] = []
+            elif callers is None or function.template or function not in self._found:
+                has_no_caller = callers is not None and bool(function.template)
+                self._found[function] = self._run(function, has_no_caller=has_no_caller)
+                done[function] = bool(self._found[function])
+        return done[function]
+
+    @property
+    def _host(self) -> HostCode:
+        return self._search.host_code(self._units)
+
+    def _run(self, function: Function, *, has_no_caller: bool = False) -> list[Launch]:
+        has_no_caller = has_no_caller or self._is_instantiated(function)
+        launching = self._launching - {function.name}
+        launches = self._search.run(self._units, function, launching, has_no_caller=has_no_caller)
+        return [launch for launch in launches if launch.is_of(self._kernel)]
+
+    def _is_instantiated(self, function: Function) -> bool:
+        """Returns whether the kernel's unit compiles instances of a function, and calls none."""
+        unit = self._units[0]
+        own = self._search.host_code((unit,))
+        return is_instantiated(unit, function) and not own.callers(function)
+
+    def _callers(self, function: Function) -> list[Function]:
+        is_of_file = "static" in function.specifiers and function.span.path == self._units[0].path
+        if not is_of_file:
+            self._search.link(self._units, function.name)
+        return self._host.callers(function)
+
+    # ---- what callers may tell
+
+    def _is_open(self, function: Function) -> bool:
+        launches = self._found[function]
+        if not launches:
+            return not any(self._found.values())
+        if self._is_instantiated(function):
+            return False
+        return not all(map(self._is_settled, launches))
+
+    def _is_settled(self, launch: Launch) -> bool:
+        if self._wanted is Wanted.ARGUMENTS and not self._numbers <= launch.arguments.keys():
+            return False
+        return launch.block is not None and is_known(launch.scope, self._kernel)
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        """The kernel's parameters that may be integers."""
+        signature = signature_of(self._kernel)
+        both = zip(signature.parameters, signature.shapes, strict=True)
+        numbers = (p for p, shape in both if shape in (Shape.INTEGRAL, Shape.OTHER))
+        records = self._units[0].records
+        return frozenset(
+            p.name for p in numbers if p.name and not records.keys() & {*type_words(p)}
+        )
+
+    def _open_parameters(self, function: Function) -> OpenParameters:
+        return open_parameters(function, self._launching - {function.name}, self._host.named)
+
+    def _may_be_told(self, function: Function) -> bool:
+        """Returns whether some caller may tell what a function leaves open."""
+        if function in self._found and not self._found[function]:
+            return True
+        found = self._open_parameters(function)
+        needed = found.shape
+        if self._wanted is Wanted.ARGUMENTS:
+            needed |= found.arguments
+        params = signature_of(function).parameters
+        places = {p.name: (k, p.type) for k, p in enumerate(params) if p.name in needed}
+        if len(places) < len(needed):
+            return True  # template parameters, or `this`
+        return bool(needed) and self._search.is_told(
+            function.name, lambda call: any(_tells(call, k, kind) for k, kind in places.values())
+        )
+
+
+def _tells(call: Sequence[str], position: int, kind: ir.Node) -> bool:
+    """Returns whether a call may tell what a parameter's value is, or what it refers to.
+
+    A pointer tells something if it is an object's address, a reference unless it is a pointer's
+    target: what other pointers point to is not known to the caller, either.
+    """
+    argument = call[position] if position < len(call) else ""
+    if not isinstance(kind, ir.PtrDecl):
+        return True
+    is_reference = bool({"&", "&&"} & set(kind.quals or ()))
+    if is_reference:
+        return not (argument.startswith("*") or _PARAMETER.search(argument))
+    return argument.startswith("&")

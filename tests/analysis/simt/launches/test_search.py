@@ -1,0 +1,135 @@
+"""Only host code runs that can launch the kernel in question, and callers where they tell more."""
+
+from __future__ import annotations
+
+from figures import facts_in
+
+from smemlint.analysis.analyze import analyze
+from smemlint.analysis.program.memo import Memo
+from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.launches.launches import launches_of
+from smemlint.analysis.simt.launches.open_parameters import open_parameters
+from smemlint.analysis.simt.launches.written_calls import written_calls
+from smemlint.config.settings import Settings
+from smemlint.frontend.cuda.unit import LoadOptions, load_unit
+from smemlint.sources.source import Source
+
+BODY = "__shared__ float s[4096]; s[threadIdx.x] = g[threadIdx.x]; g[0] = s[threadIdx.x ^ 1];"
+K = f"__global__ void k(float *g) {{ {BODY} }}\n"
+GENERIC = """
+template <typename F, typename... A> void start(F f, dim3 block, A... a) {
+  f<<<1, block>>>(a...);
+}
+"""
+
+
+def run_functions(**files: str) -> tuple[list[str], set[tuple[int, int, int] | None]]:
+    """Returns the host functions that were run, in order, and the blocks of the instances."""
+    names: list[str] = []
+
+    def spied(unit, linked, function, launching, has_no_caller=False):
+        names.append(function.name)
+        return launches_of(unit, linked, function, launching, has_no_caller)
+
+    sources = [Source(name.replace("_cu", ".cu"), text) for name, text in files.items()]
+    facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, spied, load_unit))
+    return names, {k.instance.block for k in facts.kernels}
+
+
+def test_what_launches_other_kernels_is_not_run():
+    other = "__global__ void other(float *g) { *g = 0; }\n"
+    host = "void a(float *g) { start(k, 64, g); }\nvoid b(float *g) { start(other, 32, g); }"
+    names, blocks = run_functions(a_cu=K + other + GENERIC + host)
+    assert names == ["a"]
+    assert blocks == {(64, 1, 1)}
+
+
+def test_callers_are_run_where_the_block_depends_on_a_parameter():
+    host = "void a(int n, float *g) { k<<<1, n>>>(g); }\nvoid b(float *g) { a(96, g); }"
+    names, blocks = run_functions(a_cu=K + host + "\nvoid c(float *g) { b(g); }")
+    assert names == ["a", "b"]
+    assert blocks == {(96, 1, 1)}
+
+
+def test_callers_are_not_run_where_no_parameter_tells_what_is_open():
+    host = "int count();\nvoid a(float *g) { k<<<1, count()>>>(g); }\nvoid b(float *g) { a(g); }"
+    names, _ = run_functions(a_cu=K + host)
+    assert names == ["a"]
+
+
+def test_callers_that_pass_their_parameters_on_are_not_run():
+    host = (
+        "void a(int n, float *g) { k<<<1, n>>>(g); }\n"
+        "void b(int n, float *g) { a(n, g); }\n"
+        "void c(float *g) { b(160, g); }"
+    )
+    names, blocks = run_functions(a_cu=K + host)
+    assert names == ["a", "c"]
+    assert blocks == {(160, 1, 1)}
+
+
+def test_a_pointer_tells_callers_something_only_where_it_is_an_address():
+    tensor = "struct Tensor { int n; };\n"
+    launch = "void a(Tensor *t, float *g) { k<<<1, t->n>>>(g); }\n"
+    passed = "void b(Tensor **all, float *g) { Tensor *t = all[0]; a(t, g); }"
+    names, _ = run_functions(a_cu=tensor + K + launch + passed)
+    assert names == ["a"]
+    own = "void b(float *g) { Tensor t; t.n = 224; a(&t, g); }"
+    names, blocks = run_functions(a_cu=tensor + K + launch + own)
+    assert names == ["a", "b"]
+    assert blocks == {(224, 1, 1)}
+
+
+def test_a_unit_that_compiles_its_instances_asks_no_other_file():
+    header = "template <int N> __global__ void k(float *g) { __shared__ float s[64 * N]; s[threadIdx.x * N] = 1; }\n"
+    header += "template <int N> void a(float *g) { k<N><<<1, 64>>>(g); }\n"
+    names, _ = run_functions(
+        a_cu=header + "template void a<2>(float *);",
+        b_cu="template <int N> void a(float *g);\nvoid b(float *g) { a<4>(g); }",
+    )
+    assert names == ["a"]
+
+
+def test_each_of_two_kernels_that_an_open_condition_chooses_between_is_launched():
+    text = f"""
+template <bool B> __global__ void k(float *g) {{ {BODY} }}
+{GENERIC}
+void a(float *g, float limit) {{
+  void (*f)(float *);
+  if (limit == 0.0f) {{ constexpr bool b = false; f = k<b>; }} else {{ f = k<true>; }}
+  start(f, dim3(32, 4), g);
+}}"""
+    facts = facts_in(a_cu=text)
+    found = {(k.instance.template, k.instance.block) for k in facts.kernels}
+    assert {block for _, block in found} == {(32, 4, 1)}
+    assert len(found) == 2
+
+
+def test_a_kernel_of_a_header_is_evaluated_where_it_is_launched(tmp_path):
+    (tmp_path / "k.cuh").write_text(
+        K + "static inline void go(int n, float *g) { k<<<1, n>>>(g); }\n"
+    )
+    (tmp_path / "a.cu").write_text('#include "k.cuh"\n__global__ void other(float *g) {}')
+    (tmp_path / "b.cu").write_text('#include "k.cuh"\nvoid run(float *g) { go(192, g); }')
+    paths = [tmp_path / name for name in ("a.cu", "b.cu", "k.cuh")]
+    sources = [Source(str(path), path.read_text()) for path in paths]
+    facts, _ = analyze(sources, Settings())
+    assert [k.instance.block for k in facts.kernels] == [(192, 1, 1)]
+
+
+def test_parameters_that_a_launch_may_depend_on():
+    unit = load_unit(
+        "a.cu",
+        K + GENERIC + "template <int N> void a(const int *p, int n, int m, int q) {"
+        " int w = N; if (m > 3) w = n; start(k, dim3(w), p + q); }",
+        LoadOptions(read=lambda path: None),
+    )
+    (function,) = unit.functions_named("a")
+    found = open_parameters(function, frozenset(("start",)), unit.functions_named)
+    assert found.shape == {"N", "n", "m"}
+    assert found.arguments == {"p", "q"}
+
+
+def test_calls_as_a_text_spells_them():
+    text = "go<3>(a, f(b, c)[1], {1, 2}); ngo(x); a::go ( y );"
+    assert list(written_calls(text, "go")) == [["a", "f(b, c)[1]", "{1, 2}"], ["y"]]
