@@ -48,6 +48,7 @@ class BankConflict(Rule):
             _proof(pattern, spent, ideal, access),
             explanation(access, pattern),
             _fusion(access, pattern),
+            _layout(access),
         )
         message = f"{ways:g}-way bank conflict {verb} {access.array.shown}"
         yield self.finding(
@@ -96,6 +97,15 @@ def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
         f"warp {pattern.warp}{where}: {lanes} lanes reach {words} words in {banks} "
         f"bank{plural}, {spent} wavefronts instead of {ideal}{mean}"
     )
+
+
+def _layout(access: Access) -> str:
+    """The CuTe layout that the addresses went through, as CuTe prints it."""
+    use = access.layout
+    if use is None or use.family != "cute":
+        return ""
+    unit = "element offsets" if use.units == "elements" else "byte addresses"
+    return f"the layout is `{use.spelled}`, its swizzle one of {unit}"
 
 
 def _fusion(access: Access, pattern: WarpPattern) -> str:

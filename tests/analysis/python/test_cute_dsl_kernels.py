@@ -222,3 +222,63 @@ def test_examples_of_cutlass(file, worst):
     assert accesses
     assert all(a.certainty.is_decided for a in accesses)
     assert max(a.ways for a in accesses) == worst
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "advised"), [("3, 4, 3", "Swizzle<3,3,3>"), ("0, 4, 3", ""), ("3, 3, 3", "")]
+)
+def test_the_swizzle_that_frees_all_copies_is_named(swizzle, advised, tmp_path):
+    (access,) = facts_of(MATRICES.replace("SWIZZLE", swizzle), tmp_path).kernels[0].accesses
+    assert (advised in access.advice) if advised else not access.advice
+
+
+EPILOGUE = """
+class Store:
+    @cute.jit
+    def __call__(self, c: cute.Tensor):
+        layout = sm90_utils.make_smem_layout_epi(
+            c.element_type, utils.LayoutEnum.from_tensor(c), (64, 32), 1
+        )
+        mma = sm90_utils.make_trivial_tiled_mma(
+            cutlass.Float16, cutlass.Float16, cute.nvgpu.OperandMajorMode.K,
+            cute.nvgpu.OperandMajorMode.K, cutlass.Float32, (1, 1, 1), (64, 32),
+        )
+        op = sm90_utils.sm90_get_smem_store_op(
+            utils.LayoutEnum.from_tensor(c), c.element_type, cutlass.Float32
+        )
+        self.kernel(c, layout, mma, op).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+    @cute.kernel
+    def kernel(self, c: cute.Tensor, layout: cute.ComposedLayout, mma: cute.TiledMma, op):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(c.element_type, layout.outer, 1024, swizzle=layout.inner)
+        matrices = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), c.element_type)
+        tiled = cute.make_tiled_copy_S(op, cute.make_tiled_copy_C_atom(matrices, mma))
+        copy = tiled.get_slice(tx)
+        shape = cute.shape(copy.partition_S(s))[:3]
+        r = cute.make_rmem_tensor(cute.make_layout(shape), c.element_type)
+        cute.copy(tiled, r, copy.partition_D(s)[None, None, None, 0])
+
+
+if __name__ == "__main__":
+    x = torch.empty((64, 32), dtype=torch.DTYPE)PERMUTED
+    cute.compile(Store(), from_dlpack(x, assumed_align=16))
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "permuted", "expected"),
+    [
+        ("float32", "", (AccessKind.STORE, 8, 2)),  # 4 wavefronts instead of 2
+        ("float32", ".permute(1, 0)", (AccessKind.STORE, 4, 1)),
+        ("float16", "", (AccessKind.STMATRIX, 16, 1)),
+    ],
+)
+def test_the_epilogue_of_hopper(dtype, permuted, expected, tmp_path):
+    """As in the PTX of nvidia-cutlass-dsl 4.8.1: only a 32-bit row-major result conflicts."""
+    head = "import cutlass.utils.hopper_helpers as sm90_utils\n"
+    text = EPILOGUE.replace("DTYPE", dtype).replace("PERMUTED", permuted)
+    if permuted:
+        text = text.replace("torch.empty((64, 32)", "torch.empty((32, 64)")
+    assert ways(facts_of(head + text, tmp_path)) == [expected]

@@ -39,6 +39,7 @@ from smemlint.analysis.simt.state import BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 from smemlint.frontend import ir
 from smemlint.limits.errors import stop_reason
@@ -150,7 +151,7 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     return KernelFacts(
         task.instance,
         tuple(arrays.values()),
-        accesses,
+        with_swizzle_advice(accesses),
         tuple(notes),
         steps,
         tuple(layouts.values()),

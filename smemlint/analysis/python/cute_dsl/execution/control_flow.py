@@ -96,12 +96,15 @@ class ControlFlow:
         if kernel is None or outer is None:
             return interpreter.run(body, scopes)
         kernel.trace.fence("block")
+        by_data = isinstance(test, UnknownNumber) and test.is_data
+        kernel.data_branches += by_data
         if not isinstance(test, UnknownNumber):
             kernel.mask = outer & (test if holds else ~test)
             if not kernel.mask.any():
                 kernel.mask = outer
                 return False
         reaches_end = interpreter.run(body, scopes)
+        kernel.data_branches -= by_data
         kernel.mask = outer
         kernel.trace.fence("block")
         return reaches_end

@@ -328,6 +328,7 @@ def emit(
             volatile=instruction is not None and instruction.op in _ASSEMBLY,
             matrices=instruction.matrices if instruction is not None else 0,
             layout=origin.use,
+            depends_on_data=kernel.data_branches > 0,
             **extra,  # type: ignore[arg-type]
         )
     )

@@ -207,7 +207,11 @@ def global_tensor(
     is_dynamic: bool,
     leading: int | None = None,
 ) -> Value:
-    """Returns a tensor of global memory; dynamic extents and strides are symbols."""
+    """Returns a tensor of global memory.
+
+    Dynamic extents are symbols; dynamic strides have the values that are passed, where they are
+    known (not 0).
+    """
     obj = Object(
         "", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, f"global{id(tensor)}"
     )
@@ -217,8 +221,8 @@ def global_tensor(
         one = leading if leading is not None else _leading(tensor)
         shape = tuple(to_engine(run.fresh("an extent"), run.domain) for _ in shape)
         stride = tuple(
-            1 if at == one else to_engine(run.fresh("a stride"), run.domain)
-            for at in range(len(stride))
+            1 if at == one else cute.DynamicInt(step) if step else _unknown_stride(run)
+            for at, step in enumerate(tensor.stride)
         )
     try:
         layout = cute.Layout(shape, stride)
@@ -227,6 +231,10 @@ def global_tensor(
     return as_value(
         cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, Origin(dtype, obj), 16)
     )
+
+
+def _unknown_stride(run: Execution) -> Integer:
+    return to_engine(run.fresh("a stride"), run.domain)
 
 
 def _leading(tensor: TorchTensor) -> int | None:
@@ -360,7 +368,7 @@ def make_fake_tensor(call: Call) -> Value:
         )
     leading = order.index(0) if order and 0 in order else 0
     host = TorchTensor(
-        known, (2,) * len(shape), tuple(1 if i == leading else 2 for i in range(len(shape)))
+        known, (2,) * len(shape), tuple(int(i == leading) for i in range(len(shape)))
     )
     return global_tensor(call.run, host, known, is_dynamic=True, leading=leading)
 

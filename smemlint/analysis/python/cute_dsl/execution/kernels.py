@@ -15,6 +15,7 @@ from smemlint.analysis.simt.codegen.ptxas_fusion import merged
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.analysis.simt.kernel.summarize import Sites
+from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Instance, KernelFacts, NotAnalysed
 from smemlint.reasons import Reason, ReasonCode
 
@@ -153,7 +154,7 @@ def facts_of(
     return KernelFacts(
         instance,
         tuple(arrays.values()),
-        sites.facts(),
+        with_swizzle_advice(sites.facts()),
         tuple(notes),
         kernel.trace.events,
         tuple(kernel.layouts.values()),

@@ -45,6 +45,7 @@ class Kernel:
         next_byte: where the next allocation begins at the earliest; None when not known.
         notes: what was not followed, each place once.
         failure: why the execution stopped early; None where it did not.
+        data_branches: how many branches on data are around the current place.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Kernel:
     next_byte: int | None = 0
     notes: dict[tuple[Span, Reason], None] = field(default_factory=dict)
     failure: Reason | None = None
+    data_branches: int = 0
     layouts: dict[object, LayoutUse] = field(default_factory=dict)
 
     @property
