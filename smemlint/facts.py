@@ -248,6 +248,9 @@ class Access:
         chains: the calls that it is reached through, one chain for each way, innermost call first;
             empty where the kernel itself makes it.
         operation: that a compiler made the access of, where nobody wrote it, e.g. a dot operand.
+        repeats: it is made in a loop of which one iteration was counted, since nobody knows how
+            many there are.
+        warps: of the block that take part; 0 where not known.
     """
 
     span: Span
@@ -276,6 +279,8 @@ class Access:
     fusion: Fusion | None = None
     chains: tuple[tuple[Caller, ...], ...] = ()
     operation: str = ""
+    repeats: bool = False
+    warps: int = 0
 
     @property
     def ways(self) -> float:

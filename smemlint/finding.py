@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 BANK_CONFLICT = "SML101"
 """The rule whose findings show banks and have repairs looked for."""
 
+MINOR_SHARE = 0.05
+"""Of a kernel's wavefronts: what a block does once and wastes less of is a note."""
 NOT_ANALYSED = "SML901"
 """The rule whose findings say what was not analysed."""
 
@@ -54,6 +56,39 @@ class Fix:
     is_safe: bool = False
     why_unsafe: str = ""
     after: Access | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a finding costs a block.
+
+    Attributes:
+        wavefronts, ideal: of the access; loops of unknown length count several times.
+        share: of the kernel's wavefronts that it wastes.
+        repeats: in a loop whose number of iterations is not known.
+        executions: of a warp, on average; iterations of such a loop counted once.
+        lanes: that take part in the costliest instruction.
+        warps, of_warps: that take part, and those of the block; 0 where not known.
+    """
+
+    wavefronts: float
+    ideal: float
+    share: float
+    repeats: bool
+    executions: float
+    lanes: int
+    warps: int
+    of_warps: int
+
+    @property
+    def wasted(self) -> float:
+        """Wavefronts that a block could do without."""
+        return self.wavefronts - self.ideal
+
+    @property
+    def is_minor(self) -> bool:
+        """Whether a block does it once, and it wastes little of what the kernel takes."""
+        return not self.repeats and self.executions <= 1 and self.share < MINOR_SHARE
 
 
 class Verdict(StrEnum):
@@ -125,6 +160,9 @@ class Finding:
         suppression: why it is not shown; None where it is.
         others: the same of other kernel instances, or of the other access of a `+=`, heaviest
             first; none of them is reported by itself.
+        cost: what it costs a block; None where that is no question, or not known.
+        places: further places of the same cause: parts of one fused instruction, or neighbouring
+            lines that reach the array alike.
         gaps: of a notice that something was not analysed: each place with its reason.
     """
 
@@ -146,6 +184,8 @@ class Finding:
     has_proof: bool = False
     others: tuple[Finding, ...] = ()
     gaps: tuple[NotAnalysed, ...] = ()
+    cost: Cost | None = None
+    places: tuple[Span, ...] = ()
 
     @property
     def instances(self) -> tuple[Instance, ...]:

@@ -43,6 +43,7 @@ class AsyncCopyConflict(Rule):
             access.span,
             access=access,
             pattern=pattern,
+            kernel=kernel,
             notes=(
                 f"warp {pattern.warp}{where}: {pattern.wavefronts} wavefronts "
                 f"instead of {pattern.ideal}",

@@ -56,6 +56,7 @@ class BankConflict(Rule):
             access.span,
             access=access,
             pattern=pattern,
+            kernel=kernel,
             notes=tuple(filter(None, notes)),
             help=access.advice,
             weight=ways,

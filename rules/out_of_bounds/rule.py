@@ -47,8 +47,8 @@ class OutOfBounds(Rule):
             where = "".join(f", {name} = {value}" for name, value in pattern.values)
             at = int(offsets[lane])
             message = (
-                f"out of bounds: {pattern.width}-byte access at byte {at} of {array.shown}, "
-                f"which has {array.bytes} bytes"
+                f"out of bounds: {pattern.width}-byte access at byte {at} of the {array.bytes} of "
+                f"{array.shown}"
             )
             count = int(outside.sum())
             note = (

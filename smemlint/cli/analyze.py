@@ -40,6 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
         from smemlint.report.analysis_json import analysis_json
 
         write(analysis_json(parts), arguments.output_file, is_for_tools=True)
+    elif arguments.output_format == "html":
+        from smemlint.report.analysis_html import analysis_html
+
+        write(analysis_html(parts), arguments.output_file, is_for_tools=True)
     else:
         from smemlint.report.table import table
 

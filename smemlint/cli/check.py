@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.cli.output import write
     from smemlint.driver.run import check
     from smemlint.driver.targets import check_targets
+    from smemlint.lint.causes import joined_by_cause
     from smemlint.report.phrases import plural, said_of_fixes, said_of_run
 
     inputs = prepare(arguments)
@@ -88,6 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     if verifies:
         result, verified = _verified(result, settings, sources)
         closing.append(verified)
+    result = replace(result, findings=joined_by_cause(result.findings))
     exit_code = _exit_code(result, settings)
     report = _report(result, arguments, settings, sources, text_of, exit_code)
     is_for_tools = arguments.output_format not in FOR_PEOPLE

@@ -343,7 +343,7 @@ KERNEL_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 FORMATS = {
     "check": ("full", "concise", "json", "sarif", "github", "gitlab", "junit", "html"),
-    "analyze": ("table", "json"),
+    "analyze": ("table", "json", "html"),
 }
 FOR_PEOPLE = ("full", "concise", "table")
 """The formats that people read in a terminal; the others are files for tools."""

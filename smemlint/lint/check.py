@@ -129,5 +129,6 @@ def deduplicate(findings: Sequence[Finding]) -> list[Finding]:
     kept = []
     for group in groups.values():
         heaviest, *others = sorted(group, key=lambda f: -f.weight)
-        kept.append(replace(heaviest, others=tuple(others)) if others else heaviest)
+        severity = max(finding.severity for finding in group)
+        kept.append(replace(heaviest, severity=severity, others=tuple(others)))
     return kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from smemlint.finding import Finding, Fix, Severity
+from smemlint.lint.cost import cost_of
 from smemlint.lint.places import assumption_notes, related_places
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Rule:
         *,
         access: Access | None = None,
         pattern: WarpPattern | None = None,
+        kernel: KernelFacts | None = None,
         notes: tuple[str | Assumption, ...] = (),
         help: str = "",
         weight: float = 0.0,
@@ -73,17 +75,20 @@ class Rule:
         """A finding of this rule.
 
         An access brings its array, the calls that it is reached through and its assumptions along;
-        the calls are those of `pattern`, where that is given.
+        the calls are those of `pattern`, where that is given. With the `kernel`, the finding has
+        its cost, and a warning on what costs next to nothing is a note.
         """
         related: tuple[tuple[Span, str], ...] = ()
         has_proof = access is not None and bool(notes)
         if access is not None:
             notes = (*notes, *assumption_notes(access), *_remarks(access))
             related = related_places(access, pattern)
+        cost = cost_of(access, kernel) if access is not None and kernel is not None else None
+        is_minor = cost is not None and cost.is_minor
         return Finding(
             self.code,
             self.name,
-            self.severity,
+            min(self.severity, Severity.NOTE) if is_minor else self.severity,
             message,
             span,
             access.certainty if access is not None else None,
@@ -94,6 +99,7 @@ class Rule:
             weight,
             fix,
             has_proof=has_proof,
+            cost=cost,
         )
 
 

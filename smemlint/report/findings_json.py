@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.facts import Caller, Fusion
-    from smemlint.finding import Finding, Fix, Measurement
+    from smemlint.finding import Cost, Finding, Fix, Measurement
     from smemlint.report.context import Run
 
 VERSION = 1
@@ -54,12 +54,27 @@ def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "measurement": measurement_record(measured) if measured is not None else None,
         "access": access_record(access) if access is not None else None,
+        "cost": _cost(finding.cost) if finding.cost is not None else None,
+        "places": [span_record(span) for span in finding.places],
         "calls": [_chain(chain) for chain in access.chains] if access is not None else [],
         "gaps": [
             {**span_record(g.span), "kernel": g.kernel or None, "reason": g.reason.text}
             for g in finding.gaps
         ],
         "fusion": _fusion(access.fusion) if access is not None and access.fusion else None,
+    }
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    return {
+        "wavefronts": cost.wavefronts,
+        "ideal": cost.ideal,
+        "wasted_share": round(cost.share, 6),
+        "in_loop_of_unknown_length": cost.repeats,
+        "executions_of_a_warp": cost.executions,
+        "lanes": cost.lanes,
+        "warps": cost.warps or None,
+        "warps_of_block": cost.of_warps or None,
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.finding import BANK_CONFLICT, Finding
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
-from smemlint.report.phrases import advice, headline, labelled_notes, said_of_measurement
+from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, said_of_measurement
 from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import SEVERITY_COLOURS
 from smemlint.sources.source import lines_of
@@ -30,13 +30,14 @@ _WORD = re.compile(r"\|[^|]*\||\S+")
 
 def render(run: Run) -> str:
     """All findings, with an empty line between them."""
-    return "\n\n".join(full(f, run.text_of, run.terminal) for f in run.result.findings)
+    return "\n\n".join(full(f, run.text_of, run.terminal) for f in by_cost(run.result.findings))
 
 
 def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str:
     """One finding as a frame."""
     style = SEVERITY_COLOURS[str(finding.severity)]
     marks = [Mark(finding.span, "", "^", style)]
+    marks += [Mark(span, "", "^", style) for span in finding.places]
     marks += [Mark(span, said, "-", "blue") for span, said in finding.related]
     changed = _changes(finding, text_of)
     numbers = [m.span.end_line for m in marks] + [c.line + len(c.before) for c in changed]

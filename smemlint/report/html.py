@@ -12,6 +12,7 @@ from smemlint.report.bankmap import HATCH, bank_map, most_words
 from smemlint.report.diff import changes
 from smemlint.report.phrases import (
     advice,
+    by_cost,
     headline,
     labelled_notes,
     said_of_measurement,
@@ -34,6 +35,7 @@ def render(run: Run) -> str:
     """The page."""
     style = (Path(__file__).parent / "html.css").read_text(encoding="utf-8")
     title = "smemlint: shared-memory accesses"
+    findings = by_cost(run.result.findings)
     return "\n".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -43,8 +45,8 @@ def render(run: Run) -> str:
             f"<header><h1>{title}</h1>",
             f"<p>{_code(said_of_run(run.result))}</p>",
             f"<p class='quiet'>smemlint {__version__}, target {escape(run.arch)}</p></header>",
-            *_contents(run.result.findings),
-            *(_article(i, f, run) for i, f in enumerate(run.result.findings)),
+            *_contents(findings),
+            *(_article(i, f, run) for i, f in enumerate(findings)),
             "</body>\n</html>",
         )
     )

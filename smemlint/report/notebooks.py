@@ -94,6 +94,7 @@ class Notebooks:
             access=self._access(finding.access) if finding.access is not None else None,
             fix=self._fix(finding.fix) if finding.fix is not None else None,
             others=tuple(map(self._finding, finding.others)),
+            places=tuple(map(self._span, finding.places)),
             gaps=tuple(map(self._note, finding.gaps)),
         )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
+from smemlint.lint.cost import LANES, OPEN_LOOP_TRIPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from smemlint.facts import Instance
     from smemlint.finding import Finding, Fix, Measurement
@@ -60,6 +61,32 @@ def headline(finding: Finding) -> str:
     return f"{finding.message} in `{name}`{others}"
 
 
+def said_of_cost(finding: Finding) -> str:
+    """What a finding costs a block; empty where that is not known."""
+    cost = finding.cost
+    if cost is None or cost.wasted <= 0:
+        return ""
+    each = OPEN_LOOP_TRIPS if cost.repeats else 1
+    wasted, spent = cost.wasted / each, cost.wavefronts / each
+    when = "in each iteration of a loop of unknown length" if cost.repeats else "in a block"
+    who = ""
+    if cost.of_warps:
+        who = f", by {cost.warps} of {plural(cost.of_warps, 'warp')}"
+        who += f" with {plural(cost.lanes, 'lane')}" if cost.lanes < LANES else ""
+    share = f"{cost.share:.0%}" if cost.share >= 0.005 else "less than 1%"
+    return f"{wasted:.6g} of {spent:.6g} wavefronts wasted {when}{who}: {share} of the kernel's"
+
+
+def by_cost(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, the severest first, and of one severity those that waste most."""
+
+    def order(finding: Finding) -> tuple[int, float]:
+        wasted = finding.cost.wasted if finding.cost is not None else 0.0
+        return -finding.severity, -wasted
+
+    return sorted(findings, key=order)
+
+
 def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
     """The notes with what each is.
 
@@ -70,8 +97,10 @@ def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
     notes = list(finding.notes)
     if finding.has_proof:
         proof = [("proof", notes.pop(0))]
+    cost = said_of_cost(finding)
     return [
         *proof,
+        *([("cost", cost)] if cost else []),
         *(("also", text) for text in _also(finding)),
         *(("note", text) for text in notes),
     ]

@@ -147,10 +147,11 @@ def _result(finding: Finding, fingerprint: str, rule: int, run: Run) -> dict[str
             f"smemlint/v{VERSION}": fingerprint,
         },
     }
-    if finding.related:
+    related = (*finding.related, *((span, "the same cause") for span in finding.places))
+    if related:
         record["relatedLocations"] = [
             {"id": i, **_location(span, run), "message": {"text": _sentence(said)}}
-            for i, (span, said) in enumerate(finding.related, 1)
+            for i, (span, said) in enumerate(related, 1)
         ]
     if finding.fix is not None:
         record["fixes"] = [_fix(finding.fix, run)]

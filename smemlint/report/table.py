@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.lint.cost import OPEN_LOOP_TRIPS, total, wavefronts
 from smemlint.visible import visible
 
 if TYPE_CHECKING:
-    from smemlint.facts import Access, Facts, KernelFacts
+    from smemlint.facts import Access, Facts, Instance, KernelFacts
+    from smemlint.lint.cost import Total
 
-_HEAD = ("place", "access", "bytes", "instr", "wavefronts", "ideal", "ways", "certainty")
+HEAD = (
+    "place", "access", "bytes", "instr", "wavefronts", "ideal", "ways", "share", "certainty",
+)  # fmt: skip
+"""Wavefronts and their ideal are those of an instruction, the share is of the kernel's."""
 
 
 def table(facts: Facts) -> str:
@@ -20,25 +25,48 @@ def table(facts: Facts) -> str:
 
 
 def _kernel(facts: KernelFacts) -> str:
-    instance = facts.instance
+    everything = total(facts)
+    rows = [HEAD, *(row(a, everything) for a in facts.accesses)]
+    widths = [max(len(r[i]) for r in rows) for i in range(len(HEAD))]
+    lines = [
+        "  " + "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows
+    ]
+    if facts.accesses:
+        lines.append(f"  {said_of_total(facts)}")
+    notes = [f"  line {n.span.line}: not analysed: {n.reason}" for n in facts.not_analysed]
+    head = [title(facts.instance), *(lines if facts.accesses else ()), *notes]
+    return "\n".join(map(visible, head))
+
+
+def title(instance: Instance) -> str:
+    """A kernel instance, where it stands, and its block."""
     shape = " x ".join(map(str, instance.block)) if instance.block is not None else "unknown"
     origin = f", {instance.origin}" if instance.origin else " (a guess: no launch gives it)"
     if instance.block is None:
         origin = ""
-    title = f"{instance.title} ({instance.span.path}:{instance.span.line}), block {shape}{origin}"
-    rows = [_HEAD, *(_row(a) for a in facts.accesses)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
-    lines = [
-        "  " + "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows
-    ]
-    notes = [f"  line {n.span.line}: not analysed: {n.reason}" for n in facts.not_analysed]
-    return "\n".join(map(visible, [title, *(lines if facts.accesses else ()), *notes]))
+    return f"{instance.title} ({instance.span.path}:{instance.span.line}), block {shape}{origin}"
 
 
-def _row(access: Access) -> tuple[str, ...]:
+def said_of_total(facts: KernelFacts) -> str:
+    """`1056 wavefronts a block, 64 ideal: efficiency 6%`, and what is left out of it."""
+    everything = total(facts)
+    if not everything.wavefronts:
+        return "no wavefronts are known"
+    said = (
+        f"total: {everything.wavefronts:.6g} wavefronts a block, {everything.ideal:.6g} ideal: "
+        f"efficiency {everything.efficiency:.0%}"
+    )
+    if any(a.repeats for a in facts.accesses):
+        said += f", loops of unknown length counted {OPEN_LOOP_TRIPS} times"
+    return said if everything.is_complete else f"{said}, of what is known"
+
+
+def row(access: Access, everything: Total) -> tuple[str, ...]:
+    """The cells of one access, in the order of `HEAD`."""
     name = access.array.name if access.array is not None and access.array.name else "?"
     certainty = str(access.certainty) + (f": {access.reason}" if access.reason else "")
     spent, ideal = access.wavefronts, access.ideal
+    taken, _ = wavefronts(access)
     return (
         f"{access.span.line}:{access.span.column}",
         f"{access.kind} {name}",
@@ -47,5 +75,6 @@ def _row(access: Access) -> tuple[str, ...]:
         f"{spent.mean:.4g}" if spent is not None else "-",
         f"{ideal.mean:.4g}" if ideal is not None else "-",
         f"{access.ways:.3g}" if spent is not None else "-",
+        f"{taken / everything.wavefronts:.0%}" if taken else "-",
         certainty,
     )

@@ -16,14 +16,6 @@ from smemlint.report.phrases import said_of_measurement
 from smemlint.report.terminal import Terminal, terminal
 
 FULL = """\
-SML901 not-analysed: not fully analysed: `column`, 1 undecided
- --> k.cu:1:17
-  |
-1 | __global__ void column(float *out, const float *in, const int *where) {
-  |                 ^^^^^^
-  |
-  = note: line 6: a value read from global memory
-
 SML101 bank-conflict: 32-way bank conflict reading `tile` in `column`
  --> k.cu:5:22
   |
@@ -35,6 +27,7 @@ SML101 bank-conflict: 32-way bank conflict reading `tile` in `column`
   |
   = banks: |█                               | 1 of 32 busy, up to 32 words in one bank
   = proof: warp 0: 32 lanes reach 32 words in 1 bank, 32 wavefronts instead of 1
+  = cost: 992 of 1024 wavefronts wasted in a block, by 32 of 32 warps: 48% of the kernel's
   = note: lanes 0 to 31 are 128 bytes apart, so all 32 meet in bank 0
   = note: block (32, 32, 1) (launch at k.cu:9)
   = certainty: assumed
@@ -43,6 +36,14 @@ SML101 bank-conflict: 32-way bank conflict reading `tile` in `column`
 2 -   __shared__ float tile[32][32];
 2 +   __shared__ float tile[32][33];
   = more: smemlint rule SML101
+
+SML901 not-analysed: not fully analysed: `column`, 1 undecided
+ --> k.cu:1:17
+  |
+1 | __global__ void column(float *out, const float *in, const int *where) {
+  |                 ^^^^^^
+  |
+  = note: line 6: a value read from global memory
 """
 
 

@@ -188,6 +188,7 @@ class State:
         globals: names outside of functions that were evaluated.
         split_requests: moduli of symbols whose residues would settle an address.
         unfollowed: constructs that were not followed, and why.
+        open_loops: loops around, also of callers, of which one iteration stands for all.
         sequence: number of the latest fresh symbol.
         resolution: types that were resolved or are being resolved.
         pragmas: text of the pragma in front of a loop, by the identity of its node.
@@ -216,6 +217,7 @@ class State:
     globals: Scope = field(default_factory=dict)
     split_requests: dict[str, int] = field(default_factory=dict)
     unfollowed: dict[tuple[Span, Reason], None] = field(default_factory=dict)
+    open_loops: int = 0
     sequence: int = 0
     pragmas: dict[int, str] = field(default_factory=dict)
     loop_plans: dict[int, LoopPlan] = field(default_factory=dict)

@@ -48,6 +48,7 @@ class Event:
         callers: the calls that it is reached through, innermost first: the name of the function
             that makes the call, and the call.
         fused: the accesses that a fused instruction stands for.
+        repeats: it is made in a loop of which one iteration stands for all.
     """
 
     node: ir.Node
@@ -72,6 +73,7 @@ class Event:
     call: ir.Node | None = None
     callers: tuple[tuple[str, ir.Node], ...] = ()
     fused: tuple[Event, ...] = ()
+    repeats: bool = False
 
 
 @dataclass(slots=True)

@@ -242,6 +242,7 @@ def emit_event(
             depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
             call=opened_call(ev.state, node, offset),
             callers=callers_of(ev.state),
+            repeats=ev.state.open_loops > 0,
             **{"layout": layout, **extra},  # type: ignore[arg-type]
         )
     )

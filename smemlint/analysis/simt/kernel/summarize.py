@@ -68,6 +68,8 @@ class _Site:
     issued_under: dict[tuple[Assumption, ...], set[int]] = field(default_factory=dict)
     chains: dict[_Chain, int] = field(default_factory=dict)
     widest: Event | None = None
+    repeats: bool = False
+    warps: set[int] = field(default_factory=set)
 
     def chain_of(self, event: Event) -> int:
         """The number of the calls that an event is reached through."""
@@ -156,6 +158,8 @@ class Sites:
             site.assumptions.setdefault(assumption)
         site.issued += _warps(event.mask) * event.issued
         site.chain_of(event)
+        site.repeats |= event.repeats
+        site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
             site.widest = event
         offset = event.offset
@@ -253,6 +257,8 @@ class Sites:
             conditions=tuple(site.assumptions),
             layout=site.layout,
             calls=tuple(self._calls(site)) if has_figure else (),
+            repeats=site.repeats,
+            warps=len(site.warps),
             fusion=self._fusion(site),
             chains=tuple(map(self._chain, islice(site.chains, _MOST_CHAINS)))
             if any(site.chains)

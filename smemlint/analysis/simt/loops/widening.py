@@ -96,6 +96,7 @@ def execute_widened(
         Reason(ReasonCode.LOOP, "how often the loop runs is not known"), is_uniform=is_uniform
     )
     state.frame.open.append((trips, node))
+    state.open_loops += 1
     state.memory.begin()
     broken = len(loop.breaks.jumps)
     try:
@@ -115,6 +116,7 @@ def execute_widened(
             state.trace.fence("block")
             _set_cells(ev, forms)
     finally:
+        state.open_loops -= 1
         state.frame.open.pop()
         state.memory.commit()
         if taken is not None:
