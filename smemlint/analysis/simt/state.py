@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.affine import AffineDomain
     from smemlint.analysis.simt.domain.ctypes import CType, RecordType
     from smemlint.analysis.simt.domain.trace import Trace
-    from smemlint.analysis.simt.loops.float_effects import Effects
-    from smemlint.analysis.simt.loops.mod_sets import ModSet
+    from smemlint.analysis.simt.loops.mod_ref import ModRef
     from smemlint.analysis.simt.types.cache import Resolution
     from smemlint.facts import LayoutUse, SharedArray, Span
     from smemlint.frontend.program import Function, Unit
@@ -192,7 +191,7 @@ class State:
         sequence: number of the latest fresh symbol.
         resolution: types that were resolved or are being resolved.
         pragmas: text of the pragma in front of a loop, by the identity of its node.
-        loop_plans, mod_sets, float_effects, definitions: what was found once of a node or name.
+        loop_plans, mod_refs, definitions: what was found once of a node or name.
     """
 
     unit: Unit
@@ -221,8 +220,7 @@ class State:
     sequence: int = 0
     pragmas: dict[int, str] = field(default_factory=dict)
     loop_plans: dict[int, LoopPlan] = field(default_factory=dict)
-    mod_sets: dict[int, tuple[ir.Node, ModSet | None]] = field(default_factory=dict)
-    float_effects: dict[int, Effects | None] = field(default_factory=dict)
+    mod_refs: dict[int, tuple[ir.Node, ModRef | None]] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
     _names: dict[int, frozenset[str]] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,9 @@ from smemlint.frontend import ir
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.analysis.simt.domain.affine import AffineDomain
     from smemlint.analysis.simt.domain.values import Lanes
     from smemlint.analysis.simt.evaluator import Evaluator
 
@@ -29,34 +33,42 @@ _MAYBE_NEGATIVE = Assumption(Topic.NUMBER, "an index that is not known does not 
 @evaluates(ir.FloorDivision)
 def floor_divide(ev: Evaluator, node: ir.FloorDivision) -> Value:
     """`a // b`."""
-    state = ev.state
-    a, b = ev.evaluate(node.left), ev.evaluate(node.right)
-    if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
-        return _other(a, b)
-    if a.is_concrete and b.is_concrete:
-        if np.any(np.equal(b.base, 0) & state.mask):
-            return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
-        return AffineInt(settled(a.base // _nonzero(b)), common(a.type, b.type))
-    shift = _power_of_two(b)
-    if shift is not None:  # rounds down whatever the sign
-        return state.domain.shift_right(a, AffineInt(shift))
-    return state.domain.divide(a, b)
+    return _rounded_down(ev, node, operator.floordiv, _quotient)
 
 
 @evaluates(ir.FloorModulo)
 def floor_modulo(ev: Evaluator, node: ir.FloorModulo) -> Value:
     """`a % b`, with the sign of `b`."""
-    state = ev.state
+    return _rounded_down(ev, node, operator.mod, _remainder)
+
+
+def _rounded_down(
+    ev: Evaluator,
+    node: ir.FloorDivision | ir.FloorModulo,
+    of_numbers: Callable[[Lanes, Lanes], Lanes],
+    of_unknowns: Callable[[AffineDomain, AffineInt, AffineInt], AffineInt | Unknown],
+) -> Value:
+    """Returns a quotient that is rounded down, or its remainder."""
     a, b = ev.evaluate(node.left), ev.evaluate(node.right)
     if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
         return _other(a, b)
-    if a.is_concrete and b.is_concrete:
-        if np.any(np.equal(b.base, 0) & state.mask):
-            return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
-        return AffineInt(settled(a.base % _nonzero(b)), common(a.type, b.type))
-    if _power_of_two(b) is not None:
-        return state.domain.bitwise("&", a, state.domain.add(b, AffineInt(1), -1))
-    return state.domain.modulo(a, b)
+    if not (a.is_concrete and b.is_concrete):
+        return of_unknowns(ev.state.domain, a, b)
+    if np.any(np.equal(b.base, 0) & ev.state.mask):
+        return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
+    divisor = (b.base or 1) if isinstance(b.base, int) else np.where(b.base == 0, 1, b.base)
+    return AffineInt(settled(of_numbers(a.base, divisor)), common(a.type, b.type))
+
+
+def _quotient(domain: AffineDomain, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
+    shift = _power_of_two(b)  # a shift rounds down whatever the sign
+    return domain.divide(a, b) if shift is None else domain.shift_right(a, AffineInt(shift))
+
+
+def _remainder(domain: AffineDomain, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
+    if _power_of_two(b) is None:
+        return domain.modulo(a, b)
+    return domain.bitwise("&", a, domain.add(b, AffineInt(1), -1))
 
 
 @evaluates(ir.WrappedIndex)
@@ -90,10 +102,6 @@ def _other(a: Value, b: Value) -> Value:
 def _as_number(value: Value) -> Value:
     """Returns an unknown condition as the unknown number that it is in arithmetic."""
     return Unknown(value.reason, value.is_data) if isinstance(value, LanePredicate) else value
-
-
-def _nonzero(b: AffineInt) -> Lanes:
-    return (b.base or 1) if isinstance(b.base, int) else np.where(b.base == 0, 1, b.base)
 
 
 def _power_of_two(b: AffineInt) -> int | None:

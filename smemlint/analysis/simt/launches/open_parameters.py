@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.launches.host_interpreter import LAUNCHERS
-from smemlint.analysis.simt.loops.float_effects import root_of
+from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.frontend import ir
 

@@ -17,9 +17,8 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.interpreter.conversions import to_condition
-from smemlint.analysis.simt.loops.float_effects import effects_of
 from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of
-from smemlint.analysis.simt.loops.modified import is_floating
+from smemlint.analysis.simt.loops.modified import is_floating, mod_ref
 from smemlint.analysis.simt.state import Loop
 
 if TYPE_CHECKING:
@@ -29,13 +28,10 @@ if TYPE_CHECKING:
 
 def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
     """Whether the loop only computes floating-point numbers and touches no shared memory."""
-    state = ev.state
-    if id(node) not in state.float_effects:
-        state.float_effects[id(node)] = effects_of(node, PURE_FUNCTIONS)
-    effects = state.float_effects[id(node)]
-    if effects is None:
+    effects = mod_ref(ev, node)
+    if effects is None or not effects.is_arithmetic or not effects.callees <= PURE_FUNCTIONS:
         return False
-    return all(_is_harmless(ev, n, written=n in effects.writes) for n in effects.reads)
+    return all(_is_harmless(ev, n, written=n in effects.modified) for n in effects.referenced)
 
 
 def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
@@ -80,8 +76,8 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
         state.mask = entry
     for around, cost in zip(state.loops, before, strict=True):
         around.cost = cost + (around.cost - cost) * max(trips, 1)
-    effects = state.float_effects[id(parts.node)]
-    for name in effects.writes if effects is not None else ():
+    effects = mod_ref(ev, parts.node)
+    for name in effects.modified if effects is not None else ():
         binding = state.lookup(name)
         if isinstance(binding, Variable) and binding.object.default is None:
             binding.object.default = FloatValue(FLOAT)

@@ -19,7 +19,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
-from smemlint.analysis.simt.loops.modified import keeps_what_is_followed, mod_set
+from smemlint.analysis.simt.loops.modified import keeps_what_is_followed, mod_ref
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
@@ -140,12 +140,12 @@ def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
     """Whether a head of constants counts, `for (float x = -3; x <= 3; x++)`: alike for all."""
     counter, init = counter_of(parts.node), getattr(parts.node, "init", None)
     heads = [part for part in (init, parts.cond, parts.step) if part is not None]
-    writes = mod_set(ev, parts.body)
+    effects = mod_ref(ev, parts.body)
     return (
         bool(counter)
         and all(ev.state.names_in(head) <= {counter} for head in heads)
-        and writes is not None
-        and counter not in writes.names
+        and effects is not None
+        and counter not in effects.modified
     )
 
 
@@ -177,11 +177,11 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
     state = ev.state
     if parts.cond is None or parts.step is None or parts.first:
         return None
-    writes = mod_set(ev, parts.body)
+    effects = mod_ref(ev, parts.body)
     header = state.names_in(parts.cond) | state.names_in(parts.step)
-    if writes is None or writes.names & header:
+    if effects is None or effects.modified & header:
         return None
-    if any(g.name in header and not keeps_what_is_followed(ev, g) for g in writes.given):
+    if any(e.name in header and not keeps_what_is_followed(ev, e) for e in effects.escapes):
         return None
     mask, trips = state.mask, 0
     costs = [loop.cost for loop in state.loops]

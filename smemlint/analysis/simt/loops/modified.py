@@ -17,7 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Space, Unknown
-from smemlint.analysis.simt.loops.mod_sets import Escape, ModSet, mod_set_of
+from smemlint.analysis.simt.loops.mod_ref import Escape, ModRef, mod_ref_of
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
@@ -30,25 +30,25 @@ def may_skip(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether a dry run may skip a statement: nothing that is followed can change."""
     if isinstance(node, _NEVER_IDLE):
         return False
-    writes = mod_set(ev, node)
-    if writes is None or not all(_holds_nothing_followed(ev, n) for n in writes.names):
+    effects = mod_ref(ev, node)
+    if effects is None or not all(_holds_nothing_followed(ev, n) for n in effects.modified):
         return False
-    if not all(keeps_what_is_followed(ev, g) for g in writes.given):
+    if not all(keeps_what_is_followed(ev, escape) for escape in effects.escapes):
         return False
-    if not all(_is_no_followed_pointer(ev, n) for n in writes.whole):
+    if not all(_is_no_followed_pointer(ev, n) for n in effects.rebound):
         return False
-    for name in writes.names:
+    for name in effects.modified:
         binding = ev.state.lookup(name)
         if isinstance(binding, Variable) and binding.object.default is None:
             binding.object.default = FloatValue(FLOAT)
     return True
 
 
-def mod_set(ev: Evaluator, node: ir.Node) -> ModSet | None:
-    """Returns what a statement may change, read from its text once."""
-    known = ev.state.mod_sets.get(id(node))
+def mod_ref(ev: Evaluator, node: ir.Node) -> ModRef | None:
+    """Returns what a statement may change and names, read from its text once."""
+    known = ev.state.mod_refs.get(id(node))
     if known is None:  # the node is kept: its id stays its own
-        known = ev.state.mod_sets[id(node)] = node, mod_set_of(node)
+        known = ev.state.mod_refs[id(node)] = node, mod_ref_of(node)
     return known[1]
 
 
