@@ -10,6 +10,7 @@ import numpy as np
 from smemlint.facts import AccessKind, Certainty, Stat, WarpPattern
 from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import LANES, assumption
+from smemlint.limits.budgets import MAX_PATTERNS
 from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.facts import Access
-
-MAX_PATTERNS = 64
-"""Patterns of an access that are kept for reports."""
 
 
 @dataclass(slots=True, eq=False)

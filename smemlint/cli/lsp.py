@@ -6,12 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
+from smemlint.limits.budgets import MAX_LSP_HEADER
 
 if TYPE_CHECKING:
     import argparse
-
-_LONGEST_HEADER = 1000
-"""Bytes of a line before a message."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -45,7 +43,7 @@ def _refuse(why: str) -> None:
     """Answers the client's first request with an error: it would hide standard error in a log."""
     import json
 
-    lines = iter(lambda: sys.stdin.buffer.readline(_LONGEST_HEADER).strip(), b"")
+    lines = iter(lambda: sys.stdin.buffer.readline(MAX_LSP_HEADER).strip(), b"")
     headers = {name.lower(): value for name, _, value in (line.partition(b":") for line in lines)}
     try:
         request = json.loads(sys.stdin.buffer.read(int(headers.get(b"content-length", 0))))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.config.files import is_repository
 from smemlint.errors import ConfigError
+from smemlint.limits.budgets import MAX_BUILD_NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 FILE_NAME = "compile_commands.json"
 NONE = "none"
 """The value of the setting that uses no database."""
-_MOST_NAMES = 10_000
-"""Entries of a folder that are looked at for `build*`."""
 
 
 def named_database(path: str) -> str:
@@ -52,7 +51,7 @@ def database_above(folder: Path) -> str:
 def _build_folders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            names = [e.name for e in islice(entries, _MOST_NAMES) if e.name.startswith("build")]
+            names = [e.name for e in islice(entries, MAX_BUILD_NAMES) if e.name.startswith("build")]
     except OSError:
         return []
     return [folder / name for name in sorted(names)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import ConfigError
 from smemlint.files.sandbox import Sandbox, resolve_given
+from smemlint.limits.budgets import MAX_CONFIG_BYTES
 from smemlint.limits.documents import check_toml
 from smemlint.limits.errors import TooLarge
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 FILE_NAMES = ("smemlint.toml", ".smemlint.toml", "pyproject.toml")
 """In this order in one folder."""
-MAX_BYTES = 1 << 20
-"""Of a configuration file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ def read_config(path: Path, *, is_given: bool = False) -> ConfigFile | None:
 def _data(path: str, *, is_given: bool) -> bytes:
     if is_given:  # by whoever may read it, e.g. through a FIFO
         with open(path, "rb") as file:  # noqa: PTH123
-            return file.read(MAX_BYTES)
-    return Sandbox.around(path, path).read(resolve_given(path), MAX_BYTES)
+            return file.read(MAX_CONFIG_BYTES)
+    return Sandbox.around(path, path).read(resolve_given(path), MAX_CONFIG_BYTES)
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:

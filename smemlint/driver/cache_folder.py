@@ -25,9 +25,7 @@ from smemlint.files.sandbox import (
     read_regular,
     resolve_given,
 )
-
-MOST_ENTRIES = 64
-"""Files that are kept in one folder, the youngest ones."""
+from smemlint.limits.budgets import MAX_CACHE_BYTES, MAX_CACHE_ENTRIES
 
 _TAG = "CACHEDIR.TAG"
 _ABOUT = {
@@ -35,8 +33,8 @@ _ABOUT = {
     ".gitignore": b"*\n",
 }
 _OURS = re.compile(r"[0-9a-f]{24}(?:\.units)?\.json(?:\.[0-9a-f]{12}\.tmp)?")
-_MOST_BYTES = 1 << 30
 _KEY_BYTES = 32
+_SEAL_BYTES = 65  # hexadecimal digits and the end of their line
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
     _NEW |= getattr(os, _flag, 0)
@@ -67,7 +65,7 @@ class CacheFolder:
         if self.refused:
             return None
         try:
-            data = read_regular(os.path.join(self._path, name), _MOST_BYTES)
+            data = read_regular(os.path.join(self._path, name), MAX_CACHE_BYTES + _SEAL_BYTES)
         except OSError:
             return None
         seal, _, body = data.partition(b"\n")
@@ -79,7 +77,7 @@ class CacheFolder:
         Raises:
             OSError: the folder cannot be written.
         """
-        if self.refused:
+        if self.refused or len(body) > MAX_CACHE_BYTES:
             return
         os.makedirs(self._path, exist_ok=True)
         for about, text in _ABOUT.items():
@@ -127,7 +125,7 @@ class CacheFolder:
             for entry in entries:
                 if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     ages.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
-        for _, path in sorted(ages, reverse=True)[MOST_ENTRIES:]:
+        for _, path in sorted(ages, reverse=True)[MAX_CACHE_ENTRIES:]:
             with suppress(FileNotFoundError):  # another process was faster
                 os.unlink(path)
 

@@ -19,8 +19,9 @@ from smemlint.analysis.analyze import needs_analysis
 from smemlint.errors import SmemlintError
 from smemlint.files.programs import Bounds, ProgramFailed, find_program, run_program, trusted_path
 from smemlint.files.sandbox import AccessDenied, project_root, read_regular
+from smemlint.limits.budgets import MAX_COMPILED_BYTES
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX
-from smemlint.sources.source import MAX_COMPILED_BYTES, Source
+from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

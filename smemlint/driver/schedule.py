@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from smemlint.driver.failures import Failure, run_guarded
+from smemlint.limits.budgets import TASK_PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +17,6 @@ IN_PROCESS = -1
 """A number of processes: all tasks run in this one, which can be asked to stop at any time."""
 _FEW = 3
 """So many tasks run in this process; more are worth processes of their own."""
-_PATIENCE = 4
-"""Times the time that a task allows itself: what takes longer does not notice and is ended."""
 
 
 def run_tasks(
@@ -34,7 +33,7 @@ def run_tasks(
     from smemlint.driver.progress import Progress
 
     progress = Progress(len(tasks))
-    seconds = _PATIENCE * limit + 1
+    seconds = TASK_PATIENCE * limit + 1
     try:
         if jobs == IN_PROCESS or len(tasks) <= _FEW:
             answers: Iterator[tuple[int, Answer | Failure]] = (

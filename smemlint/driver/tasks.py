@@ -9,6 +9,7 @@ from smemlint.analysis.analyze import Analyzer
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.driver.results import UnitResult, array_files
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
+from smemlint.limits.budgets import MAX_FIX_STEPS
 from smemlint.limits.errors import LimitReached, OutOfSteps, stop_reason
 from smemlint.limits.guard import NOTHING, Allowance, limited
 from smemlint.lint.check import run_rules
@@ -121,10 +122,10 @@ class FixTask:
             OutOfTime: what was found by then depends on the machine, and none of it is given.
             MemoryError: likewise.
         """
-        from smemlint.fix.propose import STEPS_OF_A_FILE, THOROUGH, with_fixes
+        from smemlint.fix.propose import THOROUGH, with_fixes
         from smemlint.fix.verify_by_analysis import Run
 
-        most = THOROUGH if self._is_fixing else STEPS_OF_A_FILE
+        most = THOROUGH if self._is_fixing else MAX_FIX_STEPS
         findings = [self._merged.findings[index] for index in indices]
         settings = self._configuration.for_file(findings[0].span.path)
         spent = [self._spent.get(path, NOTHING) for path in array_files(findings)]

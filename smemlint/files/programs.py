@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import is_below
+from smemlint.limits.budgets import MAX_PROGRAM_MESSAGE
 
 try:
     import resource
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _CHUNK = 1 << 20
-_MAX_MESSAGE = 1 << 16
-"""Bytes of a program's error messages that are kept."""
 
 
 class ProgramFailed(Exception):
@@ -168,7 +167,7 @@ def _drain(stream: object, kept: list[bytes]) -> None:
     size = 0
     with stream as file:  # type: ignore[attr-defined]
         while chunk := file.read(1 << 12):
-            if size < _MAX_MESSAGE:
+            if size < MAX_PROGRAM_MESSAGE:
                 kept.append(chunk)
                 size += len(chunk)
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import MAX_FILE_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-MAX_BYTES = 8 << 20
-"""Larger files are not read, which is said."""
 
 _VERSION_CONTROL = frozenset((".git", ".hg", ".svn"))
 _VIRTUAL = ("/dev", "/proc", "/sys")
@@ -98,7 +98,7 @@ class Sandbox:
             raise AccessDenied("no source file", path)
         return real
 
-    def read(self, path: str, most: int = MAX_BYTES) -> bytes:
+    def read(self, path: str, most: int = MAX_FILE_BYTES) -> bytes:
         """Returns the bytes of a file.
 
         Raises:
@@ -107,7 +107,7 @@ class Sandbox:
         """
         return read_regular(self.resolve(path), most)
 
-    def text(self, path: str, most: int = MAX_BYTES) -> str | None:
+    def text(self, path: str, most: int = MAX_FILE_BYTES) -> str | None:
         """Returns the text of a file, replacing what is not UTF-8; None where it cannot be read."""
         try:
             return self.read(path, most).decode("utf-8", "replace")
@@ -137,7 +137,7 @@ class Sandbox:
         return (status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else None
 
 
-def read_regular(path: str, most: int = MAX_BYTES) -> bytes:
+def read_regular(path: str, most: int = MAX_FILE_BYTES) -> bytes:
     """Returns the bytes of a regular file, without waiting for a writer and without following it.
 
     Raises:

@@ -11,6 +11,7 @@ from smemlint.errors import SourceError
 from smemlint.files.replace import replace_file
 from smemlint.fix.edits import CannotEdit, applied, compatible
 from smemlint.hardware.arch import STATIC_SHARED_LIMIT
+from smemlint.limits.budgets import MAX_FIX_ROUNDS
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from smemlint.finding import Edit, Fix
     from smemlint.lint.result import Result
-
-_MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +53,7 @@ def repaired(
         SourceError: a file cannot be read again, or changed meanwhile.
     """
     session = Session(tuple(sources), check(sources))
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MAX_FIX_ROUNDS):
         fixes = compatible(session.result.findings, with_unsafe=with_unsafe)
         if not fixes:
             break

@@ -15,6 +15,7 @@ import numpy as np
 
 from smemlint.facts import FRAGMENT, AccessKind
 from smemlint.layout.solver import CopySource, Pattern, Score, freeing_swizzle, price
+from smemlint.limits.budgets import MAX_PATTERNS, MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,13 +25,8 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, Facts, SharedArray, Span, WarpPattern
     from smemlint.layout.swizzle import Swizzle
 
-MOST_KEPT = 64
-"""Patterns that an access keeps: a full list may lack some."""
-_MOST_PATTERNS = 1024
-"""Costliest patterns of an array that candidates are priced on; evaluation judges the result."""
 _ROW_BYTES = 128
 _CAST = re.compile(r"[*(]")
-_MOST_BITS = 16
 _PRICED = frozenset(
     (
         AccessKind.LOAD,
@@ -109,7 +105,7 @@ class Usage:
         Of a long loop whose iterations repeat one another only some are.
         """
         return all(
-            len(a.patterns) < MOST_KEPT
+            len(a.patterns) < MAX_PATTERNS
             and all(p.exact for p in a.patterns)
             and sum(p.count for p in a.patterns) >= a.instructions
             for a in self.accesses
@@ -243,7 +239,7 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
     if any((g.offsets[g.active] % element).any() for g in groups):
         return None
     extent = size // element
-    bits = min(max(extent - 1, 1).bit_length(), _MOST_BITS)
+    bits = min(max(extent - 1, 1).bit_length(), MAX_SWIZZLE_BITS)
     patterns = [g.pattern(element) for g in (*(g.first() for g in groups), *groups)]
     if usage.widest_copy:  # must not be torn apart, priced or not
         patterns.append(Pattern(np.zeros((1, 1), np.int64), usage.widest_copy))
@@ -255,7 +251,7 @@ def _groups(usage: Usage) -> list[_Group]:
     found = [(a, p) for a in usage.accesses if a.kind in _PRICED for p in a.patterns]
     found.sort(key=lambda item: -item[1].ways)
     batches: dict[object, list[tuple[Access, WarpPattern]]] = {}
-    for access, pattern in found[:_MOST_PATTERNS]:
+    for access, pattern in found[:MAX_PRICED_PATTERNS]:
         form = access.note if access.kind is AccessKind.ASYNC_COPY else ""
         key = (id(access.array), access.kind, pattern.width, access.matrices, form)
         batches.setdefault(key, []).append((access, pattern))

@@ -13,6 +13,7 @@ from smemlint.fix.edits import applied
 from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
 from smemlint.fix.padding import Usage, best_padding, best_swizzle
 from smemlint.fix.verify_by_analysis import Padded, Run, compare, concerned
+from smemlint.limits.budgets import MAX_FIX_STEPS
 from smemlint.limits.errors import OutOfSteps, crash_reason
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from smemlint.facts import Facts, SharedArray, Span
     from smemlint.finding import Finding
 
-STEPS_OF_A_FILE = 1_500
-"""Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
 _TAKES_LONG = Reason(
     ReasonCode.DEFERRED, "evaluating a padding takes long: --diff --unsafe-fixes does it"
 )
@@ -38,7 +37,7 @@ def with_fixes(
     facts: Facts,
     run: Run,
     *,
-    steps_of_a_file: int = STEPS_OF_A_FILE,
+    steps_of_a_file: int = MAX_FIX_STEPS,
 ) -> list[Finding]:
     """The findings, bank conflicts with what repairs their array where that was shown.
 

@@ -17,6 +17,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusi
 
 from smemlint.fix.edits import CannotEdit
 from smemlint.frontend.cuda.lexer.tokens import LineMap
+from smemlint.limits.budgets import MAX_SYNTAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +36,6 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _STAND_INS = re.compile("[\U000f0080-\U000f00ff]")
 _UNSAFE = re.compile("[\U000f0080-\U000f00ff]|\r(?!\n)")
 
-MAX_DEPTH = 200
-"""Levels of the syntax tree: libcst's native parser ends the process where its stack ends."""
 
 _IN_F_STRINGS = frozenset("{}'\"\\")
 """Characters that end or escape the text between the fields of an f-string."""
@@ -214,7 +213,7 @@ def _is_shallow(text: str) -> bool:
         level: list[ast.AST] = [ast.parse(text.encode("utf-8", "replace"))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_SYNTAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return True

@@ -8,14 +8,8 @@ from __future__ import annotations
 
 import re
 
+from smemlint.limits.budgets import MAX_BASELINE_BYTES, MAX_CONFIG_BYTES, MAX_DOCUMENT_DEPTH
 from smemlint.limits.errors import TooLarge
-
-MOST_BYTES = 1 << 20
-"""Of a configuration file."""
-MOST_BASELINE_BYTES = 64 << 20
-"""Of a baseline: some 100 bytes a finding."""
-MOST_PARTS = 50
-"""Of a dotted key, and of tables or arrays inside one another."""
 
 _TOML_TOKEN = re.compile(
     r'\"\"\"(?:[^\\]|\\.)*?\"\"\"|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|\#[^\n]*|[\[{\]}.\n=,]',
@@ -30,7 +24,7 @@ def check_toml(text: str) -> None:
     Raises:
         TooLarge: with the reason.
     """
-    _check_size(text, MOST_BYTES)
+    _check_size(text, MAX_CONFIG_BYTES)
     depth = dots = 0
     for match in _TOML_TOKEN.finditer(text):
         token = match[0]
@@ -42,11 +36,11 @@ def check_toml(text: str) -> None:
             dots += 1
         elif token in "\n=,":
             dots = 0
-        if depth > MOST_PARTS or dots >= MOST_PARTS:
-            raise TooLarge(f"has keys or values more than {MOST_PARTS} levels deep")
+        if depth > MAX_DOCUMENT_DEPTH or dots >= MAX_DOCUMENT_DEPTH:
+            raise TooLarge(f"has keys or values more than {MAX_DOCUMENT_DEPTH} levels deep")
 
 
-def check_json(text: str, most_bytes: int = MOST_BASELINE_BYTES) -> None:
+def check_json(text: str, most_bytes: int = MAX_BASELINE_BYTES) -> None:
     """Measures a JSON document.
 
     Raises:
@@ -56,8 +50,8 @@ def check_json(text: str, most_bytes: int = MOST_BASELINE_BYTES) -> None:
     depth = 0
     for match in _JSON_TOKEN.finditer(text):
         depth += (match[0] in "[{") - (match[0] in "]}")
-        if depth > MOST_PARTS:
-            raise TooLarge(f"has values more than {MOST_PARTS} levels deep")
+        if depth > MAX_DOCUMENT_DEPTH:
+            raise TooLarge(f"has values more than {MAX_DOCUMENT_DEPTH} levels deep")
 
 
 def _check_size(text: str, most: int) -> None:

@@ -6,17 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import CLOCK_FACTOR, STEPS_PER_SECOND
 from smemlint.limits.memory import memory_limit
-from smemlint.limits.steps import STEPS_PER_SECOND, step_limit
+from smemlint.limits.steps import step_limit
 from smemlint.limits.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from smemlint.limits.steps import StepBudget
-
-_CLOCK_FACTOR = 2
-"""Of the time limit: a busy machine takes longer for the same steps, and must report the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Allowance:
     @staticmethod
     def of(time_limit: float) -> Allowance:
         """The allowance that the option `time-limit` stands for: steps, and a clock behind them."""
-        return Allowance(int(time_limit * STEPS_PER_SECOND), _CLOCK_FACTOR * time_limit)
+        return Allowance(int(time_limit * STEPS_PER_SECOND), CLOCK_FACTOR * time_limit)
 
     def after(self, *spent: Allowance) -> Allowance:
         """What earlier phases leave; of time always a tenth, since steps decide."""

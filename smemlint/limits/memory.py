@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import MAX_MEMORY_BYTES
+
 try:
     import resource
 except ImportError:  # Windows
@@ -16,9 +18,6 @@ else:
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-MAX_BYTES = 4 << 30
-"""Memory that the work on one file may take besides what the process has."""
 
 
 class MemoryCheck:
@@ -39,12 +38,12 @@ class MemoryCheck:
 
 @contextmanager
 def memory_limit(size: int | None = None) -> Iterator[MemoryCheck]:
-    """Lets the block take so many bytes more, `MAX_BYTES` by default.
+    """Lets the block take so many bytes more, `MAX_MEMORY_BYTES` by default.
 
     The limit is the process's own and ends with the block: programs that are started later, as a
     GPU driver that reserves terabytes of addresses, do not inherit it.
     """
-    size = MAX_BYTES if size is None else size
+    size = MAX_MEMORY_BYTES if size is None else size
     before = _bounded(size)
     try:
         yield MemoryCheck(size, is_enforced=before is not None)

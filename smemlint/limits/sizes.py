@@ -8,22 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from smemlint.limits.budgets import MAX_ITEMS, MAX_LEAVES, MAX_NUMBER_BITS, MAX_PIECES, MAX_TEXT
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_CHARACTERS = 1 << 20
-"""Of a text; longer ones are not followed."""
-MOST_ITEMS = 4_096
-"""Of a sequence that is worked out."""
-MOST_PIECES = 1 << 14
-"""Of a text that is put together: each is gone through for every part that is cut out."""
-MOST_BITS = 4_096
-"""Of a number; Python writes no more than 4,300 decimal digits."""
-_MOST_LEAVES = 1 << 16
-"""Of all sequences inside one another: what is compared or copied as one value."""
 _CHARACTERS_A_STEP = 1 << 8
 
 
@@ -31,12 +22,12 @@ def require_text(lengths: Iterable[int]) -> None:
     """Counts the characters of a text that is put together of parts of these lengths.
 
     Raises:
-        TooLarge: they are more than `MOST_CHARACTERS`.
+        TooLarge: they are more than `MAX_TEXT`.
     """
     total = 0
     for length in lengths:
         total += length
-        if total > MOST_CHARACTERS:
+        if total > MAX_TEXT:
             raise TooLarge
     spend_on_text(total)
 
@@ -50,9 +41,9 @@ def require_items(count: int) -> None:
     """Counts the items of a sequence.
 
     Raises:
-        TooLarge: they are more than `MOST_ITEMS`.
+        TooLarge: they are more than `MAX_ITEMS`.
     """
-    if count > MOST_ITEMS:
+    if count > MAX_ITEMS:
         raise TooLarge
 
 
@@ -60,9 +51,9 @@ def require_pieces(count: int) -> None:
     """Counts the pieces that a text is put together of.
 
     Raises:
-        TooLarge: they are more than `MOST_PIECES`.
+        TooLarge: they are more than `MAX_PIECES`.
     """
-    if count > MOST_PIECES:
+    if count > MAX_PIECES:
         raise TooLarge
 
 
@@ -85,7 +76,7 @@ def require_tree(values: Iterable[Any]) -> None:
     Raises:
         TooLarge: it is more than one value may hold; sequences that hold themselves are.
     """
-    left = _MOST_LEAVES
+    left = MAX_LEAVES
     waiting = list(values)
     while waiting:
         value = waiting.pop()
@@ -102,8 +93,8 @@ def decimal(number: int) -> str:
     """Returns a number as `str` writes it.
 
     Raises:
-        TooLarge: it has more than `MOST_BITS` bits.
+        TooLarge: it has more than `MAX_NUMBER_BITS` bits.
     """
-    if number.bit_length() > MOST_BITS:
+    if number.bit_length() > MAX_NUMBER_BITS:
         raise TooLarge
     return str(number)

@@ -14,8 +14,6 @@ from smemlint.limits.errors import OutOfSteps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-STEPS_PER_SECOND = 40_000
-"""Of the option `time-limit`: measured on ggml-org/ggml, 52,000 to 86,000 on a loaded machine."""
 _UNLIMITED = 1 << 62
 _BETWEEN_CHECKS = 4_096
 

@@ -14,6 +14,7 @@ from smemlint.errors import ConfigError, SmemlintError
 from smemlint.files.replace import replace_file
 from smemlint.files.sandbox import read_regular, resolve_given
 from smemlint.finding import Finding, Suppression
+from smemlint.limits.budgets import MAX_BASELINE_BYTES
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge
 from smemlint.lint.fingerprints import VERSION, fingerprints
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 DEFAULT = "smemlint-baseline.json"
 """Where `--write-baseline` writes when nothing names a file."""
-MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Baseline:
 
         hint = "write one with --write-baseline"
         try:
-            text = read_regular(resolve_given(path), MAX_BYTES).decode("utf-8")
+            text = read_regular(resolve_given(path), MAX_BASELINE_BYTES).decode("utf-8")
             check_json(text)
             data = json.loads(text)
         except TooLarge as error:

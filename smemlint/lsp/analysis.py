@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts
+from smemlint.limits.budgets import MAX_NEIGHBOURS
 from smemlint.sources.discovery import SUFFIXES, is_excluded
 from smemlint.sources.source import Source
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from smemlint.lsp.incremental import IncrementalMemo
 
 _SUFFIXES = tuple(SUFFIXES)
-_MOST_NEIGHBOURS = 500
-"""Files of a folder that are looked at; the first ones by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +59,7 @@ class Folders:
                 files = [e for e in entries if e.name.endswith(_SUFFIXES)]
         except OSError:
             files = []  # a document that was never saved
-        for entry in sorted(files, key=lambda e: e.name)[:_MOST_NEIGHBOURS]:
+        for entry in sorted(files, key=lambda e: e.name)[:MAX_NEIGHBOURS]:
             beside = f"{folder.rstrip('/')}/{entry.name}" if folder else entry.name
             source = opened.get(beside) or self._read(beside, entry)
             if source is not None:

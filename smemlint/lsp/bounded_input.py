@@ -6,12 +6,11 @@ import logging
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import MAX_LSP_HEADER, MAX_LSP_MESSAGE
+
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-MOST_BYTES = 64 << 20
-"""Of a message: a document of the size limit of files, every character of it escaped."""
-_LONGEST_HEADER = 1 << 10
 
 _log = logging.getLogger(__name__)
 
@@ -28,15 +27,15 @@ class BoundedInput(BufferedIOBase):
 
     def readline(self, size: int | None = -1, /) -> bytes:
         """Returns a header line; empty at the end of the input."""
-        line = self._stream.readline(_LONGEST_HEADER)
-        if len(line) == _LONGEST_HEADER:
-            _log.error("a header of more than %d bytes", _LONGEST_HEADER)
+        line = self._stream.readline(MAX_LSP_HEADER)
+        if len(line) == MAX_LSP_HEADER:
+            _log.error("a header of more than %d bytes", MAX_LSP_HEADER)
             return b""
         return line
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Returns a body of `size` bytes; empty at the end of the input."""
-        if size is None or not 0 <= size <= MOST_BYTES:
-            _log.error("a message of %s bytes: the limit is %d", size, MOST_BYTES)
+        if size is None or not 0 <= size <= MAX_LSP_MESSAGE:
+            _log.error("a message of %s bytes: the limit is %d", size, MAX_LSP_MESSAGE)
             return b""
         return self._stream.read(size)

@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 from smemlint.files.programs import find_program
 from smemlint.files.sandbox import read_regular, repository_of
+from smemlint.limits.budgets import MAX_GIT_SECONDS
 
-_SECONDS = 60
 _POINTER = b"gitdir:"
 _LONG_HASHES = re.compile(rb'^\s*objectformat\s*=\s*"?sha256', re.I | re.M)
 _CONFIG = "[core]\n\trepositoryformatversion = {}\n\tbare = false\n"
@@ -128,10 +128,10 @@ def _run(git: str, folder: str, root: str, own: str, index: str) -> bytes | None
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=_SECONDS, check=False,
+            capture_output=True, timeout=MAX_GIT_SECONDS, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise CannotList(f"git takes longer than {_SECONDS} seconds") from None
+        raise CannotList(f"git takes longer than {MAX_GIT_SECONDS} seconds") from None
     except OSError as error:
         raise CannotList(f"git cannot be run: {error.strerror}") from error
     return done.stdout if done.returncode == 0 else None

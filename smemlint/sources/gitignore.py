@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import Sandbox
+from smemlint.limits.budgets import (
+    MAX_GITIGNORE_BYTES,
+    MAX_IGNORE_PATTERNS,
+    MAX_IGNORE_WORK,
+    MAX_PATTERN_LENGTH,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST_BYTES = 1 << 18
-_LONGEST_PATTERN = 1_000
-_MOST_PATTERNS = 20_000
-_MOST_WORK = 1 << 26
 _STAR, _FOLDERS, _SPAN = "*", "**/", "**"
 _CASE = re.IGNORECASE if sys.platform in ("win32", "darwin") else 0
 _CLASSES = {
@@ -99,7 +101,7 @@ def parse_rules(data: bytes) -> Rules:
         text = _without_trailing_spaces(line.removesuffix(b"\r").partition(b"\0")[0])
         if text.startswith(b"#"):
             continue
-        if len(text) > _LONGEST_PATTERN:
+        if len(text) > MAX_PATTERN_LENGTH:
             raise ValueError("a pattern is too long")
         pattern = parse_pattern(text)
         if pattern is not None:
@@ -254,8 +256,8 @@ class IgnoredPaths:
         self._sandbox = Sandbox.around(os.path.join(top, ".gitignore"), top)
         self._warn = warn
         self._rules: dict[str, Rules] = {}
-        self._patterns = _MOST_PATTERNS
-        self._work = _MOST_WORK
+        self._patterns = MAX_IGNORE_PATTERNS
+        self._work = MAX_IGNORE_WORK
 
     def read(self, folder: str) -> None:
         """Reads the patterns of a folder.
@@ -265,7 +267,8 @@ class IgnoredPaths:
         """
         path = f"{folder}.gitignore"
         try:
-            rules = parse_rules(self._sandbox.read(os.path.join(self._top, path), _MOST_BYTES))
+            data = self._sandbox.read(os.path.join(self._top, path), MAX_GITIGNORE_BYTES)
+            rules = parse_rules(data)
             self._patterns -= len(rules.patterns)
             if self._patterns < 0:
                 raise ValueError("there are too many patterns")

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from smemlint.files.sandbox import MAX_BYTES, AccessDenied, Sandbox
+from smemlint.files.sandbox import AccessDenied, Sandbox
+from smemlint.limits.budgets import MAX_COMPILED_BYTES, MAX_FILE_BYTES
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, CommentStyle, is_python_path
 
 if TYPE_CHECKING:
     from smemlint.sources.notebook import Notebook
 
-MAX_COMPILED_BYTES = 64 << 20
-"""Compilers write PTX and cubins, and much of them."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _COMPILED = (b"\x7fELF", b"\x50\xed\x55\xba")
@@ -143,7 +142,7 @@ class Source:
     @property
     def _most(self) -> int:
         is_compiled = self.path.endswith((PTX_SUFFIX, CUBIN_SUFFIX))
-        return MAX_COMPILED_BYTES if is_compiled else MAX_BYTES
+        return MAX_COMPILED_BYTES if is_compiled else MAX_FILE_BYTES
 
     def _data(self) -> bytes:
         if isinstance(self.given, bytes):

@@ -43,7 +43,7 @@ def test_one_process_that_dies_or_hangs_costs_its_own_task():
 
 
 def test_a_process_may_not_take_all_memory(monkeypatch):
-    monkeypatch.setattr("smemlint.limits.memory.MAX_BYTES", 1 << 28)
+    monkeypatch.setattr("smemlint.limits.memory.MAX_MEMORY_BYTES", 1 << 28)
 
     def greedy(task):
         return len(bytes(task))

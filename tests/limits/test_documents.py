@@ -9,7 +9,8 @@ import pytest
 
 from smemlint.config.files import parse_toml
 from smemlint.errors import ConfigError
-from smemlint.limits.documents import MOST_PARTS, check_json, check_toml
+from smemlint.limits.budgets import MAX_DOCUMENT_DEPTH
+from smemlint.limits.documents import check_json, check_toml
 from smemlint.limits.errors import TooLarge
 from smemlint.lint.baseline import Baseline
 
@@ -38,8 +39,8 @@ def test_what_would_take_gigabytes_is_refused_at_once(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "x = " + "[" * MOST_PARTS + "]" * MOST_PARTS,
-        ".".join("a" * MOST_PARTS) + " = 1",
+        "x = " + "[" * MAX_DOCUMENT_DEPTH + "]" * MAX_DOCUMENT_DEPTH,
+        ".".join("a" * MAX_DOCUMENT_DEPTH) + " = 1",
         f'x = "{"." * 500}{"[" * 500}" # {"." * 500}{"{" * 500}',
         f"x = {QUOTES}\n{'a.' * 500}\n{QUOTES}\ny = [{'1.5, ' * 500}]",
         "\n".join(f"[a.b.c{i}]\nx = 1.5" for i in range(500)),

@@ -11,8 +11,9 @@ from conftest import facts_of
 from smemlint.analysis.analyze import analyze
 from smemlint.analysis.simt.builtins.call import BUILTINS
 from smemlint.config.settings import Configuration, Settings
+from smemlint.limits.budgets import MAX_FILE_BYTES
 from smemlint.sources.notebook import Notebook
-from smemlint.sources.source import MAX_BYTES, Source
+from smemlint.sources.source import Source
 
 NAMES = sorted({*BUILTINS, "__init", "__launch", "__unparsed"})
 
@@ -57,9 +58,11 @@ def test_folders_may_be_thousands_deep():
     assert Configuration().for_file(str(path)) == Configuration().for_file("/k.cu")
 
 
-@pytest.mark.parametrize("given", ["x" * (MAX_BYTES + 1), "\u20ac" * (MAX_BYTES // 3 + 1)])
+@pytest.mark.parametrize(
+    "given", ["x" * (MAX_FILE_BYTES + 1), "\u20ac" * (MAX_FILE_BYTES // 3 + 1)]
+)
 def test_open_documents_have_the_size_limit_of_files(given):
     source = Source("k.cu", given)
     assert (source.text, source.problem) == ("", "larger than 8 MiB")
-    whole = Source("k.cu", "x" * MAX_BYTES)
-    assert (len(whole.text), whole.problem) == (MAX_BYTES, "")
+    whole = Source("k.cu", "x" * MAX_FILE_BYTES)
+    assert (len(whole.text), whole.problem) == (MAX_FILE_BYTES, "")

@@ -63,13 +63,13 @@ def test_numbers_with_more_digits_than_python_writes_are_not_known(number, use):
 
 
 def test_limits_are_where_they_say():
-    sizes.require_text((sizes.MOST_CHARACTERS - 1, 1))
-    sizes.require_items(sizes.MOST_ITEMS)
-    assert sizes.decimal((1 << sizes.MOST_BITS) - 1) == str((1 << sizes.MOST_BITS) - 1)
+    sizes.require_text((sizes.MAX_TEXT - 1, 1))
+    sizes.require_items(sizes.MAX_ITEMS)
+    assert sizes.decimal((1 << sizes.MAX_NUMBER_BITS) - 1) == str((1 << sizes.MAX_NUMBER_BITS) - 1)
     for measure, too_much in [
-        (sizes.require_text, (sizes.MOST_CHARACTERS, 1)),
-        (sizes.require_items, sizes.MOST_ITEMS + 1),
-        (sizes.decimal, 1 << sizes.MOST_BITS),
+        (sizes.require_text, (sizes.MAX_TEXT, 1)),
+        (sizes.require_items, sizes.MAX_ITEMS + 1),
+        (sizes.decimal, 1 << sizes.MAX_NUMBER_BITS),
     ]:
         with pytest.raises(TooLarge):
             measure(too_much)

@@ -317,6 +317,19 @@ def test_an_entry_is_that_of_its_name_user_and_text(tmp_path, monkeypatch):
     assert CacheFolder(str(tmp_path / "c")).load(one) is None
 
 
+def test_no_more_is_read_of_an_entry_than_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("smemlint.driver.cache_folder.user_cache_home", lambda: str(tmp_path / "u"))
+    monkeypatch.setattr("smemlint.driver.cache_folder.MAX_CACHE_BYTES", 100)
+    folder, name = CacheFolder(str(tmp_path / "c")), f"{1:024x}.json"
+    folder.save(name, b"x" * 101)
+    assert not (tmp_path / "c").exists()
+    folder.save(name, b"x" * 100)
+    assert folder.load(name) == b"x" * 100
+    with (tmp_path / "c" / name).open("ab") as file:
+        file.truncate(1 << 40)  # sparse: reading it would take a terabyte
+    assert folder.load(name) is None
+
+
 @pytest.mark.parametrize("kind", ["committed", "shared", "short"])
 def test_a_key_that_others_may_know_is_none(repository, tmp_path, monkeypatch, kind):
     home = (repository if kind == "committed" else tmp_path) / "home"

@@ -117,7 +117,7 @@ def test_no_pattern_takes_more_than_its_work(text):
 
 
 def test_the_work_of_a_run_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(gitignore, "_MOST_WORK", 10)
+    monkeypatch.setattr(gitignore, "MAX_IGNORE_WORK", 10)
     (tmp_path / ".gitignore").write_text("a\nb\nc\n")
     warnings: list[str] = []
     ignored = IgnoredPaths(str(tmp_path), warnings.append)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import MAX_LOOP_DEPTH
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-MAX_DEPTH = 60
-"""Loops within loops; blocks nested deeper count as one loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class _Finder:
             loop = Loop(root, component, outer)
             self.loops[root] = self.heads[root] = loop
             rest = component - {root}
-            if depth < MAX_DEPTH:
+            if depth < MAX_LOOP_DEPTH:
                 self.visit(rest, [*self.successors[root], *sorted(rest)], loop, depth + 1)
             else:
                 for block in sorted(rest):

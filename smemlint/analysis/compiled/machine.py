@@ -18,6 +18,13 @@ from smemlint.analysis.compiled.predicates import truth
 from smemlint.analysis.compiled.recorder import Fork, Recorder
 from smemlint.analysis.compiled.state import Choices, Fragment, Geometry, Register, State
 from smemlint.analysis.compiled.values import PATHS, Cause, Value, is_uniform, top
+from smemlint.limits.budgets import (
+    MAX_COMPILED_STEPS,
+    MAX_COMPILED_WIDENINGS,
+    MAX_LOOP_STEPS,
+    MAX_OPEN_ROUNDS,
+    MAX_ROUNDS,
+)
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -29,16 +36,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.compiled.program import Exit, Program
 
     Mask = NDArray[np.bool_]
-
-MAX_STEPS = 400_000
-"""Instructions of one kernel."""
-MAX_LOOP_STEPS = 60_000
-"""Instructions of one loop before its iterations are summed up."""
-MAX_ROUNDS = 1024
-MAX_OPEN_ROUNDS = 64
-"""Iterations of a loop that may also be left by a condition that is not known."""
-_MAX_WIDENINGS = 6
-"""Afterwards whatever still changes is unknown."""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +81,7 @@ class Machine:
     program: Program
     geometry: Geometry
     recorder: Recorder = field(default_factory=Recorder)
-    max_steps: int = MAX_STEPS
+    max_steps: int = MAX_COMPILED_STEPS
     steps: int = 0
     is_spent: bool = False
     _pending: dict[int, _Pending] = field(default_factory=dict)
@@ -210,7 +207,7 @@ class Machine:
                 registers[register] = old
                 continue
             is_stable = False
-            if visit.widenings >= _MAX_WIDENINGS:
+            if visit.widenings >= MAX_COMPILED_WIDENINGS:
                 registers[register] = top(new.cause or PATHS)
             else:
                 width = self.program.widths.get(register, 32)

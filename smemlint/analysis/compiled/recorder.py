@@ -15,6 +15,7 @@ from smemlint.analysis.compiled.values import (
     signed,
 )
 from smemlint.facts import AccessKind
+from smemlint.limits.budgets import MAX_GROUP_BYTES, MAX_GROUPS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ WINDOW_BITS = 18
 """Shared memory of a block is smaller than this: addresses that agree here agree."""
 ROW = 128
 """Bytes of all banks: patterns that far apart cost the same."""
-MAX_GROUPS = 512
-"""Different patterns of a whole block that one site keeps."""
-MAX_BYTES = 1 << 28
-"""Of all patterns of a kernel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +181,7 @@ class Recorder:
         group = issued.groups.get(key)
         if group is None:
             self._bytes += 2 * rows.nbytes
-            if len(issued.groups) >= MAX_GROUPS or self._bytes > MAX_BYTES:
+            if len(issued.groups) >= MAX_GROUPS or self._bytes > MAX_GROUP_BYTES:
                 issued.undecided = issued.undecided or Cause(
                     Reason(ReasonCode.TOO_LARGE, "too many different patterns")
                 )

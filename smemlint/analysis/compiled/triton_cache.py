@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from smemlint.limits.budgets import MAX_METADATA_BYTES
+
 if TYPE_CHECKING:
     from smemlint.files.sandbox import Sandbox
 
-_MAX_BYTES = 1 << 20
 _MAX_WARPS = 32
 
 
@@ -34,7 +35,8 @@ class TritonLaunch:
 def triton_launch(compiled: str, sandbox: Sandbox) -> TritonLaunch | None:
     """Returns what the file beside compiled code says; None where it is not Triton's."""
     try:
-        data: Any = json.loads(sandbox.read(f"{compiled.rpartition('.')[0]}.json", _MAX_BYTES))
+        beside = f"{compiled.rpartition('.')[0]}.json"
+        data: Any = json.loads(sandbox.read(beside, MAX_METADATA_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from smemlint.facts import AccessKind
+from smemlint.limits.budgets import MAX_TTGIR_BYTES, MAX_TTGIR_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from smemlint.facts import Access
     from smemlint.files.sandbox import Sandbox
 
-_MAX_BYTES = 4 << 20
-_MAX_NESTING = 64
-"""Locations that one location names, and bodies of operations within one another."""
 _LOCATION = re.compile(r"^#(loc\d*) = loc\((.*)\)\s*$", re.M)
 _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 _REFERENCE = re.compile(r"#(loc\d*)\b")
@@ -104,7 +102,7 @@ class Place(NamedTuple):
 
 def triton_operations(compiled: str, sandbox: Sandbox) -> dict[Place, tuple[Operation, ...]]:
     """Returns what the file beside compiled code says of its operations, by their places."""
-    text = sandbox.text(f"{compiled.rpartition('.')[0]}.ttgir", _MAX_BYTES)
+    text = sandbox.text(f"{compiled.rpartition('.')[0]}.ttgir", MAX_TTGIR_BYTES)
     return operations_in(text) if text is not None else {}
 
 
@@ -139,7 +137,7 @@ def _operations(lines: list[str]) -> Iterator[tuple[Operation, str]]:
         operation = _operation(match, line, stored) if match is not None else None
         if line.rstrip().endswith("({"):
             bodies.append(operation)
-            del bodies[:-_MAX_NESTING]
+            del bodies[:-MAX_TTGIR_DEPTH]
             continue
         if line.lstrip().startswith("})") and bodies:
             operation = bodies.pop()
@@ -167,7 +165,7 @@ def _operation(match: re.Match[str], line: str, stored: set[str]) -> Operation |
 def _places(name: str, locations: Mapping[str, str]) -> Iterator[Place]:
     """The places of a location, those of all callers included."""
     worklist, seen = [name], {name}
-    while worklist and len(seen) < _MAX_NESTING:
+    while worklist and len(seen) < MAX_TTGIR_DEPTH:
         body = locations.get(worklist.pop(), "")
         for file, line, column in _FILE.findall(body):
             yield Place(_base(file), int(line[:9]), int(column[:9]))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from smemlint.limits.budgets import MAX_TERMS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ Known: TypeAlias = "bool | NDArray[np.bool_]"
 WORD_BITS = 64
 ANY = -1
 """The mask of a symbol of which nothing is known."""
-MAX_TERMS = 8
 
 
 @dataclass(frozen=True, slots=True)

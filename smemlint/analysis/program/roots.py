@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.shared_memory import may_touch_shared
+from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.program.units import ProgramIndex
 
 _LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
-_MAX_MAIN_FILES = 3
-"""Translation units that one file is evaluated in at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
     for path in shared:
         mains = _not_included(path, includers)
         mains.sort(key=lambda p: (not _LAUNCHES.search(index.read(p) or ""), p))
-        chosen[path] = tuple(mains[:_MAX_MAIN_FILES]) or (path,)
+        chosen[path] = tuple(mains[:MAX_MAIN_FILES]) or (path,)
     return MainFiles(chosen)
 
 

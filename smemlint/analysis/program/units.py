@@ -15,6 +15,7 @@ from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
+from smemlint.limits.budgets import MAX_FILES_ELSEWHERE, MAX_FOLDERS_UP, MAX_UNIT_CHARACTERS
 from smemlint.limits.steps import current, spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import is_python_path
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
     from smemlint.sources.source import Source
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
-_MOST_FOLDERS_UP = 3
-_MOST_ELSEWHERE = 4
-"""Files of other folders that are looked into for a launch."""
-_KEPT_CHARACTERS = 20_000_000
-"""Of the units of earlier tasks, which the next may ask for: each takes some 30 bytes of memory."""
 
 
 class ProgramIndex:
@@ -142,7 +138,7 @@ class ProgramIndex:
         kept = 0
         for path in reversed(tuple(self._units)):
             kept += self.characters(self._units[path])
-            if kept > _KEPT_CHARACTERS:
+            if kept > MAX_UNIT_CHARACTERS:
                 del self._units[path], self._dependencies_of[path]
             else:
                 self._units[path].memory.clear()
@@ -269,7 +265,7 @@ class ProgramIndex:
 
         found = [p for p in same if names_one(p)]
         if not found or found == [near]:
-            found += islice((p for p in others if names_one(p)), _MOST_ELSEWHERE)
+            found += islice((p for p in others if names_one(p)), MAX_FILES_ELSEWHERE)
         self.dependencies.reads = reads
         self.dependencies.searches[tuple(words)] = tuple(found)
         return found
@@ -283,7 +279,7 @@ def mention_of(words: Iterable[str]) -> re.Pattern[str]:
 def _home_above(name: str, path: str, sandbox: Sandbox) -> str | None:
     """A folder beside one of the includer's folders that holds the include; at most three up."""
     folder = Path(path).parent
-    for _ in range(_MOST_FOLDERS_UP):
+    for _ in range(MAX_FOLDERS_UP):
         folder = folder.parent
         if not sandbox.spells(str(folder)):
             return None

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.unreached import unreached
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.unit import load_unit
+from smemlint.limits.budgets import MAX_PYTHON_FRAMES
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from smemlint.facts import LayoutUse
     from smemlint.frontend.program import Function, Unit
     from smemlint.sources.source import Source
-
-_MAX_RECURSION = 6000
 
 
 def analyze_units(
@@ -297,7 +296,7 @@ class Project:
 def _deep_recursion() -> Iterator[None]:
     """Lets inlined calls nest: one of the language is some forty of the interpreter."""
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _MAX_RECURSION))
+    sys.setrecursionlimit(max(before, MAX_PYTHON_FRAMES))
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, S
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
 from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.reasons import Assumption
-
-PATIENCE = 10_000
-"""Statements in a row without a shared access at a known address, after which a kernel is left."""
-MAX_TRIPS = 1100
-"""Iterations of a loop with known bounds that are executed; longer ones are widened."""
 
 
 class BudgetExceeded(Exception):
@@ -160,7 +156,7 @@ class Budget:
         cells_noted: cells written before jumps under open conditions, noted so far.
     """
 
-    max_steps: int = 60_000
+    max_steps: int = MAX_STEPS
     max_trips: int = MAX_TRIPS
     steps: int = 0
     last_progress: int = 0
@@ -276,9 +272,9 @@ class State:
         spend()
         if budget.steps > budget.max_steps:
             raise BudgetExceeded(f"more than {budget.max_steps} statements were run")
-        if budget.steps - budget.last_progress > PATIENCE:
+        if budget.steps - budget.last_progress > MAX_IDLE_STEPS:
             message = "statements in a row touched no shared memory at a known address"
-            raise BudgetExceeded(f"{PATIENCE} {message}")
+            raise BudgetExceeded(f"{MAX_IDLE_STEPS} {message}")
         if self.trace.is_full:
             raise BudgetExceeded(f"more than {self.trace.limit} shared accesses were made")
 

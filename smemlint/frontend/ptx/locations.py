@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.lexer import integer
 from smemlint.frontend.ptx.syntax import Frame, Location
+from smemlint.limits.budgets import MAX_FRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_FRAMES = 64
-"""Levels of inlining that are kept."""
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"([^"\n]*)"', re.M)
 _STRING = re.compile(r"^[ \t]*(\$?[\w$]+):[ \t]*\n?((?:[ \t]*\.b8 [^\n]*\n?)+)", re.M)
 _BYTE = re.compile(r"(?<![\w$])(?:0x[0-9a-fA-F]+|\d+)")

@@ -11,12 +11,12 @@ from smemlint.frontend.ptx.lexer import integer, tokens, without_block_comments
 from smemlint.frontend.ptx.locations import debug_strings, file_table
 from smemlint.frontend.ptx.parser import parse_body, variable_of
 from smemlint.frontend.ptx.syntax import Body, Unreadable, Variable
+from smemlint.limits.budgets import MAX_FUNCTIONS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_FUNCTIONS = 20_000
 _HEAD = re.compile(
     r"^[ \t]*(?:\.(?:visible|weak|extern|common|noreturn)[ \t]+)*\.(entry|func)\b", re.M
 )

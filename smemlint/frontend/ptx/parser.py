@@ -27,14 +27,12 @@ from smemlint.frontend.ptx.syntax import (
     Variable,
     Vector,
 )
+from smemlint.limits.budgets import MAX_OPERAND_DEPTH, MAX_STATEMENTS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MAX_STATEMENTS = 400_000
-"""Of one function; larger ones are not analysed, which is said."""
-_MAX_DEPTH = 8
 _SPACES = ("shared", "local", "const", "global", "param")
 _NAME = re.compile(r"[%$\w.]")
 _OPEN, _CLOSE = frozenset("{[("), frozenset("}])")
@@ -170,7 +168,7 @@ def _split(words: Sequence[str]) -> list[list[str]]:
 
 
 def _operand(words: Sequence[str], depth: int = 0) -> Operand:
-    if not words or depth > _MAX_DEPTH:
+    if not words or depth > MAX_OPERAND_DEPTH:
         raise _SyntaxProblem("an operand is missing")
     first = words[0]
     if len(words) == 1:

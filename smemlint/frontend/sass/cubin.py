@@ -10,6 +10,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import MAX_SECTIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,7 +19,6 @@ _MAGIC = b"\x7fELF\x02\x01"
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _NO_BITS = 8
-_MAX_SECTIONS = 1 << 16
 
 _SIZED = 4
 _MAX_THREADS = 0x05
@@ -94,7 +95,7 @@ def _sections(data: bytes) -> Iterator[tuple[str, int, int, int]]:
         raise ValueError("not a 64-bit ELF file")
     try:
         _, _, _, _, _, table, _, _, _, _, entry, count, names = _HEADER.unpack_from(data)
-        if entry != _SECTION.size or count > _MAX_SECTIONS:
+        if entry != _SECTION.size or count > MAX_SECTIONS:
             raise ValueError("its section table has no known form")
         rows = [_SECTION.unpack_from(data, table + i * entry) for i in range(count)]
         strings_at = rows[names][4]

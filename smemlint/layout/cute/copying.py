@@ -24,13 +24,11 @@ from smemlint.layout.cute.inverses import nullspace
 from smemlint.layout.cute.layouts import Layout
 from smemlint.layout.cute.tensors import Space, Tensor, alignment_bits, common_vector
 from smemlint.layout.cute.tiled_copy import CopyAtom, Side, TiledCopy
+from smemlint.limits.budgets import MAX_COPY_INSTRUCTIONS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-MAX_INSTRUCTIONS = 1 << 14
-"""Of one call; CuTe unrolls them all, so more never compile in practice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +171,7 @@ def load_elements(tensor: Tensor) -> list[Instruction]:
 
 def _count(tensor: Tensor) -> range:
     size = static(tensor.size)
-    if size > MAX_INSTRUCTIONS:
+    if size > MAX_COPY_INSTRUCTIONS:
         raise CuteError(f"a copy of {size} elements a thread")
     return range(size)
 

@@ -105,7 +105,7 @@ __global__ void k(int n, float *g) {
 }
 void f(float *g) { k<<<1, 32>>>(3, g); }
 """
-    monkeypatch.setattr("smemlint.analysis.simt.interpreter.jumps._MOST_NOTED", 0)
+    monkeypatch.setattr("smemlint.analysis.simt.interpreter.jumps.MAX_CELLS_NOTED", 0)
     (kernel,) = facts_of(text).kernels
     assert "step-limit" in [n.reason.code for n in kernel.not_analysed]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from smemlint.frontend import ir
-from smemlint.frontend.cuda.parser.error_recovery import MAX_DROPS
 from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.cuda.unit import CudaUnit, LoadOptions, load_unit
+from smemlint.limits.budgets import MAX_DROPS
 from tests.frontend.ir_text import printed
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.model import (
-    MOST_TEXT,
     CupyModel,
     OpenFile,
     PartialText,
@@ -33,6 +32,7 @@ from smemlint.analysis.python.interpreter.statements import execute_import_from,
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Symbol, Unknown
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.limits.budgets import MAX_IMPORTED_STEPS, MAX_TEXT
 from smemlint.limits.sizes import decimal, require_text
 from smemlint.sources.source import Source
 
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.interpreter.dispatch import ExpressionHandlers, StatementHandlers
     from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
-
-_MAX_STEPS_IN_IMPORTS = 6_000
-"""Steps in functions of other files; what further calls of them return is not known."""
 
 
 def interpreter_of(text: PythonText, files: Files) -> Interpreter:
@@ -117,7 +114,7 @@ class _Strings:
         return self._literal(node, None, [decimal(v) if isinstance(v, int) else v for v in known])
 
     def _literal(self, node: ast.expr, text: str | None, values: Sequence[str]) -> Value:
-        if text is not None and len(text) > MOST_TEXT:
+        if text is not None and len(text) > MAX_TEXT:
             return UNKNOWN
         span = self.text.span(node)
         start = Position(span.path, span.line, span.column)
@@ -217,7 +214,7 @@ class Files:
         function = module.scope.get(name.name) if module is not None else None
         if module is None or not isinstance(function, Function):
             return UNKNOWN
-        if self.steps_in_imports > _MAX_STEPS_IN_IMPORTS:
+        if self.steps_in_imports > MAX_IMPORTED_STEPS:
             return UNKNOWN
         interpreter = module.interpreter
         interpreter.steps = self.steps_in_imports
@@ -241,7 +238,7 @@ class Files:
         if not path.startswith("/") and home.sandbox.stamp(full) is None:
             full = posixpath.normpath(path)
         self.dependencies[full] = None
-        text = home.sandbox.text(full, MOST_TEXT)
+        text = home.sandbox.text(full, MAX_TEXT)
         return MappedText.in_file(text, full) if text is not None else None
 
     def _module_of(self, home: PythonText, name: Symbol, keyword: str) -> _Module | None:

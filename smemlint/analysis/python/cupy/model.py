@@ -20,6 +20,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     is_known,
 )
+from smemlint.limits.budgets import MAX_KERNEL_TEXTS, MAX_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,10 +34,6 @@ _CASTS = frozenset(
 _TYPES = _CASTS - {"intp", "int_"} | {
     "float16", "float32", "float64", "complex64", "complex128", "bool_"
 }  # fmt: skip
-MOST_TEXT = 1 << 20
-"""Characters; longer texts are not followed."""
-_MAX_CHOICES = 4
-"""Texts that a function may return and all of them are analysed."""
 
 
 @dataclass(eq=False)
@@ -200,7 +197,7 @@ class CupyModel(LibraryModel):
     def join_returned(self, values: Sequence[Value]) -> Value:
         """Returns what covers the values of all `return` statements; of a few texts, all."""
         texts = dict.fromkeys(v for v in values if isinstance(v, MappedText))
-        if 1 < len(texts) <= _MAX_CHOICES and all(isinstance(v, MappedText) for v in values):
+        if 1 < len(texts) <= MAX_KERNEL_TEXTS and all(isinstance(v, MappedText) for v in values):
             return Choice(tuple(texts))
         return super().join_returned(values)
 
@@ -218,7 +215,7 @@ class CupyModel(LibraryModel):
         texts = code.texts if isinstance(code, Choice) else (code,)
         raws = []
         for each in texts:
-            text = each if isinstance(each, MappedText) and len(each) <= MOST_TEXT else None
+            text = each if isinstance(each, MappedText) and len(each) <= MAX_TEXT else None
             raws.append(self._raw(text, options, names, node))
         if name == "RawModule":
             return Module(tuple(raws))
@@ -243,7 +240,7 @@ class CupyModel(LibraryModel):
     ) -> None:
         """Records a kernel of pieces, which CuPy launches over any number of elements."""
         self._program.snippets.append((node, pieces.known))
-        if pieces.text is None or len(pieces.text) > MOST_TEXT:
+        if pieces.text is None or len(pieces.text) > MAX_TEXT:
             return
         raw = self._raw(pieces.text, _texts(named.get("options", ())), (pieces.name,), node)
         if pieces.block is not None:

@@ -32,6 +32,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.limits.budgets import MAX_OPEN_CONDITIONS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 _MARKS = ("cute.kernel", "cutlass.cute.kernel")
 _COPIER = "autovec_copy("
 _KERNEL = "@cute."
-_MOST_CONDITIONS = 12
 _NOT_OURS = ("cutlass", "torch", "math", "builtins", "typing", "functools", "cuda", "operator")
 """Packages whose functions make no swizzle that we would read."""
 _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
@@ -289,7 +289,7 @@ class _File:
             return policy.open
 
         model.assumptions = stated
-        for text in list(enter({}))[: _MOST_CONDITIONS if found.is_maker else 0]:
+        for text in list(enter({}))[: MAX_OPEN_CONDITIONS if found.is_maker else 0]:
             for holds in (True, False):
                 model.assumptions = (*stated, outcome(text, holds))
                 enter({text: holds})

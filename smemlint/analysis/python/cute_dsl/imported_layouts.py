@@ -13,6 +13,7 @@ from smemlint.analysis.python.interpreter.values import Function
 from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
+from smemlint.limits.budgets import MAX_LAYOUT_FILES
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from smemlint.facts import Span
 
 MAKER = "make_swizzle("
-_MOST_FILES = 16
 _IMPORT = re.compile(
     r"^\s*(?:from\s+(?P<module>(?!cutlass|torch|cuda|typing)[\w.]+)\s+import\s+(?P<names>[\w, ]*)"
     r"|import\s+(?P<plain>(?!cutlass|torch|cuda|typing)[\w.]+))",
@@ -109,7 +109,7 @@ class Siblings:
     def _scope(self, path: str) -> Scope:
         if path not in self._scopes:
             self._scopes[path] = {}  # ends recursion
-            if len(self.read) >= _MOST_FILES:
+            if len(self.read) >= MAX_LAYOUT_FILES:
                 return {}
             self.read[path] = None
             try:

@@ -10,6 +10,7 @@ from smemlint.analysis.python.gluon.values import NO_SHARED_LAYOUT
 from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
 from smemlint.facts import Access, AccessKind, Certainty, WarpPattern
 from smemlint.layout.tensor_access import Instructions, lowered
+from smemlint.limits.budgets import MAX_PATTERNS, MAX_REGISTER_BITS, MAX_TILE_ELEMENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
 
 LOWERING = Assumption(Topic.COMPILER, "lowered as triton 3.9 does")
 _NO_REGISTER_LAYOUT = Reason(ReasonCode.UNKNOWN_LAYOUT, "its register layout is not known")
-_MOST_PATTERNS = 64
-_MOST_ELEMENTS = 1 << 17
 _MOST_WARPS = 32
-_MOST_REGISTER_BITS = 17
 
 
 class Undecided(Exception):
@@ -84,7 +82,7 @@ def access_of(
         certainty=certainty,
         assumptions=(*assumptions, LOWERING),
         reason=reason,
-        patterns=tuple(sorted(patterns, key=_cost, reverse=True)[:_MOST_PATTERNS]),
+        patterns=tuple(sorted(patterns, key=_cost, reverse=True)[:MAX_PATTERNS]),
         matrices=parts[0].matrices if parts else 0,
         expression=tile_access.expression,
         line=tile_access.span.line,
@@ -98,10 +96,10 @@ def _instructions(tile_access: TileAccess, arch: str) -> tuple[Instructions, ...
         raise Undecided(tile_access.descriptor.reason or NO_SHARED_LAYOUT)
     if layout is None:
         raise Undecided(tile_access.reason or _NO_REGISTER_LAYOUT)
-    if prod(view.shape) > _MOST_ELEMENTS:
-        raise Undecided(Reason(ReasonCode.TOO_LARGE, f"more than {_MOST_ELEMENTS} elements"))
+    if prod(view.shape) > MAX_TILE_ELEMENTS:
+        raise Undecided(Reason(ReasonCode.TOO_LARGE, f"more than {MAX_TILE_ELEMENTS} elements"))
     spread = layout.on(view.shape)
-    if spread.warp_count > _MOST_WARPS or len(spread.registers) > _MOST_REGISTER_BITS:
+    if spread.warp_count > _MOST_WARPS or len(spread.registers) > MAX_REGISTER_BITS:
         raise Undecided(
             Reason(ReasonCode.UNKNOWN_LAYOUT, "its register layout spreads over more than a block")
         )

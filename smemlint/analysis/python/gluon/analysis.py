@@ -17,6 +17,7 @@ from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.layout.register_layouts import RegisterLayout
+from smemlint.limits.budgets import MAX_GLUON_LAUNCHES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from smemlint.sources.source import Source
 
 KERNEL_MARKS = ("gluon.jit", "ttgluon.jit", "triton.experimental.gluon.jit")
-_MOST_INSTANCES = 8
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
@@ -178,8 +178,8 @@ def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
         distinct: dict[str, Launch] = {}
         for launch in mine:
             distinct.setdefault(repr(sorted(_layout_arguments(launch.arguments).items())), launch)
-        left = len(distinct) - _MOST_INSTANCES
-        for launch in list(distinct.values())[:_MOST_INSTANCES]:
+        left = len(distinct) - MAX_GLUON_LAUNCHES
+        for launch in list(distinct.values())[:MAX_GLUON_LAUNCHES]:
             found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}", left))
         called = names if kernel.owner is None else attributes
         if not mine and kernel.node.name not in called:

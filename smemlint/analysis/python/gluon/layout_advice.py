@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled, identity_bases
+from smemlint.limits.budgets import MAX_ADVISED_ACCESSES, MAX_ADVISED_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.gluon.values import TileAccess
     from smemlint.facts import Access, SharedArray
 
-_MOST_ELEMENTS = 1 << 14
-_MOST_ACCESSES = 8
 _PHASES = (2, 4, 8, 16, 32)
 _VECTOR_BITS = 128
 _LINE = 128
@@ -66,7 +65,7 @@ def with_advice(
     found = list(accesses)
     for array in {a.array for a in accesses if a.array is not None and a.ways > 1}:
         mine = [i for i, a in enumerate(accesses) if a.array == array]
-        if kept(array) or len(mine) > _MOST_ACCESSES:
+        if kept(array) or len(mine) > MAX_ADVISED_ACCESSES:
             continue
         advice = _advice([seen[i] for i in mine], [accesses[i] for i in mine], evaluate)
         for i in mine:
@@ -84,7 +83,7 @@ def _advice(
     if layout is None or shape is None or dtype is None or not same:
         return ""
     now = _Trial(layout, tuple(accesses))
-    if not now.is_decided or prod(shape) > _MOST_ELEMENTS:
+    if not now.is_decided or prod(shape) > MAX_ADVISED_ELEMENTS:
         return ""
     best = now
     for other in _others(layout, shape, dtype.bits):

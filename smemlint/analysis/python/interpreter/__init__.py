@@ -5,7 +5,6 @@ Importing it registers the handlers of all nodes that it knows.
 
 from smemlint.analysis.python.interpreter import expressions, statements
 from smemlint.analysis.python.interpreter.interpreter import (
-    MAX_STEPS,
     Interpreter,
     OverBudget,
     Policy,
@@ -13,7 +12,6 @@ from smemlint.analysis.python.interpreter.interpreter import (
 from smemlint.analysis.python.interpreter.model import LibraryModel
 
 __all__ = [
-    "MAX_STEPS",
     "Interpreter",
     "LibraryModel",
     "OverBudget",

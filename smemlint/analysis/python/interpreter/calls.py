@@ -23,14 +23,13 @@ from smemlint.analysis.python.interpreter.values import (
     Instance,
     Super,
 )
+from smemlint.limits.budgets import MAX_PYTHON_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.analysis.python.interpreter.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
-
-_MAX_DEPTH = 12
 
 
 # ---- arguments
@@ -94,7 +93,7 @@ def call(
         return UNKNOWN
     with policy.inside_call(is_outermost=not frames):
         is_recursive = any(outer.function.node is function.node for outer in frames)
-        if is_recursive or len(frames) >= _MAX_DEPTH:
+        if is_recursive or len(frames) >= MAX_PYTHON_CALLS:
             return UNKNOWN
         scope = bind_parameters(interpreter, function, arguments, named)
         frame = Frame(function)

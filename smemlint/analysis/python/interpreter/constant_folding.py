@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
 from smemlint.limits import sizes
+from smemlint.limits.budgets import MAX_ITEMS, MAX_OPERAND, MAX_RANGE_END
 from smemlint.limits.errors import TooLarge
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.interpreter.values import Key, Value
 
-_MAX_NUMBER = 1 << 64
-_MAX_END = 1 << 40
-"""Of a range: its length stays one that `len` can tell."""
-LARGEST_SEQUENCE = sizes.MOST_ITEMS
 _Container: TypeAlias = "list[Value] | tuple[Value, ...] | range | str"
 
 _OPERATORS: dict[type[ast.AST], Callable[..., Value]] = {
@@ -116,7 +113,7 @@ def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
         TooLarge: it is, or a number is, larger than what is followed.
     """
     numbers = [v for v in (one, other) if isinstance(v, int)]
-    if any(abs(n) > _MAX_NUMBER for n in numbers):
+    if any(abs(n) > MAX_OPERAND for n in numbers):
         raise TooLarge
     sequences = [v for v in (one, other) if isinstance(v, tuple | list | str | bytes)]
     match operation:
@@ -139,7 +136,7 @@ def call_builtin(name: str, arguments: list[Value]) -> Value:
     """Returns the result of a builtin function; not known where an argument is not."""
     first = arguments[0] if len(arguments) == 1 else None
     if name in ("list", "tuple") and len(arguments) == 1:
-        if isinstance(first, list | tuple | range) and len(first) <= LARGEST_SEQUENCE:
+        if isinstance(first, list | tuple | range) and len(first) <= MAX_ITEMS:
             return list(first) if name == "list" else tuple(first)
         return UNKNOWN
     if name == "len" and len(arguments) == 1:
@@ -159,11 +156,11 @@ def call_builtin(name: str, arguments: list[Value]) -> Value:
 
 def _is_small_call(name: str, arguments: list[Value]) -> bool:
     """Returns whether the result of a builtin function on constants is small."""
-    if any(isinstance(a, range | list | tuple) and len(a) > LARGEST_SEQUENCE for a in arguments):
+    if any(isinstance(a, range | list | tuple) and len(a) > MAX_ITEMS for a in arguments):
         return False
     match name:
         case "range":
-            return not any(isinstance(a, int) and abs(a) > _MAX_END for a in arguments)
+            return not any(isinstance(a, int) and abs(a) > MAX_RANGE_END for a in arguments)
         case "str":
             return not arguments or isinstance(arguments[0], str | int)
         case "sum":  # a list to begin with makes one of all items

@@ -18,7 +18,6 @@ from smemlint.analysis.python.interpreter.calls import (
     super_of,
 )
 from smemlint.analysis.python.interpreter.constant_folding import (
-    LARGEST_SEQUENCE,
     READING_METHODS,
     call_builtin,
     call_dict_method,
@@ -46,6 +45,7 @@ from smemlint.analysis.python.interpreter.values import (
     is_known,
     join,
 )
+from smemlint.limits.budgets import MAX_ITEMS
 from smemlint.limits.sizes import require_tree
 
 if TYPE_CHECKING:
@@ -169,10 +169,10 @@ def _generate(
     """Appends what the sources generate, the first of them outermost; False where one is open."""
     if not sources:
         found.append(interpreter.evaluate(node.elt, scopes))
-        return len(found) <= LARGEST_SEQUENCE
+        return len(found) <= MAX_ITEMS
     source, *others = sources
     items = interpreter.evaluate(source.iter, scopes)
-    if not isinstance(items, range | list | tuple) or len(items) > LARGEST_SEQUENCE:
+    if not isinstance(items, range | list | tuple) or len(items) > MAX_ITEMS:
         return False
     for item in items:
         assign(interpreter, source.target, item, scopes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, STATEMENTS
 from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known, join
+from smemlint.limits.budgets import MAX_PYTHON_STEPS
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.steps import spend
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
         Scopes,
         Value,
     )
-
-MAX_STEPS = 60_000
 
 
 class OverBudget(Exception):
@@ -111,7 +110,7 @@ class Interpreter:
         policy: Policy | None = None,
         expressions: ExpressionHandlers = EXPRESSIONS,
         statements: StatementHandlers = STATEMENTS,
-        max_steps: int = MAX_STEPS,
+        max_steps: int = MAX_PYTHON_STEPS,
     ) -> None:
         self.model = model
         self.kernel_marks = tuple(kernel_marks)

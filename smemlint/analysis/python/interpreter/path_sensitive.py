@@ -16,19 +16,13 @@ from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.constant_folding import forget
 from smemlint.analysis.python.interpreter.interpreter import Policy, join_scopes, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance, join
+from smemlint.limits.budgets import MAX_CONTAINERS, MAX_SPLITS, MAX_SPLITS_IN_ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.analysis.python.interpreter.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Key, Scope, Scopes, Value
-
-MAX_SPLITS = 16
-"""Open conditions of one call whose outcomes are followed to the end."""
-_MAX_SPLITS_IN_ALL = 32
-"""Those of a call and of the calls in it."""
-_MAX_CONTAINERS = 2000
-"""Objects and containers whose contents are kept for the other path."""
 
 
 @dataclass(slots=True)
@@ -55,7 +49,7 @@ class PathSensitive(Policy):
     def inside_call(self, *, is_outermost: bool) -> Iterator[None]:
         """Starts a path of its own."""
         if is_outermost:
-            self._splits_in_all = _MAX_SPLITS_IN_ALL
+            self._splits_in_all = MAX_SPLITS_IN_ALL
         before = self._path
         self._path = Path({}, MAX_SPLITS)
         try:
@@ -179,7 +173,7 @@ class _Contents:
         found = _Contents({}, {}, {})
         seen: set[int] = set()
         worklist: list[Value] = [value for scope in scopes for value in scope.values()]
-        while worklist and len(seen) < _MAX_CONTAINERS:
+        while worklist and len(seen) < MAX_CONTAINERS:
             value = worklist.pop()
             if isinstance(value, tuple):
                 worklist += value

@@ -7,13 +7,12 @@ from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from smemlint.limits.budgets import MAX_PARAMETER_ROWS, MAX_PARAMETRIZATIONS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
-
-_MAX_CHOICES = 8
-_MAX_ROWS = 3
 
 
 class Parametrizations(NamedTuple):
@@ -44,13 +43,13 @@ def parametrizations(
             continue
         names = [n.strip() for n in listed.split(",")]
         axis: list[Scope] = []
-        for row in rows[:_MAX_ROWS]:
+        for row in rows[:MAX_PARAMETER_ROWS]:
             cells = row if len(names) > 1 and isinstance(row, list | tuple) else [row]
             axis.append(dict(zip(names, cells, strict=False)))
         axes.append(axis)
         counts.append(len(rows))
     chosen = [
         {name: cell for row in combination for name, cell in row.items()}
-        for combination in islice(product(*axes), _MAX_CHOICES)
+        for combination in islice(product(*axes), MAX_PARAMETRIZATIONS)
     ]
     return Parametrizations(chosen, prod(counts) - len(chosen))

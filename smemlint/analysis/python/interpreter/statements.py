@@ -16,14 +16,13 @@ from smemlint.analysis.python.interpreter.interpreter import (
     replace_scope,
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Class, Function, Symbol
+from smemlint.limits.budgets import MAX_UNROLLED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.analysis.python.interpreter.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Scope, Scopes
-
-_MAX_UNROLLED = 32
 
 
 # ---- assignments and expressions
@@ -201,7 +200,7 @@ def execute_for(interpreter: Interpreter, node: ast.For, scopes: Scopes) -> bool
         jumps = PendingJumps()
         interpreter.jumps.append(jumps)
         reaches_end = True
-        if isinstance(items, range | list | tuple) and len(items) <= _MAX_UNROLLED:
+        if isinstance(items, range | list | tuple) and len(items) <= MAX_UNROLLED:
             for item in items:
                 assign(interpreter, node.target, item, scopes)
                 reaches_end = _execute_iteration(interpreter, node.body, scopes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import TYPE_CHECKING, TypeAlias
 
+from smemlint.limits.budgets import MAX_BASES
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ Value: TypeAlias = (
 Scope: TypeAlias = "dict[str, Value]"
 Scopes: TypeAlias = "tuple[Scope, ...]"
 """The scopes that a statement sees, the innermost last."""
-
-_MOST_BASES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ class Class:
     def linearization(self) -> Iterator[Class]:
         """Yields the class and its bases in the order in which names are looked up."""
         worklist, count = [self], 0
-        while worklist and count < _MOST_BASES:
+        while worklist and count < MAX_BASES:
             found = worklist.pop(0)
             yield found
             worklist = [*found.bases, *worklist]

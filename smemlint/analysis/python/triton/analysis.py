@@ -21,6 +21,7 @@ from smemlint.analysis.python.triton.model import TritonModel
 from smemlint.analysis.python.triton.tiles import Descriptor, HostTensor
 from smemlint.facts import DotUse, Facts, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.limits.budgets import MAX_TRITON_LAUNCHES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.pragmas import MARK
 
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 KERNEL_MARKS = ("triton.jit", "jit")
 _DEFAULT_STAGES = 3
 _LEAST_WARPS = 4
-_MOST_LAUNCHES = 8
-"""Of one kernel."""
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
@@ -89,7 +88,7 @@ class _File:
         known: dict[ast.FunctionDef, list[Launch]] = {}
         for launch in filter(_passes_tensors, interpreter.launches):
             known.setdefault(launch.function.node, []).append(launch)
-        wanted = [launch for mine in known.values() for launch in mine[:_MOST_LAUNCHES]]
+        wanted = [launch for mine in known.values() for launch in mine[:MAX_TRITON_LAUNCHES]]
         for launch in [*wanted, *self._bare(scope, known)]:
             scopes = launch.function.scopes
             choices = choices_of(launch, partial(interpreter.evaluate, scopes=scopes))
@@ -98,7 +97,7 @@ class _File:
                     found.setdefault((dot.span, dot.operands, dot.stages), dot)
             node = launch.function.node
             self._leave(launch, node, choices.left, "configurations of its autotuner")
-            self._leave(launch, node, len(known.get(node, ())) - _MOST_LAUNCHES, "launches")
+            self._leave(launch, node, len(known.get(node, ())) - MAX_TRITON_LAUNCHES, "launches")
         kernels = dict.fromkeys(dot.kernel for dot in found.values())
         self._notes += dict.fromkeys(n for kernel in kernels for n in self._left.get(kernel, ()))
         return Facts(not_analysed=tuple(self._notes), dots=tuple(found.values()))

@@ -18,7 +18,7 @@ from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.values import Function, Unknown
-from smemlint.analysis.python.triton.offset_model import MOST_ELEMENTS, OffsetModel, OffsetTile
+from smemlint.analysis.python.triton.offset_model import OffsetModel, OffsetTile
 from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
 from smemlint.analysis.simt.domain.swizzled import declared_use
 from smemlint.facts import (
@@ -31,6 +31,7 @@ from smemlint.facts import (
     SharedArray,
 )
 from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
+from smemlint.limits.budgets import MAX_OFFSETS, MAX_PATTERNS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import Pragma, pragmas_in
@@ -49,7 +50,6 @@ _NO_OFFSETS = Reason(ReasonCode.NOT_MODELLED, "it is not made of `tl.arange`s an
 _LANES = 32
 _BASE = 1024
 """Bytes that offset 0 is taken to lie on a multiple of: the longest period of a named swizzle."""
-_MOST_PATTERNS = 64
 
 
 class Undecided(Exception):
@@ -161,7 +161,7 @@ class _Place:
             ideal=stat_of([(p.profiler_ideal, p.count) for p in patterns]) if has_figure else None,
             certainty=Certainty.ASSUMED,
             assumptions=_assumptions(declared, use),
-            patterns=tuple(sorted(patterns, key=lambda p: -p.ways)[:_MOST_PATTERNS]),
+            patterns=tuple(sorted(patterns, key=lambda p: -p.ways)[:MAX_PATTERNS]),
             expression=declared.expression,
             line=self.statement.lineno,
             layout=use,
@@ -182,9 +182,9 @@ class _Place:
                 )
             )
         shape = declared.block or value.values.shape
-        if prod(shape) > MOST_ELEMENTS:
+        if prod(shape) > MAX_OFFSETS:
             raise Undecided(
-                Reason(ReasonCode.TOO_LARGE, f"a block of more than {MOST_ELEMENTS} elements")
+                Reason(ReasonCode.TOO_LARGE, f"a block of more than {MAX_OFFSETS} elements")
             )
         try:
             tile = np.broadcast_to(value.values.astype(np.int64, copy=False), shape)

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from smemlint.analysis.python.interpreter.values import ModelValue
+from smemlint.limits.budgets import MAX_CONFIGURATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from smemlint.analysis.python.interpreter.values import Launch, Scope, Value
 
-_MOST_CHOICES = 16
-"""Configurations of an autotuner that are evaluated."""
 _OPTIONS = ("num_warps", "num_stages")
 
 
@@ -70,7 +69,7 @@ def choices_of(launch: Launch, evaluate: Callable[[ast.expr], Value]) -> Choices
         options = {**launch.options, "num_stages": None} if is_tuned else launch.options
         return Choices([replace(launch, options=options)], 0)
     launches = []
-    for choice in configs[:_MOST_CHOICES]:
+    for choice in configs[:MAX_CONFIGURATIONS]:
         arguments = {**launch.arguments, **choice.arguments}
         options = {**launch.options, **choice.options}
         if len(configs) > 1:

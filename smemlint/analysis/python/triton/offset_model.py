@@ -24,6 +24,7 @@ from smemlint.analysis.python.interpreter.values import (
     Symbol,
     Unknown,
 )
+from smemlint.limits.budgets import MAX_OFFSETS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.values import Scope, Value
 
 Numbers: TypeAlias = "NDArray[np.int64 | np.bool_]"
-MOST_ELEMENTS = 1 << 16
 _LARGEST = (1 << 31) - 1
 _KEEPS = frozenset(("multiple_of", "max_contiguous", "max_constancy", "constexpr", "to_tensor"))
 _FROM_MEMORY = frozenset(("load", "atomic_add", "atomic_cas", "gather"))
@@ -134,8 +134,8 @@ def _operate(operation: ast.AST, one: Value, other: Value) -> Value:
                 f"tensors of shapes {left.shape} and {right.shape} do not go together",
             )
         )
-    if prod(shape) > MOST_ELEMENTS:
-        return Unknown(Reason(ReasonCode.TOO_LARGE, f"more than {MOST_ELEMENTS} elements"))
+    if prod(shape) > MAX_OFFSETS:
+        return Unknown(Reason(ReasonCode.TOO_LARGE, f"more than {MAX_OFFSETS} elements"))
     if not isinstance(operation, ast.BitAnd | ast.BitOr | ast.BitXor):
         left, right = left.astype(np.int64), right.astype(np.int64)
     # Both sides are below 2**31, and no result reaches 2**63.
@@ -190,7 +190,7 @@ def _function(name: str, arguments: list[Value], named: Scope) -> Value:
 
 def _full(shape: Value, value: Value) -> Value:
     extents = _shape(shape)
-    if not extents or prod(extents) > MOST_ELEMENTS or not isinstance(value, int):
+    if not extents or prod(extents) > MAX_OFFSETS or not isinstance(value, int):
         return UNKNOWN
     return OffsetTile(np.full(extents, value, dtype=np.int64))
 
@@ -198,11 +198,11 @@ def _full(shape: Value, value: Value) -> Value:
 def _arange(ends: Sequence[Value]) -> Value:
     match ends:
         case [int(start), int(end)]:
-            if not 0 < end - start <= MOST_ELEMENTS or max(abs(start), abs(end)) > _LARGEST:
+            if not 0 < end - start <= MAX_OFFSETS or max(abs(start), abs(end)) > _LARGEST:
                 return Unknown(
                     Reason(
                         ReasonCode.TOO_LARGE,
-                        f"a `tl.arange` of none, or of more than {MOST_ELEMENTS} elements",
+                        f"a `tl.arange` of none, or of more than {MAX_OFFSETS} elements",
                     )
                 )
             return OffsetTile(np.arange(start, end, dtype=np.int64))
@@ -227,7 +227,7 @@ def _elementwise(name: str, arguments: Sequence[Value]) -> Value:
         shape = np.broadcast_shapes(*(a.shape for a in arrays if a is not None))
     except ValueError:
         return UNKNOWN
-    return OffsetTile(functions[name](*arrays)) if prod(shape) <= MOST_ELEMENTS else UNKNOWN
+    return OffsetTile(functions[name](*arrays)) if prod(shape) <= MAX_OFFSETS else UNKNOWN
 
 
 def _reshaped(name: str, tile: Value, arguments: Sequence[Value]) -> Value:
@@ -245,7 +245,7 @@ def _reshaped(name: str, tile: Value, arguments: Sequence[Value]) -> Value:
                 return OffsetTile(np.expand_dims(values, shape))
             case "reshape" | "view" if shape:
                 return OffsetTile(values.reshape(shape))
-            case "broadcast_to" if shape and prod(shape) <= MOST_ELEMENTS:
+            case "broadcast_to" if shape and prod(shape) <= MAX_OFFSETS:
                 return OffsetTile(np.broadcast_to(values, shape))
             case "trans" | "permute":
                 return OffsetTile(values.transpose(shape or None))

@@ -55,6 +55,7 @@ from smemlint.analysis.simt.types.specializations import definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -64,8 +65,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Function
 
 _WHICH = "which specialization is meant is not known"
-MAX_RECURSION = 8
-MAX_DEPTH = 48
 
 
 def inline_best(
@@ -120,7 +119,7 @@ def _inline(
     tree = parsed.tree
     label = f"{function.name}:{node.at}"
     names = [f.name.split(":", 1)[0] for f in state.frames]
-    if names.count(function.name) >= MAX_RECURSION or len(state.frames) > MAX_DEPTH:
+    if names.count(function.name) >= MAX_CALL_RECURSION or len(state.frames) > MAX_CALLS:
         operand_values(ev, operands)
         return state.note_unfollowed(
             node, Reason(ReasonCode.TOO_LARGE, f"`{function.name}` calls itself too deeply")

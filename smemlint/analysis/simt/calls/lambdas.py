@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import (
-    MAX_DEPTH,
-    MAX_RECURSION,
     entered_frame,
     returned_value,
 )
@@ -22,6 +20,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def call_lambda(ev: Evaluator, closure: Closure, node: ir.FuncCall) -> Value:
     operands = [operand_of(ev, a) for a in arguments_of(node)]
     label = f"lambda:{node.at}"
     names = [f.name for f in ev.state.frames]
-    if names.count(label) >= MAX_RECURSION or len(names) > MAX_DEPTH:
+    if names.count(label) >= MAX_CALL_RECURSION or len(names) > MAX_CALLS:
         return ev.state.note_unfollowed(
             node, Reason(ReasonCode.TOO_LARGE, "a lambda calls itself too deeply")
         )

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.domain.values import (
     settled,
     varies_in_a_warp,
 )
+from smemlint.limits.budgets import MAX_SPLIT
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
 """Operators whose result by a constant hangs on residues."""
-MAX_SPLIT = 64
-"""Residues of one unknown that are enumerated at the most."""
 
 _SMALL = 1 << 31
 _LONGEST = 200

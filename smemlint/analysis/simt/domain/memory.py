@@ -23,16 +23,13 @@ from smemlint.analysis.simt.domain.values import (
     select,
     under_mask,
 )
+from smemlint.limits.budgets import MAX_SCATTER
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-
-MAX_SCATTER = 64
-"""Distinct offsets of one access to a local array that are followed."""
 
 
 _PARTED = frozenset((RecordType, ArrayType))

@@ -11,6 +11,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.facts import LayoutUse
+from smemlint.limits.budgets import MAX_SPLIT
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.layout.swizzle import Swizzle
 
-_MAX_SPLIT = 64
 _WINDOW_ALIGNMENT = 1024
 """Bytes that a block's shared memory begins on a multiple of."""
 
@@ -38,7 +38,7 @@ def swizzled(offset: AffineInt, swizzle: Swizzle) -> AffineInt | Unknown:
             modulus = symbol.multiple * (period // gcd(step, period))
             text = f"`{symbol.name}` moves the address by less than the swizzle's {period}"
             said = Reason(ReasonCode.RESIDUES, text)
-            return Unknown(said, split=(symbol, modulus) if modulus <= _MAX_SPLIT else None)
+            return Unknown(said, split=(symbol, modulus) if modulus <= MAX_SPLIT else None)
     moved = AffineInt(swizzle(offset.base), offset.type, offset.terms)
     if not isinstance(offset.base, int):
         # The exclusive-or hides from the compiler which accesses are neighbours.

@@ -32,10 +32,8 @@ from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_ARRAY_BYTES
 from smemlint.reasons import Reason, ReasonCode
-
-_MOST_BYTES = 1 << 32
-"""No shared memory has as many; arithmetic on larger arrays would overflow."""
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -132,7 +130,7 @@ def shared_object(ev: Evaluator, node: ir.Decl, kind: CType) -> Object:
         element = element.element
     is_dynamic = "extern" in node.storage
     size = None if is_dynamic or not is_sized(kind) else kind.size
-    if size is not None and size > _MOST_BYTES:
+    if size is not None and size > MAX_ARRAY_BYTES:
         raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes", ReasonCode.MEMORY_LIMIT)
     shared = SharedArray(
         node.name,

@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.values import FloatValue, Unknown, Value, sam
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.state import BudgetExceeded, PendingJumps
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_CELLS_NOTED
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.memory import UndoLog
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.reasons import Assumption
-
-_MOST_NOTED = 1_000_000
-"""Cells that jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
 
 
 def pending_jumps(ev: Evaluator) -> PendingJumps:
@@ -42,7 +40,7 @@ def record_jump(ev: Evaluator, pending: PendingJumps) -> bool:
     pending.is_uniform &= condition.is_uniform
     if written := state.memory.since(pending.depth):
         state.budget.cells_noted += len(written)
-        if state.budget.cells_noted > _MOST_NOTED:
+        if state.budget.cells_noted > MAX_CELLS_NOTED:
             raise BudgetExceeded("too much is written before jumps under open conditions")
         pending.jumps.append((written, condition, state.frame.open[-1][1]))
     return True

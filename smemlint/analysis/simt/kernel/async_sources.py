@@ -18,6 +18,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
 from smemlint.hardware import async_wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
+from smemlint.limits.budgets import MAX_COPY_CLASSES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 LINE = BANKS * WORD
 """Bytes of a line of global memory, and of a row of shared memory."""
-_MOST_CLASSES = 128
 _FAR = 1 << 20
 """Lines by which rows are parted whose pitch is not known."""
 
@@ -62,8 +62,8 @@ def copy_of(event: Event) -> Copy | Unknown:
                 ReasonCode.UNKNOWN_VALUE, f"what the copy reads is not known: {event.source.reason}"
             )
         )
-    sides = list(islice(_classes(event, event.offset, event.source), _MOST_CLASSES + 1))
-    if len(sides) > _MOST_CLASSES:
+    sides = list(islice(_classes(event, event.offset, event.source), MAX_COPY_CLASSES + 1))
+    if len(sides) > MAX_COPY_CLASSES:
         return Unknown(
             Reason(ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy")
         )

@@ -42,6 +42,7 @@ from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_EVENTS, MAX_EVENTS_TO_SPLIT, MAX_STEPS_TO_SPLIT, MAX_WORLDS
 from smemlint.limits.errors import stop_reason
 from smemlint.limits.steps import spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -55,13 +56,7 @@ if TYPE_CHECKING:
     from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.reasons import Reason
 
-MAX_EVENTS = 200_000
-MAX_WORLDS = 64
-"""Residues of unknowns that one kernel is evaluated under, all together."""
 _STEPS_TO_BEGIN = 50
-_MAX_STEPS_TO_SPLIT = 60_000
-"""Statements that all those evaluations may run together."""
-_MAX_EVENTS_TO_SPLIT = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +118,7 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     geometry = Geometry.of(task.instance.block)
     first = _Run(unit, task, geometry, arguments, {})
     runs = [first]
-    if first.ev.state.split_requests and first.trace.events <= _MAX_EVENTS_TO_SPLIT:
+    if first.ev.state.split_requests and first.trace.events <= MAX_EVENTS_TO_SPLIT:
         runs = _split_runs(unit, task, geometry, arguments, first)
     sites = Sites(unit, task.instance, task.assumptions, arch)
     for run in runs:
@@ -195,7 +190,7 @@ def _split_runs(
 ) -> list[_Run]:
     """Runs again for every residue of the unknowns that hide an address, within the budget."""
     moduli: dict[str, int] = {}
-    most = min(MAX_WORLDS, _MAX_STEPS_TO_SPLIT // max(first.ev.state.budget.steps, 1))
+    most = min(MAX_WORLDS, MAX_STEPS_TO_SPLIT // max(first.ev.state.budget.steps, 1))
     requests = dict(first.ev.state.split_requests)
     runs = [first]
     for _ in range(3):

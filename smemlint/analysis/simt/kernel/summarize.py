@@ -25,6 +25,7 @@ from smemlint.facts import (
 )
 from smemlint.frontend import ir
 from smemlint.hardware.arch import BANKS, WORD
+from smemlint.limits.budgets import MAX_CALL_CHAINS, MAX_RESIDUES
 from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from smemlint.reasons import Assumption
 
 _Chain = tuple[tuple[str, ir.Node], ...]
-_MAX_RESIDUES = 16
-_MOST_CHAINS = 64
-"""Ways to reach an access that are kept for reports."""
 _GENERIC = 1 << 20
 """A value of an unknown at which lanes that move by different multiples of it lie far apart."""
 
@@ -260,7 +258,7 @@ class Sites:
             repeats=site.repeats,
             warps=len(site.warps),
             fusion=self._fusion(site),
-            chains=tuple(map(self._chain, islice(site.chains, _MOST_CHAINS)))
+            chains=tuple(map(self._chain, islice(site.chains, MAX_CALL_CHAINS)))
             if any(site.chains)
             else (),
         )
@@ -324,7 +322,7 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
     for step in steps:
         common = gcd(common, step)
     residues = range(0, unit, common) if common < unit else range(1)
-    if len(residues) > _MAX_RESIDUES:
+    if len(residues) > MAX_RESIDUES:
         return Unknown(Reason(ReasonCode.RESIDUES, "too many residues of an unknown"))
     found = [base + r for r in residues]
     if len(found) > 1 and event.width > 1:

@@ -30,6 +30,13 @@ from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
+from smemlint.limits.budgets import (
+    MAX_HELPER_STEPS,
+    MAX_HELPER_WORDS,
+    MAX_HOST_STEPS,
+    MAX_HOST_TRIPS,
+    MAX_SWITCHED,
+)
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -45,14 +52,6 @@ LAUNCHERS = {
 }
 """Function -> positions of kernel, block and dynamic shared memory."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
-_MAX_STEPS = 12_000
-_MAX_TRIPS = 12
-_MAX_WORDS = 40
-"""Different words of a function that is still taken for a small helper."""
-_MAX_CALL_STEPS = 150
-"""Statements of one call of a function that launches nothing."""
-_DEEPEST = 8
-"""Operations on a switched number that are followed: each one looks at both of its operands."""
 
 
 class _CallTooLong(Exception):
@@ -181,7 +180,7 @@ class HostPolicy(KernelPolicy):
         before, limit, depth = state.unit, self._call_limit, state.memory.depth
         is_outermost = limit is None and function.name not in self.launching
         if is_outermost:
-            self._call_limit = state.budget.steps + _MAX_CALL_STEPS
+            self._call_limit = state.budget.steps + MAX_HELPER_STEPS
         ev.types.enter(self._owner.get(id(function), before))
         try:
             return run()
@@ -244,7 +243,7 @@ class HostPolicy(KernelPolicy):
     def _computed(self, key: str, depth: int) -> int | None:
         """Returns the value of `H / 4` inside `case 512:` of a switch over H."""
         op, *operands = self.domain.made_of.get(key, ("",))
-        if op not in BY_CONSTANT or depth > _DEEPEST:
+        if op not in BY_CONSTANT or depth > MAX_SWITCHED:
             return None
         numbers = [self.number_of(operand, depth) for operand in operands]
         if None in numbers:
@@ -255,7 +254,7 @@ class HostPolicy(KernelPolicy):
 
 def host_interpreter(policy: HostPolicy) -> Interpreter:
     """Returns an interpreter of host code: one thread, and no trace."""
-    budget = Budget(max_steps=_MAX_STEPS, max_trips=_MAX_TRIPS)
+    budget = Budget(max_steps=MAX_HOST_STEPS, max_trips=MAX_HOST_TRIPS)
     geometry = Geometry.of((1, 1, 1))
     return Interpreter(
         policy.linked[0], geometry, Trace(1), policy, domain=policy.domain, budget=budget
@@ -306,7 +305,7 @@ def _may_compute(function: Function) -> bool:
 
     One of any number of arguments makes a text of them, as messages of failed checks do.
     """
-    if len(function.words) > _MAX_WORDS or any(p.is_pack for p in function.template):
+    if len(function.words) > MAX_HELPER_WORDS or any(p.is_pack for p in function.template):
         return False
     tree = function.parse().tree
     if tree is None:

@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.launches.bindings import type_text
+from smemlint.limits.budgets import (
+    MAX_HOPELESS,
+    MAX_INSTANCES,
+    MAX_STEPS_OF_INSTANCES,
+    MAX_STEPS_TO_AGREE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,13 +25,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.kernel.evaluate import Task
     from smemlint.facts import AccessKind, KernelFacts, Span
 
-MAX_INSTANCES = 24
-MAX_STEPS = 30_000
-"""Statements after which no further instance of a kernel is evaluated."""
-STEPS_TO_AGREE = 10_000
-"""Statements after which instances of a family are left once two of it agreed."""
-HOPELESS = 4
-"""Instances of a kernel, none of whose accesses was decided, after which the others are left."""
 
 Family: TypeAlias = "tuple[object, tuple[object, ...]]"
 _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"
@@ -44,10 +43,10 @@ class Effort:
     def leaves(self, task: Task) -> bool:
         """Returns whether an instance is left; counts it if so."""
         seen = self._figures.get(family_of(task), [])
-        is_spent = self.instances >= MAX_INSTANCES or self.steps > MAX_STEPS
-        is_hopeless = not self.decided and self.instances >= HOPELESS
+        is_spent = self.instances >= MAX_INSTANCES or self.steps > MAX_STEPS_OF_INSTANCES
+        is_hopeless = not self.decided and self.instances >= MAX_HOPELESS
         is_settled = (
-            self.steps > STEPS_TO_AGREE and len(seen) > 1 and all(f == seen[0] for f in seen)
+            self.steps > MAX_STEPS_TO_AGREE and len(seen) > 1 and all(f == seen[0] for f in seen)
         )
         is_left = is_spent or is_hopeless or is_settled
         self.left += is_left

@@ -24,6 +24,7 @@ from smemlint.analysis.simt.types.template_arguments import template_argument, v
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_CALLED
 from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
-_MOST_CALLED = 200
-"""Functions looked through for `threadIdx.y`: more are a library's."""
 _NO_LAUNCH = Assumption(
     Topic.BLOCK, "no launch was found: the figure is the same for several block shapes"
 )
@@ -288,7 +287,7 @@ def _called(unit: Unit, kernel: Function) -> list[Function]:
     for function in work:
         for name in sorted(function.words):
             for callee in unit.functions_named(name):
-                if callee.is_device and id(callee) not in found and len(work) < _MOST_CALLED:
+                if callee.is_device and id(callee) not in found and len(work) < MAX_CALLED:
                     found[id(callee)] = callee
                     work.append(callee)
     return work

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.limits.budgets import MAX_INSTANTIATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.environment import Scope
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function, Unit
-
-_MOST = 6
-"""Instantiations of one function that are run."""
 
 
 class Instantiations(NamedTuple):
@@ -47,7 +45,7 @@ def written_instantiations(
             elif is_known(scope, function):
                 found.setdefault(key[0], scope)
     scopes = list((explicit or found).values())
-    return Instantiations(scopes[:_MOST], max(len(scopes) - _MOST, 0))
+    return Instantiations(scopes[:MAX_INSTANTIATIONS], max(len(scopes) - MAX_INSTANTIATIONS, 0))
 
 
 def is_instantiated(unit: Unit, function: Function) -> bool:

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.launches.open_parameters import open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_CALLERS_UP, MAX_LINKED_CHARACTERS, MAX_LINKED_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.launches.open_parameters import OpenParameters
     from smemlint.frontend.program import Function, Unit
 
-_MOST_LINKED = 30_000_000
-"""Characters of units whose host code is looked through for launches: some 1 GB of memory."""
-_MOST_FILES = 6
-"""Files whose units are read since they name a kernel, or a function that launches it."""
-_MOST_LEVELS = 7
 _PARAMETER = re.compile(r"[\w>]\s*&+\s*\w*$")
 """`const Params &p`: text that declares a reference, and passes none."""
 
@@ -101,8 +97,8 @@ class LaunchSearch:
     def link(self, units: list[Unit], name: str) -> list[str]:
         """Adds the units of files that name a function, as memory allows; returns other files."""
         near = self._index.mentioning((name,), self._unit.path)
-        for path in [p for p in near if p not in self._unit.files][:_MOST_FILES]:
-            if sum(map(self._index.characters, units)) > _MOST_LINKED:
+        for path in [p for p in near if p not in self._unit.files][:MAX_LINKED_FILES]:
+            if sum(map(self._index.characters, units)) > MAX_LINKED_CHARACTERS:
                 break
             if not any(path in u.files for u in units):
                 units.append(self._index.unit(path))
@@ -177,7 +173,7 @@ class _Climb:
 
     def _climb(self, level: Sequence[Function]) -> None:
         """Finds the callers that may tell what is open, level by level; none of them is run."""
-        for _ in range(_MOST_LEVELS):
+        for _ in range(MAX_CALLERS_UP):
             self._launching |= {f.name for f in level}
             for function in level:
                 self._above[function] = self._callers(function)

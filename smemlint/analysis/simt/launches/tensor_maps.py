@@ -18,6 +18,7 @@ from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.facts import LayoutUse
 from smemlint.frontend import ir
 from smemlint.layout.swizzle import Swizzle
+from smemlint.limits.budgets import MAX_TENSOR_MAP_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 MENTION = re.compile(r"\bCU_TENSOR_MAP_SWIZZLE_\w+")
 _ARGUMENTS = 12
 _DATA_TYPE, _RANK, _BOX, _INTERLEAVE, _SWIZZLE = 1, 2, 6, 8, 9
-_MAX_STEPS = 5_000
 _MAX_RANK = 5
 _SIZES = {
     "UINT8": 1, "UINT16": 2, "FLOAT16": 2, "BFLOAT16": 2, "UINT32": 4, "INT32": 4, "FLOAT32": 4,
@@ -47,7 +47,7 @@ def tensor_maps(unit: Unit) -> Iterator[LayoutUse]:
 def _encoded_by(unit: Unit, function: Function) -> list[LayoutUse]:
     """Executes one host function, and returns the descriptors that it encodes."""
     policy = TensorMapPolicy(function)
-    budget = Budget(max_steps=_MAX_STEPS)
+    budget = Budget(max_steps=MAX_TENSOR_MAP_STEPS)
     ev = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1), policy, budget=budget)
     tree = function.parse().tree
     if tree is None:

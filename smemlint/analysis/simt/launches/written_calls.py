@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import MAX_WRITTEN_CALL
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LONGEST = 4_000
-"""Characters of a call's arguments."""
 _PIECE = re.compile(r"[()\[\]{},]|[^()\[\]{},]+")
 
 
@@ -21,7 +21,7 @@ def written_calls(text: str, name: str) -> Iterator[list[str]]:
         name: of the function, without qualification.
     """
     for found in re.finditer(rf"\b{re.escape(name)}\s*(?:<[^;{{}}()]*>)?\s*\(", text):
-        yield _arguments(text[found.end() : found.end() + _LONGEST])
+        yield _arguments(text[found.end() : found.end() + MAX_WRITTEN_CALL])
 
 
 def _arguments(text: str) -> list[str]:

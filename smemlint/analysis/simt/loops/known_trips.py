@@ -23,12 +23,11 @@ from smemlint.analysis.simt.loops.modified import keeps_what_is_followed, mod_re
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_FORESEEN
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
-_FORESEEN = 8
-"""Times as many iterations are counted from a header as are run."""
 Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 """Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
 
@@ -188,7 +187,7 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
     state.trace.mute()
     state.memory.begin()
     try:
-        while trips < _FORESEEN * state.budget.max_trips:
+        while trips < MAX_FORESEEN * state.budget.max_trips:
             value = to_condition(ev, ev.evaluate(parts.cond))
             if not isinstance(value, AffineInt) or value.terms:
                 return None

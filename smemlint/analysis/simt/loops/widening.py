@@ -26,16 +26,13 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
+from smemlint.limits.budgets import MAX_WIDENINGS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.analysis.simt.state import Loop
     from smemlint.frontend import ir
-
-
-_ROUNDS = 4
-"""Attempts to find what a loop with unknown bounds changes."""
 
 
 def execute_iteration(
@@ -101,7 +98,7 @@ def execute_widened(
     broken = len(loop.breaks.jumps)
     try:
         has_returned = False
-        for _ in range(_ROUNDS):
+        for _ in range(MAX_WIDENINGS):
             del loop.breaks.jumps[broken:]
             has_changed, has_returned = _find_changes(ev, forms, trip, step, body, loop, mask)
             if not has_changed:

@@ -28,11 +28,11 @@ from smemlint.analysis.simt.types.template_arguments import (
     type_argument,
     value_argument,
 )
+from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
-_MAX_DEPTH = 64
 _SAME_TYPE = frozenset(
     ("remove_reference_t", "remove_cv_t", "remove_cvref_t", "decay_t", "add_const_t")
 )
@@ -57,7 +57,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
     if found is not None:
         return found
     resolution = ev.state.resolution
-    if resolution.depth > _MAX_DEPTH:
+    if resolution.depth > MAX_TYPE_DEPTH:
         resolution.unfinished.add("depth")
         return None
     resolution.depth += 1

@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of, split_command
+from smemlint.limits.budgets import MAX_BUILD_COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 FILE_NAME = "CMakeLists.txt"
 
-_MOST_COMMANDS = 20_000
 _TOKEN = re.compile(
     r"\#\[(=*)\[.*?\]\1\] | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\]"
     r" | \"(?P<quoted>(?:[^\"\\]|\\.)*)\""
@@ -108,7 +108,7 @@ def _commands(text: str) -> tuple[_Command, ...]:
         if depth == 0 and command.name not in _CLOSES:
             found.append(command)
         depth += command.name in _OPENS
-        if len(found) == _MOST_COMMANDS:
+        if len(found) == MAX_BUILD_COMMANDS:
             break
     return tuple(found)
 

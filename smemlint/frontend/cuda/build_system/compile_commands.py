@@ -12,13 +12,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.build_system.flags import split_command
+from smemlint.limits.budgets import MAX_BUILD_ENTRIES
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-_MOST_ENTRIES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def commands_of(text: str, folder: str) -> Mapping[str, tuple[Command, ...]]:
     if not isinstance(entries, list):
         raise ValueError("is no list of commands")
     found: dict[str, list[Command]] = {}
-    for entry in entries[:_MOST_ENTRIES]:
+    for entry in entries[:MAX_BUILD_ENTRIES]:
         command = _command(entry, folder)
         if command is not None and isinstance(entry.get("file"), str):
             path = posixpath.normpath(posixpath.join(command.directory, _slashed(entry["file"])))

@@ -7,10 +7,11 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from smemlint.limits.budgets import MAX_BUILD_ARGUMENTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-_MOST_ARGUMENTS = 20_000
 _TAKES_NEXT = {
     "-D": "define", "--define-macro": "define",
     "-U": "undefine", "--undefine-macro": "undefine",
@@ -72,7 +73,7 @@ def flags_of(
     defines: dict[str, str] = {}
     undefines: set[str] = set()
     include_dirs, forced, archs = [], [], []
-    for what, value in _values(iter(arguments[:_MOST_ARGUMENTS]), read):
+    for what, value in _values(iter(arguments[:MAX_BUILD_ARGUMENTS]), read):
         match what:
             case "define":
                 name, equals, text = value.partition("=")
@@ -118,7 +119,7 @@ def _values(
 
 
 def _split(text: str) -> list[str]:
-    return split_command(text)[:_MOST_ARGUMENTS]
+    return split_command(text)[:MAX_BUILD_ARGUMENTS]
 
 
 def split_command(text: str) -> list[str]:

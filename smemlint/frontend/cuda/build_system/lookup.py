@@ -11,6 +11,7 @@ from smemlint.config.build_database import FILE_NAME
 from smemlint.frontend.cuda.build_system import cmake, makefile, setup_py
 from smemlint.frontend.cuda.build_system.compile_commands import commands_of
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of
+from smemlint.limits.budgets import MAX_BUILD_FOLDERS_UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.build_system.compile_commands import Command
 
     Read = Callable[[str], str | None]
-
-_MOST_FOLDERS_UP = 6
-"""Above a source, where build files are looked for; the sandbox ends it at the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ def _in_build_files(path: str, read: Read) -> Build:
 
 def _above(folder: str, name: str) -> Iterator[tuple[str, str]]:
     """Yields the folders at and above a source, each with the source's path from there."""
-    for _ in range(_MOST_FOLDERS_UP):
+    for _ in range(MAX_BUILD_FOLDERS_UP):
         yield folder, name
         if folder in ("", "/") or folder.endswith(".."):
             return

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import OPENING, Token
+from smemlint.limits.budgets import MAX_LOST_BRACKETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 _STARTERS = frozenset(
     ("__global__", "__device__", "__host__", "template", "namespace", "void", "int")
 )
-_MAX_LOST = 16  # open brackets of the other kind that a closing bracket may end
 _INTERESTING = frozenset((*OPENING, *OPENING.values(), *_STARTERS))
 
 
@@ -98,7 +98,7 @@ def _opening_for(text: str, stack: list[int], tokens: Sequence[Token]) -> int:
 
     It may end a few brackets of the other kind, but never a block.
     """
-    for position in range(len(stack) - 1, max(len(stack) - 1 - _MAX_LOST, -1), -1):
+    for position in range(len(stack) - 1, max(len(stack) - 1 - MAX_LOST_BRACKETS, -1), -1):
         opening = tokens[stack[position]].text
         if OPENING[opening] == text:
             return position

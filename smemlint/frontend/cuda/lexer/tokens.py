@@ -7,6 +7,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+from smemlint.limits.budgets import MAX_ANGLES, MAX_COMPARISONS, MAX_TOKENS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -83,9 +85,6 @@ _MASTER = re.compile(
 |(?P<bad>[\0-\x08\x0e-\x1f\x7f-\x9f\ufffd]++|.)""",
     re.VERBOSE | re.DOTALL,
 )
-
-MAX_TOKENS = 3_000_000
-"""A file with more tokens is read up to there."""
 
 
 def lex(text: str, file: int = 0) -> list[Token]:
@@ -166,8 +165,6 @@ def matching(tokens: Sequence[Token], i: int) -> int:
 
 # No template argument contains these outside brackets.
 _NEVER_IN_ANGLES = frozenset((";", ")", "]", "}", "+=", "-=", "*=", "/=", "%=", "<<=", "<<<"))
-_LONGEST_ANGLES = 3_000
-_MAX_COMPARISONS = 50  # `<` that are no template brackets; then no further one is tried
 
 
 def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
@@ -177,7 +174,7 @@ def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
         -1 when the `<` cannot be a template bracket: nothing closes it before `stop`, before the
         enclosing bracket ends or before something that no template argument contains.
     """
-    stop = min(len(tokens) if stop is None else stop, i + _LONGEST_ANGLES)
+    stop = min(len(tokens) if stop is None else stop, i + MAX_ANGLES)
     depth = 0
     closers: list[str] = []
     j = i
@@ -207,7 +204,7 @@ def split_commas(tokens: Sequence[Token]) -> list[list[Token]]:
     parts: list[list[Token]] = []
     part: list[Token] = []
     depth = 0
-    tries = _MAX_COMPARISONS
+    tries = MAX_COMPARISONS
     angle_stop = -1  # commas up to here are inside template brackets
     for i, token in enumerate(tokens):
         if token.kind == "operator":

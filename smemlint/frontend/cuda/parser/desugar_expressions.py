@@ -34,6 +34,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
 from smemlint.frontend.cuda.parser.qualified_names import Word
+from smemlint.limits.budgets import MAX_BRACKETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +53,6 @@ _AFTER_OPERAND = frozenset(
     )
 )  # fmt: skip
 _CAST_OR_BINARY = frozenset(("*", "&", "-", "+"))
-_MOST_NESTED = 256
-"""Brackets in brackets; clang's -fbracket-depth is the same."""
 
 
 # ---- lists
@@ -229,8 +228,8 @@ def _functional_cast(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 def _operator(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) -> tuple[int, bool]:
     word = words[i]
-    if word.height > _MOST_NESTED:  # each level takes its words along
-        raise CannotDesugar(f"brackets are nested more than {_MOST_NESTED} deep")
+    if word.height > MAX_BRACKETS:  # each level takes its words along
+        raise CannotDesugar(f"brackets are nested more than {MAX_BRACKETS} deep")
     match word.text:
         case "(":
             return _parenthesis(g, words, i, after_operand)

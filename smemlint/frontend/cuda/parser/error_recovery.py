@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.token_stream import GrammarToken, SyntaxFailure, parse
 from smemlint.frontend.program import Dropped
+from smemlint.limits.budgets import MAX_DROPS, MAX_SMALL_DROPS, MAX_TOKENS_AGAIN
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
 
     pass
     from smemlint.frontend.cuda.parser.spans import SpanTable
-
-MAX_SMALL_DROPS = 16
-"""Statements of one function that are replaced alone; later ones go with all that encloses them."""
-MAX_DROPS = 32
-"""After that many the function is given up."""
-MAX_TOKENS_AGAIN = 1_000_000
-"""Tokens that are parsed again after errors before the function is given up."""
 
 
 def parse_with_recovery(

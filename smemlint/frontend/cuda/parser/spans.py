@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_TOKENS_BEFORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
-_MOST_BEFORE = 200
-"""Tokens of a macro's replacement that may stand before one of its arguments."""
 
 
 class SpanTable:
@@ -78,7 +77,7 @@ class SpanTable:
     def _call_of(self, number: int) -> Token:
         """The token before an argument of a macro that has the range of the call; else itself."""
         token = self._tokens[number]
-        for before in reversed(self._tokens[max(number - _MOST_BEFORE, 0) : number]):
+        for before in reversed(self._tokens[max(number - MAX_TOKENS_BEFORE, 0) : number]):
             is_around = before.start <= token.start and token.end <= before.end
             if before.macro is not None and before.file == token.file and is_around:
                 return before

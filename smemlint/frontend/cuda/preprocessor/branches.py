@@ -16,6 +16,7 @@ from smemlint.frontend.cuda.preprocessor.conditions import (
     truth,
 )
 from smemlint.frontend.cuda.preprocessor.options import UNDEFINED
+from smemlint.limits.budgets import MAX_BRANCHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _KNOWN_QUESTIONS = frozenset(
     ("__has_include", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
 )
-_MAX_BRANCHES = 24
 _MAX_CONDITION_TEXT = 160
 
 
@@ -159,7 +159,7 @@ class BranchChoice:
         """The branch that is read when all unknown conditions from `k` on are false."""
         directives = prepared.directives
         other = directives[k].next
-        for _ in range(_MAX_BRANCHES):
+        for _ in range(MAX_BRANCHES):
             if other >= end:
                 return None
             if directives[other].name == "else":

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, matching
+from smemlint.limits.budgets import MAX_CONDITION_DEPTH, MAX_CONDITION_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 # A name is a macro without a value, or `defined X` for the question whether there is one.
 Condition = tuple[object, ...]
 
-_MAX_TOKENS = 400  # which also bounds the depth of a parsed condition
-_MAX_DEPTH = 60
 _BINARY = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
@@ -170,10 +169,10 @@ def read_condition(
         is_defined: whether a name is a macro; None when that is unknown.
         expand: expands macros.
     """
-    if len(tokens) > _MAX_TOKENS:
+    if len(tokens) > MAX_CONDITION_TOKENS:
         return ("name", "a long condition")
     expanded = expand(list(_without_questions(tokens, is_defined)))
-    if len(expanded) > _MAX_TOKENS:
+    if len(expanded) > MAX_CONDITION_TOKENS:
         return ("name", "a long condition")
     parser = _Parser(list(_without_questions(expanded, is_defined)), is_defined)
     try:
@@ -234,7 +233,7 @@ class _Parser:
 
     def ternary(self) -> Condition:
         self.depth += 1
-        if self.depth > _MAX_DEPTH:
+        if self.depth > MAX_CONDITION_DEPTH:
             raise _NotReadable
         condition = self.binary(1)
         if self.peek() == "?":
@@ -266,7 +265,7 @@ class _Parser:
         while self.peek() in ("!", "-", "+", "~"):
             operators.append(self.peek())
             self.i += 1
-            if len(operators) > _MAX_DEPTH:
+            if len(operators) > MAX_CONDITION_DEPTH:
                 raise _NotReadable
         node = self.primary()
         for operator in reversed(operators):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Lexed, Token, lex_file
 from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
+from smemlint.limits.budgets import MAX_DIRECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 KERNEL, SHARED = "__global__", "__shared__"
 _CONDITIONALS = ("if", "ifdef", "ifndef")
-_MAX_BRANCH = 200  # directives that are looked at in one branch
 
 
 @dataclass(slots=True)
@@ -141,7 +141,7 @@ class PreparedFile:
 
     def branch(self, k: int) -> range:
         """The directives inside the branch that directive `k` opens, at most a few hundred."""
-        return range(k + 1, min(self.directives[k].next, k + 1 + _MAX_BRANCH))
+        return range(k + 1, min(self.directives[k].next, k + 1 + MAX_DIRECTIVES))
 
 
 def _directives(tokens: list[Token]) -> list[Directive]:

@@ -7,12 +7,11 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
+from smemlint.limits.budgets import MAX_CACHED_CHARACTERS, MAX_INCLUDE_FOLDERS_UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_CACHED_CHARACTERS = 6_000_000  # of included files; tokens take about 25 bytes a character
-_ANCESTORS = 6
 _INCLUDE_FOLDERS = ("", "include", "inc", "Common", "common", "src")
 
 _cache: OrderedDict[tuple[str, str], PreparedFile] = OrderedDict()
@@ -25,7 +24,7 @@ def prepare_cached(path: str, text: str) -> PreparedFile:
     if found is None:
         found = _cache[key] = prepare(path, text)
         size = sum(len(text) for _, text in _cache)
-        while size > _CACHED_CHARACTERS and len(_cache) > 1:
+        while size > MAX_CACHED_CHARACTERS and len(_cache) > 1:
             (_, oldest), _ = _cache.popitem(last=False)
             size -= len(oldest)
     else:
@@ -73,7 +72,7 @@ class Includes:
 
 def _nearby(root: str) -> Iterator[str]:
     folder = posixpath.dirname(root.replace("\\", "/"))
-    for _ in range(_ANCESTORS):
+    for _ in range(MAX_INCLUDE_FOLDERS_UP):
         for name in _INCLUDE_FOLDERS:
             yield posixpath.join(folder, name)
         if folder in ("/", ""):

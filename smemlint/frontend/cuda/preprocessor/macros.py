@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.limits.budgets import (
+    MAX_MACRO_ARGUMENT_DEPTH,
+    MAX_MACRO_NESTING,
+    MAX_TOKENS_OF_MACROS,
+    MAX_TOKENS_PER_CALL,
+)
 from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-MAX_PER_CALL = 1_000_000
-"""Tokens that one macro call in the source may make or read on the way."""
-MAX_PER_UNIT = 4_000_000
-"""The same for all calls of a unit together."""
 _TOKENS_A_STEP = 8
-_MAX_ARGUMENT_DEPTH = 40
-_MAX_NESTING = 200  # macros that make calls of macros
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Expander:
     def __init__(self, complain: Callable[[Token, Reason], None]) -> None:
         self.macros: dict[str, Macro] = {"_Pragma": _PRAGMA}
         self._complain = complain
-        self._left = MAX_PER_UNIT
+        self._left = MAX_TOKENS_OF_MACROS
         self._call_left = 0
         self._depth = 0
 
@@ -109,7 +109,7 @@ class Expander:
         """Appends the expansion of the call at `i` to `out`; returns where it ends."""
         if self._depth:
             return self._rescan(tokens, i, out)
-        self._call_left = min(MAX_PER_CALL, self._left)
+        self._call_left = min(MAX_TOKENS_PER_CALL, self._left)
         before = len(out)
         try:
             end = self._rescan(tokens, i, out)
@@ -122,7 +122,7 @@ class Expander:
             self.macros.pop(name, None)  # or every further call would cost as much
             text = f"the expansion of macro {name} is too large"
             self._complain(tokens[i], Reason(ReasonCode.TOO_LARGE, text))
-        used = min(MAX_PER_CALL, self._left) - self._call_left
+        used = min(MAX_TOKENS_PER_CALL, self._left) - self._call_left
         self._left -= used
         spend(used // _TOKENS_A_STEP)
         if self._left <= 0:
@@ -209,7 +209,7 @@ class Expander:
         end = max(call.end, last.end) if call.file == last.file else call.end
         outermost = call.macro or macro.name
         hidden = call.hidden | {macro.name}
-        if len(hidden) > _MAX_NESTING:
+        if len(hidden) > MAX_MACRO_NESTING:
             raise _TooMuch
         assumed = call.assumed + macro.assumed if macro.assumed else call.assumed
         if macro is _PRAGMA:
@@ -281,7 +281,7 @@ class Expander:
         return [token for token in out if token.text]
 
     def _expand_argument(self, tokens: list[Token]) -> list[Token]:
-        if self._depth >= _MAX_ARGUMENT_DEPTH:  # left to the rescan, which is a loop
+        if self._depth >= MAX_MACRO_ARGUMENT_DEPTH:  # left to the rescan, which is a loop
             return tokens
         self._depth += 1
         try:

@@ -19,6 +19,13 @@ from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_def
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
+from smemlint.limits.budgets import (
+    MAX_CONDITIONS,
+    MAX_INCLUDE_DEPTH,
+    MAX_INCLUDED_TOKENS,
+    MAX_INCLUDES,
+    MAX_NOTICES,
+)
 from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
@@ -32,12 +39,7 @@ if TYPE_CHECKING:
 _MODELLED_FOLDERS = frozenset(("cute", "cutlass"))
 """Libraries whose headers are not read: what is used of them is known without."""
 
-MAX_DEPTH = 64
-MAX_INCLUDES = 4_000
-MAX_INCLUDED_TOKENS = 3_000_000
 _TOKENS_A_STEP = 8
-_MAX_NOTICES = 50
-_MAX_CONDITIONS = 12
 
 
 class AssumedRegions:
@@ -111,8 +113,8 @@ class _Run:
         self.files: dict[int, SourceFile] = {}
         self.regions = AssumedRegions()
         self.not_found: list[str] = []
-        self.notices = Notices(_MAX_NOTICES)
-        self.unread = Notices(_MAX_NOTICES)
+        self.notices = Notices(MAX_NOTICES)
+        self.unread = Notices(MAX_NOTICES)
         self.expander = Expander(self.complain)
         self._buffer: list[Token] = []
         self._assumed: tuple[str, ...] = ()  # around the place being read
@@ -214,7 +216,7 @@ class _Run:
 
     def _assume(self, prepared: PreparedFile, token: int, conditions: tuple[str, ...]) -> None:
         """Sets what is assumed from a token on."""
-        conditions = tuple(dict.fromkeys(conditions))[:_MAX_CONDITIONS]
+        conditions = tuple(dict.fromkeys(conditions))[:MAX_CONDITIONS]
         if conditions != self._assumed:
             self._assumed = conditions
             end = prepared.tokens[token - 1].end
@@ -291,7 +293,7 @@ class _Run:
         if path in self._once:
             return
         self._include_count += 1
-        if depth >= MAX_DEPTH or self._include_count > MAX_INCLUDES:
+        if depth >= MAX_INCLUDE_DEPTH or self._include_count > MAX_INCLUDES:
             self.complain(
                 arguments[0],
                 Reason(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.frontend.cuda.lexer.tokens import matching
 from smemlint.frontend.cuda.preprocessor.conditions import Assumptions, truth
 from smemlint.frontend.cuda.preprocessor.directives import KERNEL
+from smemlint.limits.budgets import MAX_CHAINS, MAX_TOKENS_TO_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.lexer.tokens import Token
     from smemlint.frontend.cuda.preprocessor.conditions import Condition
     from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
-
-_FARTHEST_NAME = 200  # tokens from `__global__` to the name of the kernel
-_DEEPEST = 20  # nested chains; what stands deeper counts as readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class UnreadBranches:
         """Returns the marks of a branch without those in chains that no build reads."""
         directives = self.prepared.directives
         stop, at = directives[k].next, directives[k].stop
-        if depth == _DEEPEST:
+        if depth == MAX_CHAINS:
             return self.prepared.gpu_marks_between(at, self._begin(stop))
         found: list[int] = []
         j = k + 1
@@ -104,7 +102,7 @@ def _declared(
 def _defined_name(tokens: Sequence[Token], mark: int) -> Token | None:
     """The name of the kernel that `__global__` begins; None for a mere declaration."""
     i = mark + 1
-    while i + 1 < min(len(tokens), mark + _FARTHEST_NAME) and tokens[i].text not in ("{", ";"):
+    while i + 1 < min(len(tokens), mark + MAX_TOKENS_TO_NAME) and tokens[i].text not in ("{", ";"):
         if tokens[i + 1].text == "(":
             close = matching(tokens, i + 1)
             after = tokens[close + 1].text if close + 1 < len(tokens) else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, words
 from smemlint.frontend.cuda.scanner.definition_heads import ATTRIBUTE_WORDS, NOT_NAMES, RECORD_WORDS
+from smemlint.limits.budgets import MAX_COMPARISONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +18,6 @@ _IGNORED = words(
     do else case break continue goto delete throw asm __asm__ export import public private
     protected default"""
 )
-_MAX_COMPARISONS = 50  # `<` that are no template brackets; then no further one is tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _record_end(h: Sequence[Token]) -> int:
 def _declarators(h: Sequence[Token], start: int) -> Iterator[tuple[int, int, int]]:
     """Each declarator as `(end of the common type, begin, end)`, with its `*` and initializer."""
     commas = [start - 1]
-    tries = _MAX_COMPARISONS
+    tries = MAX_COMPARISONS
     i = start
     while i < len(h):
         text = h[i].text

@@ -22,15 +22,12 @@ from smemlint.frontend.cuda.scanner.definition_heads import (
 from smemlint.frontend.cuda.scanner.definition_tokens import FileTable, FunctionTokens
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
 from smemlint.frontend.program import TemplateParameter
+from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCAN_NOTICES, MAX_SCOPES
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_LONGEST_HEAD = 4_000
-_DEEPEST_SCOPE = 100
-_DEEPEST_RECORD = 20
-_MAX_NOTICES = 10
 _DEFINITION_WORDS = ("template", "namespace", "inline", "extern", "struct", "class", "union")
 _ACCESS_WORDS = ("public", "private", "protected")
 
@@ -90,7 +87,7 @@ class Scanned:
     declarations: list[FoundDeclaration] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
     templates: set[str] = field(default_factory=set)
-    notices: Notices = field(default_factory=partial(Notices, 2 * _MAX_NOTICES))
+    notices: Notices = field(default_factory=partial(Notices, MAX_SCAN_NOTICES))
 
 
 @dataclass(slots=True)
@@ -175,11 +172,11 @@ class _Scanner:
             i = max(following, i + 1)
 
     def _bounded_head(self, head: int, brace: int) -> int:
-        """Returns where the last `_LONGEST_HEAD` tokens before a `{` begin, outside of brackets.
+        """Returns where the last `MAX_HEAD` tokens before a `{` begin, outside of brackets.
 
         Macro calls without a `;` may stand before a definition in any number.
         """
-        while brace - head > _LONGEST_HEAD:
+        while brace - head > MAX_HEAD:
             opens = self.tokens[head].text in ("(", "[", "{")
             head = max(self.brackets.after(head) if opens else head, head + 1)
         return min(head, brace)
@@ -190,12 +187,10 @@ class _Scanner:
         h = [token for token in tokens[head:brace] if token.kind != "pragma"]
         if not h:
             return True
-        if len(scope.names) > _DEEPEST_SCOPE:
+        if len(scope.names) > MAX_SCOPES:
             self._notice(
                 brace,
-                Reason(
-                    ReasonCode.TOO_LARGE, f"scopes that are nested more than {_DEEPEST_SCOPE} deep"
-                ),
+                Reason(ReasonCode.TOO_LARGE, f"scopes that are nested more than {MAX_SCOPES} deep"),
             )
             return True
         names = namespace_of(h)
@@ -279,7 +274,7 @@ class _Scanner:
                 h = tokens[self._bounded_head(head, i) : i]
                 is_head = h and not has_initializer
                 if is_head and record_head(h, self.concepts) is not None:
-                    if depth < _DEEPEST_RECORD:
+                    if depth < MAX_RECORDS:
                         skip += self._left_out(i + 1, self.brackets.close[i], depth + 1)
                 elif is_head:
                     function = function_head(h, self.concepts)
@@ -308,8 +303,8 @@ class _Scanner:
             h[0].text == "using" and has_initializer
         ):
             return False
-        is_value = has_initializer and "operator" not in (t.text for t in h[:_LONGEST_HEAD])
-        if is_value or len(h) > _LONGEST_HEAD:
+        is_value = has_initializer and "operator" not in (t.text for t in h[:MAX_HEAD])
+        if is_value or len(h) > MAX_HEAD:
             return function_is_not_declared(h)
         brace = next((i for i, token in enumerate(h) if token.text == "{"), len(h))
         if record_head(h[:brace], self.concepts) is not None:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, spelling_of, split_commas
+from smemlint.limits.budgets import MAX_RESULT_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _DECLARING = frozenset(("struct", "class", "union", "enum"))
 _ENDS = frozenset((";", "{", "}", "("))
-_LONGEST_TYPE = 64
-"""Tokens of a result type and qualification, in front of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def template_ids(tokens: Sequence[Token], name: str) -> Iterator[TemplateId]:
 def _is_instantiated(tokens: Sequence[Token], at: int) -> bool:
     """Returns whether the declaration around a token begins with `template`, and no parameters."""
     start = at
-    while start and at - start < _LONGEST_TYPE and tokens[start - 1].text not in _ENDS:
+    while start and at - start < MAX_RESULT_TYPE and tokens[start - 1].text not in _ENDS:
         start -= 1
     return tokens[start].text == "template" and tokens[start + 1].text != "<"
 

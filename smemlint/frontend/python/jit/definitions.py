@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import DIALECTS, Dialect
 from smemlint.frontend.python.syntax_walk import is_definition, suites, walk
+from smemlint.limits.budgets import MAX_ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.python.imports import Imports
 
 _MODULE = "<module>"
-_MOST_ALIASES = 8
 Body = ast.FunctionDef | ast.Module
 
 
@@ -103,7 +103,7 @@ class Definition:
 
     def resolved(self, node: ast.expr) -> ast.expr:
         """Returns the value of a name that is assigned once, here or in an enclosing scope."""
-        for _ in range(_MOST_ALIASES):
+        for _ in range(MAX_ALIASES):
             name = dotted(node)
             if name is None:
                 break

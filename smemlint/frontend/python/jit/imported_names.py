@@ -15,11 +15,9 @@ from smemlint.frontend.python.imports import Imports
 from smemlint.frontend.python.jit.definitions import Definition, Definitions
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong
+from smemlint.limits.budgets import MAX_IMPORTED_CHARACTERS, MAX_IMPORTED_FILES
 from smemlint.sources.source import Source
 
-_MAX_FILES = 8
-_MAX_CHARACTERS = 1 << 18
-"""Of a file; longer ones have more than constants and helpers."""
 _LIBRARIES = frozenset(("numba", "numba_cuda", "cupy", "cupyx", "numpy", "math", "typing"))
 """Packages whose members the dialects know, even inside their own source trees."""
 Read: TypeAlias = Callable[[str], str | None]
@@ -92,8 +90,8 @@ class ImportedNames:
 
     def _load(self, path: str) -> _Module | None:
         self.dependencies[path] = None
-        content = self._read(path) if len(self.texts) < _MAX_FILES else None
-        if content is None or len(content) > _MAX_CHARACTERS:
+        content = self._read(path) if len(self.texts) < MAX_IMPORTED_FILES else None
+        if content is None or len(content) > MAX_IMPORTED_CHARACTERS:
             return None
         try:
             text = PythonText.of(Source(path, content))

@@ -20,6 +20,7 @@ from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lo
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
 from smemlint.frontend.python.jit.syntax import integer, keyword
 from smemlint.frontend.python.syntax_walk import walk
+from smemlint.limits.budgets import MAX_CAPTURED
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.python.imports import Imports
     from smemlint.frontend.python.jit.definitions import Definition, Parameter
     from smemlint.frontend.python.jit.ir_builder import Builder
-
-_MAX_CAPTURED = 16
-"""Names of enclosing functions that one kernel may take constants from."""
 
 
 def lower_function(definition: Definition, imports: Imports, make: Builder) -> ParsedFunction:
@@ -114,12 +112,12 @@ class _FunctionLowering:
     def _capture(self, name: str, found: dict[str, ir.BlockItem], depth: int) -> None:
         """Declares a captured name behind those that its value is made of."""
         value, scope = self._enclosing_value(name)
-        if name in found or value is None or scope is None or depth > _MAX_CAPTURED:
+        if name in found or value is None or scope is None or depth > MAX_CAPTURED:
             return
         for node in walk(value):
             if isinstance(node, ast.Name):
                 self._capture(node.id, found, depth + 1)
-        if len(found) < _MAX_CAPTURED:
+        if len(found) < MAX_CAPTURED:
             type_ = type_of("auto")
             init = lower_constant(value, scope, self.values.imports, self.make)
             found[name] = self.make.declare(name, type_, value, init, quals=("const",))

@@ -405,7 +405,7 @@ def test_units_are_linked_as_long_as_memory_allows(monkeypatch):
         return {k.instance.origin for k in facts_in(a_cu=kernel, b_cu=launch).kernels}
 
     assert origins() == {"launch at b.cu:2"}
-    monkeypatch.setattr("smemlint.analysis.simt.launches.search._MOST_LINKED", 0)
+    monkeypatch.setattr("smemlint.analysis.simt.launches.search.MAX_LINKED_CHARACTERS", 0)
     assert origins() == {""}
 
 

@@ -14,6 +14,7 @@ from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, is_known
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.limits.budgets import MAX_DSL_UNROLLED_ON_REQUEST
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
 
 _ANOTHER_PATH = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, ""), is_uniform=True)
-MAX_UNROLLED = 16
-"""Iterations of a loop that the program does not ask to unroll, which are executed one by one."""
-MAX_UNROLLED_ON_REQUEST = 256
 
 
 class ControlFlow:
@@ -118,7 +116,7 @@ class ControlFlow:
         jumps = PendingJumps()
         interpreter.jumps.append(jumps)
         reaches_end = True
-        if isinstance(items, range | list | tuple) and len(items) <= MAX_UNROLLED_ON_REQUEST:
+        if isinstance(items, range | list | tuple) and len(items) <= MAX_DSL_UNROLLED_ON_REQUEST:
             for item in items:
                 assign(interpreter, node.target, item, scopes)
                 reaches_end = self._iterate(interpreter, node.body, scopes)

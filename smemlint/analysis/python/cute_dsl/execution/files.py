@@ -25,6 +25,7 @@ from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS
 from smemlint.analysis.python.interpreter.values import Class, Function, is_known
 from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.facts import KernelFacts, NotAnalysed, Span
+from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS, MAX_DSL_VARIANTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -37,12 +38,6 @@ if TYPE_CHECKING:
 
 MARKS = ("cute.kernel", "cutlass.cute.kernel", "kernel")
 JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
-MAX_STEPS = 400_000
-"""Of one execution of a file."""
-_MOST_VARIANTS = 6
-"""Choices of the command line that are executed besides the defaults."""
-_MOST_ENTRIES = 24
-"""Functions of a file that are entered from outside."""
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _SHARED = re.compile("smem|shared", re.IGNORECASE)
 DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
@@ -123,7 +118,7 @@ class _File:
         if _SHARED.search(self.text.text) is None:
             return
         entries = [*_entries(self.text, JIT_MARKS), *_entries(self.text, MARKS)]
-        for entry in entries[:_MOST_ENTRIES]:
+        for entry in entries[:MAX_DSL_ENTRIES]:
             if entry.function in self.found.entered or not self._leads_to_a_kernel(entry):
                 continue
             self._enter(entry)
@@ -239,7 +234,7 @@ class _Run:
             policy=ByThread(self.state),
             expressions=expressions,
             statements=handlers(self.state),  # type: ignore[arg-type]
-            max_steps=MAX_STEPS,
+            max_steps=MAX_DSL_STEPS,
         )
         scope: Scope = {"__name__": "__main__" if enter is None else "a module"}
         try:
@@ -269,7 +264,7 @@ def _variants(run: _Run) -> Iterator[tuple[str, Value]]:
                 if not is_known(choice) or choice == default:
                     continue
                 count += 1
-                if count > _MOST_VARIANTS:
+                if count > MAX_DSL_VARIANTS:
                     return
                 yield name, choice
 

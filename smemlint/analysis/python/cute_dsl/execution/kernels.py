@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.state import MAX_KERNELS, MAX_THREADS, Kernel
+from smemlint.analysis.python.cute_dsl.execution.state import MAX_THREADS, Kernel
 from smemlint.analysis.python.interpreter import OverBudget
 from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.values import BoundMethod
@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.analysis.simt.kernel.summarize import Sites
 from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Instance, KernelFacts, NotAnalysed
+from smemlint.limits.budgets import MAX_DSL_KERNELS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def execute_kernel(
     """Executes a kernel for all threads of a block at once."""
     callee = prepared.kernel
     function = callee.function if isinstance(callee, BoundMethod) else callee
-    if run.kernel is not None or len(run.finished) >= MAX_KERNELS:
+    if run.kernel is not None or len(run.finished) >= MAX_DSL_KERNELS:
         return
     extents = _block_of(run, block)
     if extents is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
+from smemlint.limits.budgets import MAX_DSL_FILES
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.facts import Span
-
-_MOST_FILES = 40
 
 
 class Texts:
@@ -61,7 +60,7 @@ class Texts:
             return {}
         if path not in self._scopes:
             self._scopes[path] = {}  # ends recursion
-            if len(self.read) >= _MOST_FILES:
+            if len(self.read) >= MAX_DSL_FILES:
                 return {}
             self.read[path] = None
             try:

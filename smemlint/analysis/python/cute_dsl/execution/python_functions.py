@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call, executed
-from smemlint.analysis.python.cute_dsl.execution.control_flow import (
-    MAX_UNROLLED,
-    MAX_UNROLLED_ON_REQUEST,
-)
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     LoopRange,
@@ -33,6 +29,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
+from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
 
 if TYPE_CHECKING:
     import ast
@@ -93,7 +90,7 @@ def range_of(arguments: list[Value], *, is_unrolled: bool) -> Value:
     known = integers(numbers_given)
     if known is not None and 1 <= len(known) <= 3 and (len(known) < 3 or known[2]):
         found = range(*known)
-        if len(found) <= (MAX_UNROLLED_ON_REQUEST if is_unrolled else MAX_UNROLLED):
+        if len(found) <= (MAX_DSL_UNROLLED_ON_REQUEST if is_unrolled else MAX_DSL_UNROLLED):
             return found
         return LoopRange(found.start, found.step)
     start = arguments[0] if len(arguments) > 1 else 0

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.domain.ctypes import I32, FloatType
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
 from smemlint.facts import SharedArray, Span
+from smemlint.limits.budgets import MAX_DSL_EVENTS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from smemlint.facts import LayoutUse
     from smemlint.reasons import Assumption
 
-MAX_EVENTS = 40_000
-"""Of one kernel."""
-MAX_KERNELS = 24
-"""Of one file."""
 MAX_THREADS = 1024
 _WARP = 32
 
@@ -53,7 +50,7 @@ class Kernel:
     block: tuple[int, int, int]
     launch: ast.AST | None
     mask: NDArray[np.bool_]
-    trace: Trace = field(default_factory=lambda: Trace(MAX_EVENTS))
+    trace: Trace = field(default_factory=lambda: Trace(MAX_DSL_EVENTS))
     arrays: list[Object] = field(default_factory=list)
     next_byte: int | None = 0
     notes: dict[tuple[Span, Reason], None] = field(default_factory=dict)
