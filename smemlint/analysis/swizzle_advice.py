@@ -12,6 +12,7 @@ import numpy as np
 from smemlint.facts import AccessKind
 from smemlint.layout.solver import CopySource, Pattern, freeing_swizzle, score
 from smemlint.layout.swizzle import Swizzle
+from smemlint.limits.budgets import MAX_ADVISED_BITS, MAX_ADVISED_PATTERNS
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 
 _KEPT_PATTERNS = 64
 """Patterns that an access keeps: of one with as many, some may be missing."""
-_MOST_PATTERNS = 256
-"""Of all accesses of a tensor; the search is the costlier the more there are."""
 _WIDEST = 16
 """Bytes of the widest vector."""
-_MOST_BITS = 12
-"""Of element offsets that a swizzle may read and change."""
 
 
 def with_swizzle_advice(accesses: Sequence[Access]) -> tuple[Access, ...]:
@@ -65,7 +62,7 @@ def _advice(array: SharedArray, accesses: Sequence[Access]) -> str:
     if any(len(a.patterns) >= _KEPT_PATTERNS for a in accesses):
         return ""
     patterns = [p for a in accesses for p in _patterns(a, use)]
-    if sum(len(np.atleast_2d(np.asarray(p.offsets))) for p in patterns) > _MOST_PATTERNS:
+    if sum(len(np.atleast_2d(np.asarray(p.offsets))) for p in patterns) > MAX_ADVISED_PATTERNS:
         return ""
     spend(len(patterns))
     found = _found(patterns, use)
@@ -91,7 +88,7 @@ def _found(patterns: Sequence[Pattern], use: LayoutUse) -> Swizzle | None:
             canonical = Swizzle(bits, group, 3)
             if score(patterns, use.element_bytes, canonical).is_free:
                 return canonical
-        return freeing_swizzle(patterns, use.element_bytes, extent=extent, bits=_MOST_BITS)
+        return freeing_swizzle(patterns, use.element_bytes, extent=extent, bits=MAX_ADVISED_BITS)
     except ValueError:
         return None
 

@@ -354,6 +354,10 @@ MAX_PRICED_PATTERNS = 1_024
 """Costliest patterns of an array that candidates are priced on; evaluation judges the result."""
 MAX_SWIZZLE_BITS = 16
 """Of the offset of an array whose swizzle is looked for."""
+MAX_ADVISED_PATTERNS = 256
+"""Of all accesses of a CuTe tensor that a swizzle is looked for."""
+MAX_ADVISED_BITS = 12
+"""Of element offsets that this swizzle may read and change."""
 MAX_ADVISED_ELEMENTS = 1 << 14
 """Of a Gluon tile that a layout is looked for."""
 MAX_ADVISED_ACCESSES = 8
