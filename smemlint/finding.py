@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 BANK_CONFLICT = "SML101"
 """The rule whose findings show banks and have repairs looked for."""
 
+MISALIGNED = "SML301"
+"""The rule of accesses that fault, of which a longer row may align the vectors."""
+REPAIRED = frozenset((BANK_CONFLICT, MISALIGNED))
+"""Rules whose findings have repairs looked for."""
 MINOR_SHARE = 0.05
 """Of a kernel's wavefronts: what a block does once and wastes less of is a note."""
 NOT_ANALYSED = "SML901"

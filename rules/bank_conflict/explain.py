@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MOST_LANES = 4
 """Lanes that are listed one by one."""
+_FEWEST_DOUBLINGS = 2
+"""Of strides from iteration to iteration: a loop that doubles them on purpose."""
 
 
 def explanation(access: Access, pattern: WarpPattern) -> str:
@@ -61,3 +63,23 @@ def _listed(lanes: Sequence[int]) -> str:
     if len(lanes) > _MOST_LANES:
         return f"lanes {', '.join(map(str, lanes[:3]))} and {len(lanes) - 3} others"
     return f"lanes {', '.join(map(str, lanes[:-1]))} and {lanes[-1]}"
+
+
+def reduction_help(access: Access) -> str:
+    """Returns what to write where lanes move apart from iteration to iteration of a reduction."""
+    strides = {stride for p in access.patterns if (stride := _stride(p)) is not None}
+    steps = sorted(stride // WORD for stride in strides if stride % WORD == 0)
+    doubled = sum(2 * step in steps for step in steps)
+    if doubled < _FEWEST_DOUBLINGS or access.width_bytes > 2 * WORD:
+        return ""
+    return (
+        "let neighbouring threads take neighbouring elements, and halve their number instead of "
+        "doubling the stride: `for (k = n / 2; k > 0; k /= 2) if (t < k) s[t] += s[t + k]`"
+    )
+
+
+def _stride(pattern: WarpPattern) -> int | None:
+    """Returns the bytes between successive active lanes, where they are equal."""
+    addresses = pattern.addresses[pattern.active].tolist()
+    steps = {after - before for before, after in pairwise(addresses)}
+    return abs(steps.pop()) if len(steps) == 1 else None

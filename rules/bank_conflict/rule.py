@@ -8,7 +8,7 @@ from smemlint.facts import AccessKind
 from smemlint.hardware.arch import WORD
 from smemlint.lint.rule import Rule
 
-from .explain import explanation
+from .explain import explanation, reduction_help
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ class BankConflict(Rule):
             pattern=pattern,
             kernel=kernel,
             notes=tuple(filter(None, notes)),
-            help=access.advice,
+            help=access.advice or reduction_help(access),
             weight=ways,
         )
 

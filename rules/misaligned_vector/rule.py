@@ -59,6 +59,7 @@ class MisalignedVector(Rule):
                 access=access,
                 pattern=pattern,
                 notes=(note,),
+                help=_help(access.array, pattern.width),
                 weight=len(broken),
             )
             return
@@ -79,6 +80,17 @@ def _cause(array: SharedArray, width: int) -> str:
         return ""
     pitch = array.dims[-1] * array.element_bytes
     return f": rows are {pitch} bytes apart, no multiple of {width}" if pitch % width else ""
+
+
+def _help(array: SharedArray, width: int) -> str:
+    """What has to hold; where a longer row is what helps, evaluation finds it."""
+    size = array.element_bytes
+    if not size or width % size or width == size:
+        return f"let every lane's address be a multiple of {width} bytes"
+    return (
+        f"let every lane's index into {array.shown} be a multiple of {width // size} elements "
+        f"({width} bytes), rows and swizzles included"
+    )
 
 
 def _is_guarded(access: Access) -> bool:

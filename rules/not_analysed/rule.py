@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from smemlint.facts import NotAnalysed as Gap
 from smemlint.facts import sites_of, verdicts
 from smemlint.finding import NOT_ANALYSED, Severity
 from smemlint.lint.rule import Rule
+from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +22,23 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 8
 """Lines that are named for one reason; JSON has all."""
+
+_ASSUME = "say what holds, e.g. `// smemlint: assume(n % 32 == 0, n > 0)` before the kernel"
+_HELP = {
+    ReasonCode.UNKNOWN_BLOCK: "give the block: `--block-dim 32,8`, or "
+    "`// smemlint: launch(block=(32, 8))` before the kernel",
+    ReasonCode.UNKNOWN_TYPE: "give the template arguments: `// smemlint: launch(T=float, N=32)` "
+    "before the kernel",
+    ReasonCode.UNKNOWN_VALUE: _ASSUME,
+    ReasonCode.UNKNOWN_CONDITION: _ASSUME,
+    ReasonCode.RESIDUES: _ASSUME,
+    ReasonCode.MISSING: "name the folder that holds it: `-I DIR`, or `-p DIR` for the folder of "
+    "`compile_commands.json`",
+    ReasonCode.NOT_DECLARED: "name the folder that holds the definition on the command line, or "
+    "`-I DIR` for the headers",
+    ReasonCode.TIME_LIMIT: "`--time-limit SECONDS` gives it longer",
+}
+"""What to do, by the reason; of the others nothing is known to help."""
 
 
 class NotAnalysed(Rule):
@@ -33,7 +52,7 @@ class NotAnalysed(Rule):
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
         """One note for each kernel and file with something undecided."""
         for note in facts.not_analysed:
-            found = self.finding(f"not analysed: {note.reason}", note.span)
+            found = self.finding(f"not analysed: {note.reason}", note.span, help=_help((note,)))
             yield replace(found, gaps=(note,))
         grouped: dict[tuple[Span, str], list[KernelFacts]] = {}
         for kernel in facts.kernels:
@@ -49,7 +68,8 @@ class NotAnalysed(Rule):
                 counts += [f"{len(lost)} not followed"] if lost else []
                 message = f"not fully analysed: `{name}`, {', '.join(counts)}"
                 gaps = (*open_accesses, *lost)
-                yield replace(self.finding(message, span, notes=_by_reason(gaps)), gaps=gaps)
+                found = self.finding(message, span, notes=_by_reason(gaps), help=_help(gaps))
+                yield replace(found, gaps=gaps)
 
 
 def _accesses(kernel: KernelFacts) -> Iterator[Gap]:
@@ -65,6 +85,12 @@ def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
     for gap in gaps:
         lines.setdefault(gap.reason, {})[gap.span.line] = None
     return tuple(f"{_lines_text(list(found))}: {reason}" for reason, found in lines.items())
+
+
+def _help(gaps: Sequence[Gap]) -> str:
+    """What to tell smemlint, for the commonest reason that anything can be done about."""
+    codes = Counter(gap.reason.code for gap in gaps if gap.reason.code in _HELP)
+    return _HELP[codes.most_common(1)[0][0]] if codes else ""
 
 
 def _lines_text(lines: Sequence[int]) -> str:

@@ -44,7 +44,16 @@ class StageRingBudget(Rule):
             f"{needed:,} bytes of shared memory, {settings.arch} has {limit:,}",
             dot.span,
             notes=("Triton fails at the launch: out of resource: shared memory", *dot.assumptions),
+            help=_help(limit // (needed // buffers), settings.arch),
         )
+
+
+def _help(buffers: int, arch: str) -> str:
+    """How many stages fit; a pipeline of one stage is none."""
+    stages = buffers if arch in _ALL_STAGES else buffers + 1
+    if buffers < 1 or stages < 2:
+        return "smaller tiles: not even two stages fit"
+    return f"num_stages={stages} fits"
 
 
 def _pipelined_bytes(operand: DotOperand, arch: str) -> int | None:

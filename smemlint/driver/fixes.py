@@ -9,7 +9,7 @@ from smemlint.driver.failures import Failure
 from smemlint.driver.results import array_files
 from smemlint.driver.schedule import run_tasks
 from smemlint.facts import NotAnalysed, Span
-from smemlint.finding import BANK_CONFLICT
+from smemlint.finding import REPAIRED
 from smemlint.limits.guard import NOTHING, Allowance
 from smemlint.reasons import Reason
 
@@ -88,7 +88,7 @@ def _by_file(merged: UnitResult, document: str) -> dict[str, list[int]]:
     files: dict[str, list[int]] = {}
     for index, finding in enumerate(merged.findings):
         access = finding.access
-        if finding.code != BANK_CONFLICT or access is None or access.array is None:
+        if finding.code not in REPAIRED or access is None or access.array is None:
             continue
         if access.origin:
             continue  # its text is a compiler's

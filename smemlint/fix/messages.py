@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 def padding_fix(array: SharedArray, usage: Usage, padded: Padded, after: Access) -> Fix:
     """The fix of a finding whose access becomes `after`."""
     still = len(padded.comparison.conflicting_sites(array.span))
+    if usage.is_misaligned:
+        removes = f"aligns the vectors of {_all(usage)}"
+        return _padded(array, padded, after, removes)
     removes = f"removes the bank conflicts of {_all(usage)}"
     if still:
         removes = f"removes the bank conflict of this access; {still} of {usage.sites} keep some"
+    return _padded(array, padded, after, removes)
+
+
+def _padded(array: SharedArray, padded: Padded, after: Access, what: str) -> Fix:
     return Fix(
-        f"pad the rows: `{padded.spelled}` {removes}",
+        f"pad the rows: `{padded.spelled}` {what}",
         (padded.edit,),
         why_unsafe=f"`{array.name}` grows by {padded.added_bytes} bytes",
         after=after,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from math import gcd, prod
+from math import gcd, isfinite, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,12 +90,17 @@ class Usage:
     @property
     def is_decided(self) -> bool:
         """Whether all figures are known, and none is of an atomic or went through a swizzle."""
+        return self._is_known and all(p.ideal for a in self.accesses for p in a.patterns)
+
+    @property
+    def is_misaligned(self) -> bool:
+        """Whether all is known, and a lane's address is no multiple of what it moves."""
+        return self._is_known and not self.is_decided
+
+    @property
+    def _is_known(self) -> bool:
         return bool(self.accesses) and all(
-            a.certainty.is_decided
-            and a.layout is None
-            and a.kind in _PRICED
-            and all(p.ideal for p in a.patterns)
-            for a in self.accesses
+            a.certainty.is_decided and a.layout is None and a.kind in _PRICED for a in self.accesses
         )
 
     @property
@@ -211,6 +216,51 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
         return None
     score, _, padding = min(better, key=lambda item: item[:2])
     return padding, score
+
+
+def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
+    """The best padding under which all vectors are aligned; None where there is none."""
+    groups = _groups(usage)
+    if not groups or not all(_has_rows(g.array) for g in groups):
+        return None
+    candidates = [
+        padding
+        for axis in range(1, len(groups[0].array.dims))
+        for padding in _aligned_paddings(axis, groups, usage.widest_copy)
+        if all(_is_aligned(group, padding) for group in groups)
+    ]
+    if not candidates:
+        return None
+    moved = [np.stack([p.moved(g.offsets, g.array) for p in candidates]) for g in groups]
+    array = groups[0].array
+    scores = price(moved, [g.pattern(1) for g in groups], 1)
+    found = [
+        (score, padding.added_bytes(array), padding)
+        for score, padding in zip(scores, candidates, strict=True)
+        if isfinite(score.ways)
+    ]
+    if not found:
+        return None
+    score, _, padding = min(found, key=lambda item: item[:2])
+    return padding, score
+
+
+def _is_aligned(group: _Group, padding: Padding) -> bool:
+    """Whether a padding leaves every lane's address a multiple of what it moves."""
+    moved = padding.moved(group.offsets, group.array)
+    lanes = group.active
+    if group.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
+        lanes = np.broadcast_to(np.arange(moved.shape[1]) < 8 * (group.matrices or 4), moved.shape)
+    return not (moved[lanes] % group.width).any()
+
+
+def _aligned_paddings(axis: int, groups: Sequence[_Group], widest_copy: int) -> Iterator[Padding]:
+    """Paddings below one row of banks that make the pitch a multiple of all vectors."""
+    strides = [(_stride(g.array, axis), g.array.dims[axis] or 1) for g in groups]
+    widest = max(widest_copy, *(g.width for g in groups))
+    for extra in range(1, _ROW_BYTES // min(stride for stride, _ in strides) + 1):
+        if all((extent + extra) * stride % widest == 0 for stride, extent in strides):
+            yield Padding(axis, extra)
 
 
 def _is_worth(added: int, array: SharedArray, score: Score, plain: Score) -> bool:

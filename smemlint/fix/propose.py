@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from smemlint.finding import BANK_CONFLICT
+from smemlint.finding import REPAIRED
 from smemlint.fix.array_uses import mentions
 from smemlint.fix.declarator import declarator
 from smemlint.fix.edits import applied
 from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
-from smemlint.fix.padding import Usage, best_padding, best_swizzle
+from smemlint.fix.padding import Usage, aligning_padding, best_padding, best_swizzle
 from smemlint.fix.verify_by_analysis import Padded, Run, compare, concerned
 from smemlint.limits.budgets import MAX_FIX_STEPS
 from smemlint.limits.errors import OutOfSteps, crash_reason
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Facts, SharedArray, Span
     from smemlint.finding import Finding
+    from smemlint.fix.padding import Padding
+    from smemlint.layout.solver import Score
 
 _TAKES_LONG = Reason(
     ReasonCode.DEFERRED, "evaluating a padding takes long: --diff --unsafe-fixes does it"
@@ -55,7 +57,7 @@ def with_fixes(
         array = finding.access.array if finding.access is not None else None
         is_compiled = finding.access is not None and bool(finding.access.origin)
         is_indexed = array is not None and array.dims  # not placed by a layout, as Gluon's are
-        if finding.code != BANK_CONFLICT or array is None or not is_indexed or is_compiled:
+        if finding.code not in REPAIRED or array is None or not is_indexed or is_compiled:
             advised.append(finding)
             continue
         key = (array.span, array.name)
@@ -104,6 +106,8 @@ class _Repair:
         if said:
             return replace(finding, help=said)
         no_fix = _TAKES_LONG if self._is_too_long else self._failure
+        if no_fix is None and finding.fix is None and finding.help:
+            return finding  # the rule's own help
         return replace(finding, help=no_fix.text if no_fix else "", no_fix=no_fix)
 
     @cached_property
@@ -131,7 +135,7 @@ class _Repair:
         source = next((s for s in run.sources if s.path == array.span.path), None)
         found = declarator(source.text, array) if source is not None else None
         self._is_in_text = found is not None
-        best = best_padding(usage) if found is not None and usage.is_decided else None
+        best = _best(usage) if found is not None else None
         if source is None or found is None or best is None:
             return None
         padding, _ = best
@@ -152,3 +156,10 @@ class _Repair:
         arrays = {a.array for a in usage.accesses if a.array is not None}
         added = max(padding.added_bytes(a) for a in arrays)
         return Padded(edit, found.spelled(padding.axis, padding.extra), added, comparison)
+
+
+def _best(usage: Usage) -> tuple[Padding, Score] | None:
+    """The padding to evaluate: one that removes conflicts, or that aligns vectors that fault."""
+    if usage.is_misaligned:
+        return aligning_padding(usage)
+    return best_padding(usage) if usage.is_decided else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.analyze import analyze
 from smemlint.analysis.program.memo import AnalysisScope
 from smemlint.facts import Facts
-from smemlint.finding import BANK_CONFLICT
+from smemlint.finding import REPAIRED
 from smemlint.fix.padding import Usage
 from smemlint.hardware.arch import STATIC_SHARED_LIMIT
 from smemlint.lint.check import run_rules
@@ -236,7 +236,7 @@ def _lanes(pattern: WarpPattern, offsets: NDArray[np.int64]) -> Hashable:
 def _objections(
     before: Sequence[KernelFacts], after: Sequence[KernelFacts], run: Run
 ) -> frozenset[int] | None:
-    """Accesses with a bank conflict afterwards, by identity; None where a finding is new or worse.
+    """Accesses that conflict or fault afterwards, by identity; None where a finding is worse.
 
     All rules are asked, also those that the user does not want to see.
     """
@@ -244,7 +244,7 @@ def _objections(
     for place, finding in found.items():
         if place not in known or finding.weight > known[place].weight:
             return None
-    return frozenset(id(f.access) for f in found.values() if f.code == BANK_CONFLICT)
+    return frozenset(id(f.access) for f in found.values() if f.code in REPAIRED)
 
 
 def _by_place(kernels: Sequence[KernelFacts], run: Run) -> dict[Hashable, Finding]:

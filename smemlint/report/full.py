@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.finding import BANK_CONFLICT, Finding
+from smemlint.finding import BANK_CONFLICT, NOT_ANALYSED, Finding
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
 from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, said_of_measurement
@@ -55,7 +55,7 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
     for label, text in _footer(finding, term):
         lines += _row(label, text, gap, term)
     lines += _diff(changed, finding.span.path, width, term)
-    if not finding.code.startswith("SML9"):  # those explain themselves
+    if finding.code == NOT_ANALYSED or not finding.code.startswith("SML9"):
         lines += _row("more", f"smemlint rule {finding.code}", gap, term)
     return "\n".join(lines)
 

@@ -280,3 +280,67 @@ def test_a_layout_that_tears_an_asynchronous_copy_is_not_offered():
 def test_a_layout_that_suits_an_asynchronous_copy_is_offered():
     (found,) = conflicts(COPIED.format(extent="[32]", copy=NARROW, read="t % 32][t / 32"))
     assert declared(found) == "tile[32][33]"
+
+
+SGEMM = """\
+#define BM 128
+#define BK 8
+__global__ void sgemm(const float *in, float *out) {
+  __shared__ __align__(16) float tile[BK][BM + 1];
+  int t = threadIdx.x;
+  tile[t % BK][t / BK] = in[t];
+  __syncthreads();
+  float4 v = *reinterpret_cast<float4 *>(&tile[t / 32][(t % 32) * 4]);
+  out[t] = v.x + v.w;
+}
+void run(const float *in, float *out) { sgemm<<<1, 256>>>(in, out); }
+"""
+
+
+def test_a_row_that_misaligns_vectors_is_made_longer():
+    found = {f.code: f for f in checked(SGEMM).findings}
+    assert {declared(f) for f in found.values()} == {"tile[BK][BM + 4]"}
+    fix = found["SML301"].fix
+    assert (fix.is_safe, fix.after.ways, fix.after.array.dims) == (False, 1.0, (8, 132))
+    assert checked(applied(SGEMM, fix.edits)).findings == ()
+
+
+def test_where_no_row_aligns_a_vector_the_help_is_what_has_to_hold():
+    text = SGEMM.replace("BM + 1", "BM").replace("(t % 32) * 4]", "(t % 32) * 4 ^ (t & 3)]")
+    (found,) = (f for f in checked(text).findings if f.code == "SML301")
+    assert found.fix is None and re.findall(r"\d+", found.help) == ["4", "16"]
+
+
+def test_a_reduction_with_growing_strides_has_help():
+    text = """\
+__global__ void k(float *o) {
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  for (int k = 1; k < 256; k *= 2) {
+    if (2 * k * t < 256) s[2 * k * t] += s[2 * k * t + k];
+    __syncthreads();
+  }
+  o[t] = s[0];
+}
+void run(float *o) { k<<<1, 256>>>(o); }
+"""
+    found = checked(text).findings
+    assert found and all("s[t] += s[t + k]" in f.help for f in found)
+    healed = text.replace("int k = 1; k < 256; k *= 2", "int k = 128; k > 0; k /= 2")
+    healed = healed.replace(
+        "if (2 * k * t < 256) s[2 * k * t] += s[2 * k * t + k]", "if (t < k) s[t] += s[t + k]"
+    )
+    assert checked(healed).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("s[threadIdx.x * (blockDim.x / 128)] = 1;", "--block-dim"),
+        ("s[threadIdx.x * n] = 1;", "assume("),
+    ],
+)
+def test_what_is_not_analysed_says_what_to_tell(body, said):
+    text = f"__global__ void k(float *g, int n) {{ __shared__ float s[4096]; {body} }}"
+    (found,) = checked(text).findings
+    assert found.code == "SML901" and said in found.help

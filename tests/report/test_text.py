@@ -44,6 +44,7 @@ SML901 not-analysed: not fully analysed: `column`, 1 undecided
   |                 ^^^^^^
   |
   = note: line 6: a value read from global memory
+  = more: smemlint rule SML901
 """
 
 
