@@ -186,7 +186,6 @@ class State:
         open_loops: loops around, also of callers, of which one iteration stands for all.
         sequence: number of the latest fresh symbol.
         resolution: types that were resolved or are being resolved.
-        pragmas: text of the pragma in front of a loop, by the identity of its node.
         loop_plans, mod_refs, definitions: what was found once of a node or name.
     """
 
@@ -214,7 +213,6 @@ class State:
     unfollowed: dict[tuple[Span, Reason], None] = field(default_factory=dict)
     open_loops: int = 0
     sequence: int = 0
-    pragmas: dict[int, str] = field(default_factory=dict)
     loop_plans: dict[int, LoopPlan] = field(default_factory=dict)
     mod_refs: dict[int, tuple[ir.Node, ModRef | None]] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.frontend.ir.node import Statement
 
@@ -42,6 +42,7 @@ class For(Statement):
     cond: Expression | None
     next: Expression | None
     stmt: BlockItem
+    pragma: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,7 @@ class RangeFor(Statement):
 
     decl: Decl
     stmt: BlockItem
+    pragma: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,7 @@ class While(Statement):
 
     cond: Expression
     stmt: BlockItem
+    pragma: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +69,7 @@ class DoWhile(Statement):
 
     cond: Expression
     stmt: BlockItem
+    pragma: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,8 +127,5 @@ class Label(Statement):
     stmt: BlockItem
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pragma(Statement):
-    """`#pragma string`, in front of the statement that it is for."""
-
-    string: str
+Loop: TypeAlias = For | RangeFor | While | DoWhile
+"""A loop; `pragma` is the text of a `#pragma` in front of it."""

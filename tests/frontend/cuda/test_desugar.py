@@ -234,17 +234,17 @@ def test_a_structured_binding() -> None:
         ("#define UNROLL #pragma unroll 4", "UNROLL\nfor (;;) n = 1;"),
     ],
 )
-def test_a_pragma_stands_before_its_loop(before: str, source: str) -> None:
-    pragma, loop = items(source, before=before)
-    assert pragma.string == "unroll 4"
+def test_a_loop_keeps_the_pragma_before_it(before: str, source: str) -> None:
+    (loop,) = items(source, before=before)
     assert isinstance(loop, ir.For)
+    assert loop.pragma == "unroll 4"
 
 
 def test_a_pragma_below_an_if() -> None:
     (choice,) = items("if (n)\n#pragma unroll\nfor (;;) n = 1;\n")
-    pragma, loop = choice.iftrue.block_items
-    assert isinstance(pragma, ir.Pragma)
+    (loop,) = choice.iftrue.block_items
     assert isinstance(loop, ir.For)
+    assert loop.pragma == "unroll"
 
 
 @pytest.mark.parametrize(

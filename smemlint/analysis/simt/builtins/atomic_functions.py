@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins import atomics
 from smemlint.analysis.simt.builtins.table import builtin
-from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Space, Unknown, Value
@@ -30,7 +29,7 @@ _ATOMICS = {
 @builtin(*(name + scope for name in _ATOMICS for scope in ("", "_block", "_system")), least=2)
 def _atomic(ev: Evaluator, call: BuiltinCall) -> Value:
     state = ev.state
-    exprs = arguments_of(call.node)
+    exprs = call.node.args
     pointer = ev.evaluate(exprs[0])
     operands = [ev.evaluate(a) for a in exprs[1:]]
     place = dereference(ev, pointer, call.node)

@@ -16,7 +16,7 @@ from smemlint.analysis.simt.builtins import (
 from smemlint.analysis.simt.builtins.cute_functions import call_cute
 from smemlint.analysis.simt.builtins.table import BUILTINS, BuiltinCall, is_reserved
 from smemlint.analysis.simt.calls.construction import construct
-from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
+from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import NAMED, RecordType
 from smemlint.analysis.simt.domain.values import LanePredicate, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
@@ -46,12 +46,12 @@ def call_builtin(
     if found is None:
         vector = NAMED.get(last[5:]) if last.startswith("make_") else None
         if isinstance(vector, RecordType) and not state.unit.functions_named(last):
-            return construct(ev, vector, arguments_of(node), node)
+            return construct(ev, vector, node.args, node)
         return call_cute(ev, name, template_arguments, node)
     is_overloaded = bool(state.unit.functions_named(last)) and not is_reserved(last)
     if is_overloaded and state.frame.name.split(":", 1)[0] != last:
         return None  # an overload for vectors calls the built-in one for scalars
-    if len(arguments_of(node)) < found.least:
+    if len(node.args) < found.least:
         argument_values(ev, node)
         return ev.state.note_unfollowed(
             node, Reason(ReasonCode.NOT_MODELLED, f"`{last}` is called with too few arguments")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates
-from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.cute.accesses import offset_of_address
 from smemlint.analysis.simt.cute.call import Call
@@ -90,7 +89,7 @@ def call_method_of_cute(
 
 def coordinate_arguments(ev: Evaluator, node: ir.FuncCall) -> tuple[Value, ...]:
     """Returns the values of a call's arguments, underscores included."""
-    return tuple(_coordinate(ev, argument) for argument in arguments_of(node))
+    return tuple(_coordinate(ev, argument) for argument in node.args)
 
 
 def _answer(answer: Callable[[], Value | None], call: Call) -> Value | None:
@@ -203,7 +202,7 @@ def element_by_subscript(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown |
 
 def is_slice(node: ir.FuncCall) -> bool:
     """Returns whether a coordinate keeps a mode."""
-    return any(map(_mentions_underscore, arguments_of(node)))
+    return any(map(_mentions_underscore, node.args))
 
 
 def _coordinate(ev: Evaluator, node: ir.Node) -> Value:

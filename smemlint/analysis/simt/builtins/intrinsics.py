@@ -9,7 +9,7 @@ import numpy as np
 
 from smemlint.analysis.simt.builtins.atomics import is_one_for_a_warp
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, builtin, register
-from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
+from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import FLOAT, HALF, I32, U64
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
@@ -89,7 +89,7 @@ def _held(
     """Of a value that varies by thread and a bound that is not known: the value, and that said."""
     if isinstance(made, AffineInt) or a.is_uniform == b.is_uniform:
         return made
-    first, second = arguments_of(node)
+    first, second = node.args
     inside, spelled = (b, second) if a.is_uniform else (a, first)
     whole, part = ev.state.source_text(node), ev.state.source_text(spelled)
     return assuming(inside, Assumption(Topic.NUMBER, f"`{whole}` is `{part}`", whole))

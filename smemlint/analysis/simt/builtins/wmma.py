@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
-from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.ctypes import I64, CType, FloatType, IntType, OpaqueType
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.scev import atom
@@ -41,7 +40,7 @@ def store_fragment(ev: Evaluator, call: BuiltinCall) -> Value:
 
 def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
     """Records the shared accesses of a fragment's load or store."""
-    exprs = arguments_of(node)
+    exprs = node.args
     target, source = (exprs[1], exprs[0]) if is_store else (exprs[0], exprs[1])
     held, pointer, pitch = ev.lvalue(target), ev.evaluate(source), ev.evaluate(exprs[2])
     if not isinstance(pointer, Pointer) or pointer.object.space is not Space.SHARED:

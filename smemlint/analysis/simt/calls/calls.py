@@ -18,7 +18,7 @@ from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda
-from smemlint.analysis.simt.calls.operands import argument_values, arguments_of
+from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
@@ -93,7 +93,7 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     if found is not None:
         return found
     if isinstance(local, CTYPES):
-        return construct(ev, local, arguments_of(node), node)
+        return construct(ev, local, node.args, node)
     prefix, _, last = name.rpartition("::")
     owner = ev.types.spelled(prefix) if prefix else None
     record = owner if isinstance(owner, RecordType) and owner.record is not None else None
@@ -107,7 +107,7 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
         return inline_best(ev, candidates, arguments, node, None, record)
     kind = ev.types.spelled(spelling)
     if kind is not None and not is_opaque(kind):
-        return construct(ev, kind, arguments_of(node), node)
+        return construct(ev, kind, node.args, node)
     binding = find_global(ev, name)
     if isinstance(binding, Variable):
         return _call_value(ev, ev.evaluate(callee), node)
@@ -132,7 +132,7 @@ def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
     if isinstance(value, CallableValue) and isinstance(value.payload, Closure):
         return call_lambda(ev, value.payload, node)
     if isinstance(value, CallableValue) and isinstance(value.payload, CTYPES):
-        return construct(ev, value.payload, arguments_of(node), node)
+        return construct(ev, value.payload, node.args, node)
     if isinstance(value, CallableValue) and value.name and value.payload is None:
         return call(ev, ir.FuncCall(ir.ID(value.name, at=node.at), node.args, at=node.at))
     if isinstance(value, Aggregate) and isinstance(value.type, RecordType):

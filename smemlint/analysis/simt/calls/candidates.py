@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
 from smemlint.frontend import ir
 
@@ -31,7 +30,7 @@ def find_candidates(
 ) -> list[Function]:
     """Definitions that take this many arguments, as members of a class or free."""
     state = ev.state
-    key = (name, owner.record if owner is not None else None, len(arguments_of(node)))
+    key = (name, owner.record if owner is not None else None, len(node.args))
     if key not in state.definitions:
         state.definitions[key] = _definitions(ev, *key)
     return _nearest(ev, state.definitions[key], name, node)

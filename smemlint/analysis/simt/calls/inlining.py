@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import (
-    arguments_of,
     operand_of,
     operand_value,
     operand_values,
@@ -76,7 +75,7 @@ def inline_best(
     record: RecordType | None,
 ) -> Value:
     """Executes the candidate that fits the operands best, and returns its value."""
-    operands = [operand_of(ev, a) for a in arguments_of(node)]
+    operands = [operand_of(ev, a) for a in node.args]
     types = [o.type for o in operands]
     fitting = definitions_for(ev, candidates, arguments, types)
     if not fitting:

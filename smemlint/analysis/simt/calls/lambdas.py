@@ -9,7 +9,7 @@ from smemlint.analysis.simt.calls.inlining import (
     entered_frame,
     returned_value,
 )
-from smemlint.analysis.simt.calls.operands import arguments_of, operand_of
+from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
@@ -45,7 +45,7 @@ def evaluate_lambda(ev: Evaluator, node: ir.Lambda) -> Value:
 
 def call_lambda(ev: Evaluator, closure: Closure, node: ir.FuncCall) -> Value:
     """Executes the body of a lambda, and returns its value."""
-    operands = [operand_of(ev, a) for a in arguments_of(node)]
+    operands = [operand_of(ev, a) for a in node.args]
     label = f"lambda:{node.at}"
     names = [f.name for f in ev.state.frames]
     if names.count(label) >= MAX_CALL_RECURSION or len(names) > MAX_CALLS:

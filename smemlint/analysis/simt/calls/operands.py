@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 
-def arguments_of(node: ir.FuncCall) -> tuple[ir.Expression, ...]:
-    """Returns the operands of a call."""
-    return node.args
-
-
 def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
     """An argument: its place where it is an lvalue (read only when a parameter takes it)."""
     if isinstance(node, ir.ID | ir.ArrayRef | ir.StructRef) or (
@@ -46,4 +41,4 @@ def operand_value(ev: Evaluator, operand: Operand) -> Value:
 
 def argument_values(ev: Evaluator, node: ir.FuncCall) -> list[Value]:
     """Returns the values of a call's arguments."""
-    return [ev.evaluate(argument) for argument in arguments_of(node)]
+    return [ev.evaluate(argument) for argument in node.args]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import (
     argument_values,
-    arguments_of,
     operand_of,
     operand_value,
 )
@@ -88,7 +87,7 @@ def _macro_arguments(ev: Evaluator, name: str, node: ir.FuncCall) -> list[Value]
     in shared memory is not taken for a read of the element.
     """
     values = []
-    for argument in arguments_of(node):
+    for argument in node.args:
         operand = operand_of(ev, argument)
         if operand.place is not None and operand.place.object.space is Space.SHARED:
             note_shared_argument(ev, name, node)

@@ -46,6 +46,7 @@ from smemlint.limits.budgets import MAX_EVENTS, MAX_EVENTS_TO_SPLIT, MAX_STEPS_T
 from smemlint.limits.errors import stop_reason
 from smemlint.limits.steps import spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
+from smemlint.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from smemlint.config.preconditions import Precondition
     from smemlint.frontend.program import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
-    from smemlint.reasons import Reason
 
 _STEPS_TO_BEGIN = 50
 

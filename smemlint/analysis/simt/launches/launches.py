@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
-from smemlint.analysis.simt.calls.operands import arguments_of, operand_of, operand_value
+from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, CallableValue, Value, number
 from smemlint.analysis.simt.launches.host_interpreter import (
@@ -104,7 +104,7 @@ class LaunchPolicy(HostPolicy):
         name = getattr(node.name, "name", "")
         if isinstance(name, str):
             last = ev.state.unit.template_arguments(name)[0].rsplit("::", 1)[-1]
-            positions, items = LAUNCHERS.get(last), arguments_of(node)
+            positions, items = LAUNCHERS.get(last), node.args
             if positions is not None and len(items) > positions[1]:
                 kernel, block, shared = positions
                 self._note(ev, items[kernel], items[block], _at(items, shared), (), node)

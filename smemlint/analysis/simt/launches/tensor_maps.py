@@ -6,7 +6,6 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Value, offset_of
@@ -74,7 +73,7 @@ class TensorMapPolicy(KernelPolicy):
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Notes a call that encodes a descriptor; it is evaluated like all others."""
-        exprs = arguments_of(node)
+        exprs = node.args
         if len(exprs) == _ARGUMENTS and not ev.state.trace.is_muted and not ev.state.assumptions:
             use = self._encoded(ev, exprs, node)
             if use is not None:

@@ -36,10 +36,10 @@ Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 class LoopParts:
     """The parts of a loop; `first`: the body is executed before the condition."""
 
-    node: ir.Node
-    cond: ir.Node | None
-    step: ir.Node | None
-    body: ir.Node
+    node: ir.Loop
+    cond: ir.Expression | None
+    step: ir.Expression | None
+    body: ir.BlockItem
     first: bool = False
 
 
@@ -109,7 +109,7 @@ def execute_iterations(
         together = unrolled(
             trips,
             cost,
-            state.pragmas.get(id(parts.node), ""),
+            parts.node.pragma,
             is_constant=is_constant and not loop.is_run_time,
             is_countable=not _is_geometric(parts.step),
         )
@@ -137,7 +137,8 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int) -> Mask | Non
 
 def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
     """Whether a head of constants counts, `for (float x = -3; x <= 3; x++)`: alike for all."""
-    counter, init = counter_of(parts.node), getattr(parts.node, "init", None)
+    counter = counter_of(parts.node)
+    init = parts.node.init if isinstance(parts.node, ir.For) else None
     heads = [part for part in (init, parts.cond, parts.step) if part is not None]
     effects = mod_ref(ev, parts.body)
     return (

@@ -23,7 +23,7 @@ from smemlint.frontend import ir
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
-_NEVER_IDLE = (ir.Decl, ir.DeclList, ir.Typedef, ir.Return, ir.Pragma)
+_NEVER_IDLE = (ir.Decl, ir.DeclList, ir.Typedef, ir.Return)
 
 
 def may_skip(ev: Evaluator, node: ir.Node) -> bool:

@@ -30,7 +30,7 @@ The nodes are those of `frontend.ir`, with CUDA words in them:
 | `true`, `nullptr`, `this` | `ID` |
 | `new T[n]`; `delete p`; `throw e` | `New`; `p`; `e` |
 | default of a parameter or member | `Decl.init` |
-| `#pragma unroll 4`, also from a macro | `Pragma('unroll 4')` before its loop |
+| `#pragma unroll 4`, also from a macro | `pragma` of the loop behind it |
 
 In the template of `asm`, `%[name]` is the operand's number. A parameter without a name is called
 `__unnamed0`, by its position. Methods of local records are not in the tree, so a call of one is a

@@ -240,19 +240,8 @@ class _FunctionLowering:
             if step == 1
             else make.assign(counter, self.values.expression(bounds[2]), node, "+=")
         )
-        loop = ir.For(init, cond, advance, self.block(node.body, node), at=make.place(node))
-        return (*self._unrolled(call), loop)
-
-    def _unrolled(self, call: ast.Call) -> Sequence[ir.BlockItem]:
-        """Returns `jit.range(.., unroll=4)`."""
-        unroll = keyword(call, "unroll")
-        if unroll is None or is_none(unroll):
-            return ()
-        factor = _literal(unroll)
-        text = f"unroll {factor}" if factor is not None else "unroll"
-        if isinstance(unroll, ast.Constant) and unroll.value is False:
-            text = "unroll 1"
-        return (ir.Pragma(text, at=self.make.place(call)),)
+        body, pragma = self.block(node.body, node), _unrolling(call)
+        return (ir.For(init, cond, advance, body, pragma, at=make.place(node)),)
 
     def _open_for(self, node: ast.For) -> Sequence[ir.BlockItem]:
         """Returns a loop over anything else: in host code its body once, with unknown values."""
@@ -372,6 +361,17 @@ _WITHOUT_CODE = (
     ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
     ast.Delete, ast.Assert,
 )  # fmt: skip
+
+
+def _unrolling(call: ast.Call) -> str:
+    """Returns the pragma that `range(.., unroll=4)` stands for; empty without one."""
+    unroll = keyword(call, "unroll")
+    if unroll is None or is_none(unroll):
+        return ""
+    if isinstance(unroll, ast.Constant) and unroll.value is False:
+        return "unroll 1"
+    factor = _literal(unroll)
+    return f"unroll {factor}" if factor is not None else "unroll"
 
 
 def _literal(node: ast.expr) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pycparser import c_ast
@@ -94,8 +95,19 @@ def statement(node: c_ast.Node | None) -> ir.BlockItem:
 
 
 def statements(nodes: Iterable[c_ast.Node] | None) -> tuple[ir.BlockItem, ...]:
-    """Returns the statements that trees stand for."""
-    return tuple(statement(node) for node in nodes or ())
+    """Returns the statements that trees stand for; a loop keeps the pragma in front of it."""
+    found: list[ir.BlockItem] = []
+    pragma = ""
+    for node in nodes or ():
+        if isinstance(node, c_ast.Pragma):
+            pragma = node.string or ""
+            continue
+        item = statement(node)
+        if pragma and isinstance(item, ir.Loop):
+            item = replace(item, pragma=pragma)
+        found.append(item)
+        pragma = ""
+    return tuple(found)
 
 
 def type_of(node: c_ast.Node) -> ir.Type:

@@ -98,11 +98,6 @@ def _label(node: c_ast.Label) -> ir.Label:
     return ir.Label(node.name, statement(node.stmt), at=place_of(node))
 
 
-@converts(c_ast.Pragma)
-def _pragma(node: c_ast.Pragma) -> ir.Pragma:
-    return ir.Pragma(node.string or "", at=place_of(node))
-
-
 @converts(c_ast.FuncDef)
 def convert_function(node: c_ast.FuncDef) -> ir.FuncDef:
     """Returns a function definition.
