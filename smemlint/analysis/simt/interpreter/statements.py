@@ -8,7 +8,6 @@ from smemlint.analysis.simt.dispatch import executes
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
-
     from smemlint.analysis.simt.evaluator import Evaluator
 
 

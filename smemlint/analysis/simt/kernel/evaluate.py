@@ -46,7 +46,6 @@ from smemlint.limits.budgets import MAX_EVENTS, MAX_EVENTS_TO_SPLIT, MAX_STEPS_T
 from smemlint.limits.errors import stop_reason
 from smemlint.limits.steps import spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-from smemlint.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

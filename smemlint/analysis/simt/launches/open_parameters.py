@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.operands import arguments_of
 from smemlint.analysis.simt.launches.host_interpreter import LAUNCHERS
 from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.types.overloads import parameters_of
@@ -101,7 +100,7 @@ class _Reading:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""
         if isinstance(call, ir.Launch):
             return _words((call.kernel, *call.configuration[1:2])), _words(call.args)
-        given = arguments_of(call)
+        given = call.args
         positions = LAUNCHERS.get(called_name(call))
         if positions is not None:
             return _words(_picked(given, positions[:2])), _words(given)
@@ -125,7 +124,7 @@ def _passed(call: ir.FuncCall, function: Function, needed: frozenset[str]) -> se
         found |= _words((call.name,))
     if THIS in needed:
         found |= _words((call.name,)) | {THIS}
-    params, given = parameters_of(tree), arguments_of(call)
+    params, given = parameters_of(tree), call.args
     for index, param in enumerate(params):
         is_needed = param.name in needed or bool(_words((param.type,)) & of_template)
         is_last = index == len(params) - 1
@@ -190,7 +189,7 @@ class _Flow:
         words = _words((node,)) | control
         if isinstance(inner, ir.StructRef):
             self._note(root_of(inner.name), words)
-        for argument in arguments_of(node):
+        for argument in node.args:
             self._note(root_of(argument), words)
 
     def _note(self, name: str | None, words: set[str] | frozenset[str]) -> None:
