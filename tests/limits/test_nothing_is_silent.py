@@ -59,6 +59,10 @@ CASES = {
     "instantiations of the kernel": (
         {"a.cu": TEMPLATE + lines("template __global__ void k<1 + 2 * {}>(float *);\n", 9)}, [("a.cu", 1, 3)], 1,
     ),
+    "a long host function": (
+        {"a.cu": TEMPLATE + "void h(float *o, int a) { k<1><<<1, 32>>>(o);\n" + "a = a * 3 + 1;\n" * 12_500 + "k<32><<<1, 32>>>(o); }\n"},
+        [("a.cu", 1, None)], 1,
+    ),
     "files that launch": (
         {"a.cuh": TEMPLATE, **{f"m{i}.cu": f'#include "a.cuh"\nvoid h() {{ k<{2 * i + 1}><<<1, 32>>>(0); }}\n' for i in range(10)}},
         [("m0.cu", 1, 3), ("m1.cu", 1, 3), ("m2.cu", 1, 3)], 3,

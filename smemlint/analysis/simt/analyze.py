@@ -264,6 +264,11 @@ class Project:
             left = "instance is" if count == 1 else "instances are"
             reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {left} not evaluated")
             notes.append(NotAnalysed(function.span, function.name, reason))
+        if instances.is_cut(function):
+            text = "what launches it takes too long to follow: later launches are not known"
+            notes.append(
+                NotAnalysed(function.span, function.name, Reason(ReasonCode.LEFT_OUT, text))
+            )
 
     def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
         """Returns the facts of an instance, or of each guess as long as one decides anything."""

@@ -261,8 +261,8 @@ def host_interpreter(policy: HostPolicy) -> Interpreter:
     )
 
 
-def execute_host_function(ev: Evaluator, function: Function, template: Scope) -> None:
-    """Executes a host function with unknown arguments.
+def execute_host_function(ev: Evaluator, function: Function, template: Scope) -> bool:
+    """Executes a host function with unknown arguments; returns whether to its end.
 
     Args:
         ev: a host interpreter.
@@ -271,7 +271,7 @@ def execute_host_function(ev: Evaluator, function: Function, template: Scope) ->
     """
     tree = function.parse().tree
     if tree is None:
-        return
+        return True
     state = ev.state
     scope = {**template_scope(ev, function.template, ()), **template}
     state.frames = [Frame(function.name, [scope, {}])]
@@ -284,7 +284,8 @@ def execute_host_function(ev: Evaluator, function: Function, template: Scope) ->
                 state.bind(param.name, Variable(obj, kind))
         ev.execute(tree.body)
     except (BudgetExceeded, RecursionError):
-        return
+        return False
+    return True
 
 
 def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Operand]) -> None:

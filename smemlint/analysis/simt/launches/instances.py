@@ -57,10 +57,15 @@ class Instances:
         self._search = LaunchSearch(index, memo, unit)
         self._planes: dict[int, bool] = {}
         self._left: dict[int, int] = {}
+        self._cut: set[int] = set()
 
     def left(self, function: Function) -> int:
         """Returns how many instantiations are in none of the groups that `of` returned."""
         return self._left.get(id(function), 0)
+
+    def is_cut(self, function: Function) -> bool:
+        """Returns whether a host function that launches the kernel was not followed to its end."""
+        return id(function) in self._cut
 
     @property
     def unsearched(self) -> int:
@@ -94,6 +99,8 @@ class Instances:
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
         chosen = known or list(groups.values())
         self._left[id(function)] = max((la.left for la in launches), default=0)
+        if any(la.is_cut for la in launches):
+            self._cut.add(id(function))
         return chosen or self._never_launched(function)
 
     def _never_launched(self, function: Function) -> list[list[Task]]:

@@ -46,6 +46,7 @@ class Launch:
         assumed: the default path was taken somewhere before it.
         is_uninstantiated: it stands under a function template that nothing seen instantiates.
         left: further instantiations of its function that were not run.
+        is_cut: its function was not executed to the end, and may launch more.
     """
 
     kernel: str
@@ -59,6 +60,7 @@ class Launch:
     extents: Extents = (None, None, None)
     is_uninstantiated: bool = False
     left: int = 0
+    is_cut: bool = False
 
     def is_of(self, function: Function) -> bool:
         """Returns whether it launches this kernel, not one of its name in another program."""
@@ -251,14 +253,15 @@ def _launches_under(
     scope: Scope,
 ) -> list[Launch]:
     strict = LaunchPolicy(unit, linked, launching=launching)
-    execute_host_function(host_interpreter(strict), function, scope)
+    is_cut = not execute_host_function(host_interpreter(strict), function, scope)
     if all(la.block is not None for la in strict.launches) or not strict.has_default_path:
-        return strict.launches
+        return [replace(la, is_cut=is_cut) for la in strict.launches]
     known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
     default = LaunchPolicy(unit, linked, launching=launching, default_path=True)
-    execute_host_function(host_interpreter(default), function, scope)
+    is_cut |= not execute_host_function(host_interpreter(default), function, scope)
     more = [la for la in default.launches if (la.kernel, la.span) not in known]
-    return [la for la in strict.launches if (la.kernel, la.span) in known] + more
+    sure = [la for la in strict.launches if (la.kernel, la.span) in known]
+    return [replace(la, is_cut=is_cut) for la in (*sure, *more)]
 
 
 def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:
