@@ -10,7 +10,11 @@ from smemlint.analysis.compiled.files import compiled_facts, is_compiled, may_sh
 from smemlint.analysis.compiled.launch import source_launches
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import analyze_python, holds_marks
-from smemlint.analysis.shared_memory import describes_swizzle, may_touch_shared
+from smemlint.analysis.shared_memory import (
+    describes_swizzle,
+    launched_and_not_defined,
+    may_touch_shared,
+)
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
@@ -31,7 +35,9 @@ def needs_analysis(source: Source) -> bool:
         return may_share_memory(source)
     if is_python_path(source.path):
         return holds_marks(source.text)
-    return may_touch_shared(source.text) or describes_swizzle(source.text)
+    text = source.text
+    is_described = may_touch_shared(text) or describes_swizzle(text)
+    return is_described or bool(launched_and_not_defined(text))
 
 
 def analyze(

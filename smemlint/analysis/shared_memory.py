@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 _NAMES = frozenset(("__shared__", "ldmatrix", "__cvta_generic_to_shared"))
 _TOUCHES = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
+_LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*<<<")
+_DEFINED = re.compile(r"__global__[^;{}]*?\b([A-Za-z_]\w*)\s*\(")
+_INCLUDES = re.compile(r'^\s*#\s*include\s*"', re.M)
 _DESCRIBES = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
 
 
@@ -21,6 +24,21 @@ def may_touch_shared(text: str) -> bool:
 def describes_swizzle(text: str) -> bool:
     """Returns whether a text writes down a swizzle, of CuTe or of a tensor map."""
     return _DESCRIBES.search(text) is not None
+
+
+def launched_and_not_defined(text: str) -> dict[str, int]:
+    """Returns the kernels that a text launches by name and does not define, with their places.
+
+    None where it includes no file of its own project.
+    """
+    if "<<<" not in text or not _INCLUDES.search(text):
+        return {}
+    defined = set(_DEFINED.findall(text))
+    found: dict[str, int] = {}
+    for launch in _LAUNCHED.finditer(text):
+        if launch["name"] not in defined:
+            found.setdefault(launch["name"], launch.start())
+    return found
 
 
 def touches_shared(function: Function, unit: Unit) -> bool:

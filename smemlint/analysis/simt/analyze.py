@@ -13,8 +13,13 @@ from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles, main_files
 from smemlint.analysis.program.units import ProgramIndex, mention_of
 from smemlint.analysis.program.user_input import UserInput
-from smemlint.analysis.shared_memory import describes_swizzle, touches_shared
+from smemlint.analysis.shared_memory import (
+    describes_swizzle,
+    launched_and_not_defined,
+    touches_shared,
+)
 from smemlint.analysis.simt.amd import is_for_amd
+from smemlint.analysis.simt.elsewhere import defined_elsewhere
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
@@ -113,12 +118,14 @@ class Project:
         return Facts.merged([*facts, Facts(not_analysed=tuple(unused))])
 
     def tasks(self) -> list[str]:
-        """Returns what is evaluated one by one: main files, then files that write swizzles down."""
+        """Returns what is evaluated one by one: main files, files with swizzles or launches."""
         mains = self.main_files.paths
         if self._scope is not None:
             return mains
         written = (p for p in self.index.sources if self._writes_layouts(p))
-        return list(dict.fromkeys((*mains, *written)))
+        texts = ((p, self.index.read(p) or "") for p in self.index.sources)
+        launching = (p for p, text in texts if launched_and_not_defined(text))
+        return list(dict.fromkeys((*mains, *written, *launching)))
 
     def instances_of(self, kernel: Span) -> list[tuple[Unit, Task]]:
         """Returns the instances of the kernel whose name stands there, in all its units."""
@@ -146,6 +153,8 @@ class Project:
             if path in self.main_files.paths:
                 self._evaluate_unit(self.index.unit(path), kernels, notes)
         layouts += (use for kernel in kernels for use in kernel.layouts)
+        with self.guard.protect(where):
+            notes += defined_elsewhere(self.index, path)
         if self._writes_layouts(path):
             with self.guard.protect(where):
                 written = written_layouts(self.index.unit(path))

@@ -1,0 +1,39 @@
+"""A launched kernel of a header that is not among the files: where it lies is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.config.settings import Settings
+from smemlint.driver.run import check
+from smemlint.reasons import ReasonCode
+from smemlint.sources.source import Source
+
+HEADER = """#pragma once
+template <int N>
+__global__ void kernel(float* a) {
+  __shared__ float s[32 * N];
+  s[threadIdx.x] = a[threadIdx.x];
+}
+__global__ void plain(float* a) { a[threadIdx.x] = 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "with_header", "expected"),
+    [
+        ("kernel<4><<<1, 64>>>(a);", False, [(2, 22)]),
+        ("kernel<4><<<1, 64>>>(a);", True, []),
+        ("plain<<<1, 64>>>(a);", False, []),
+        ("other(a);", False, []),
+    ],
+)
+def test_where_a_launched_kernel_lies_is_said(launch, with_header, expected, tmp_path):
+    (tmp_path / "k.cuh").write_text(HEADER)
+    (tmp_path / "one.cu").write_text(f'#include "k.cuh"\nvoid run(float* a) {{ {launch} }}\n')
+    names = ["one.cu", *(["k.cuh"] if with_header else [])]
+    facts = check([Source(str(tmp_path / n)) for n in names], Settings()).facts
+    notes = [n for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
+    assert [(n.span.line, n.span.column) for n in notes] == expected
+    assert all("k.cuh" in n.reason.text for n in notes)
+    assert len(facts.kernels) == with_header
