@@ -199,6 +199,11 @@ class Finding:
         return tuple(reversed(by_key.values()))
 
     @property
+    def is_notice(self) -> bool:
+        """Whether it is about the analysis: code that is not analysed, pragmas without use."""
+        return self.code.startswith("SML9")
+
+    @property
     def is_refuted(self) -> bool:
         """Whether the GPU took another number of wavefronts than was predicted."""
         measurement = self.measurement

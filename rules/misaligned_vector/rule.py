@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
+from smemlint.frontend.heuristics import may_test_alignment
 from smemlint.lint.rule import Rule
 
 from ..layouts import byte_swizzle
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.facts import Access, KernelFacts, SharedArray
     from smemlint.finding import Finding
-
-_ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
 
 
 class MisalignedVector(Rule):
@@ -95,7 +94,7 @@ def _help(array: SharedArray, width: int) -> str:
 
 def _is_guarded(access: Access) -> bool:
     """Whether a condition that could test the alignment was assumed."""
-    return any(test in taken.subject for taken in access.conditions for test in _ALIGNMENT_TESTS)
+    return any(may_test_alignment(taken.subject) for taken in access.conditions)
 
 
 RULE = MisalignedVector()

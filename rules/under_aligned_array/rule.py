@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
 from smemlint.finding import Severity
+from smemlint.frontend.heuristics import may_test_alignment
 from smemlint.lint.rule import Rule
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from smemlint.finding import Finding
 
 _READS = (AccessKind.LOAD, AccessKind.LDMATRIX, AccessKind.ATOMIC)
-_ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
 
 
 class UnderAlignedArray(Rule):
@@ -86,7 +86,7 @@ def _places(kernel: KernelFacts) -> dict[Span, tuple[int, SharedArray | None]]:
 
 def _is_guarded(access: Access) -> bool:
     """Whether a condition that could test the alignment was assumed."""
-    return any(test in taken.subject for taken in access.conditions for test in _ALIGNMENT_TESTS)
+    return any(may_test_alignment(taken.subject) for taken in access.conditions)
 
 
 RULE = UnderAlignedArray()

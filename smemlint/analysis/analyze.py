@@ -10,12 +10,12 @@ from smemlint.analysis.compiled.files import compiled_facts, is_compiled, may_sh
 from smemlint.analysis.compiled.launch import source_launches
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import analyze_python, holds_marks
-from smemlint.analysis.shared_memory import (
+from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.frontend.heuristics import (
     describes_swizzle,
     launched_and_not_defined,
     may_touch_shared,
 )
-from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 

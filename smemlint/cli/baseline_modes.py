@@ -88,6 +88,6 @@ def _parted(
 
     def is_finding(finding: Finding) -> bool:
         is_gap = with_gaps and finding.code == NOT_ANALYSED
-        return is_gap or not finding.code.startswith("SML9")
+        return is_gap or not finding.is_notice
 
     return [f for f in findings if is_finding(f)], [f for f in findings if not is_finding(f)]

@@ -126,8 +126,7 @@ def _exit_code(result: Result, settings: Settings) -> int:
     if settings.strict and _has_gaps(result, settings):
         return FOUND
     is_failing = any(
-        f.is_refuted or (f.severity >= least and not f.code.startswith("SML9"))
-        for f in result.findings
+        f.is_refuted or (f.severity >= least and not f.is_notice) for f in result.findings
     )
     return FOUND if is_failing else CLEAN
 

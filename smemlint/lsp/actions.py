@@ -89,7 +89,7 @@ class Offer:
                     is_preferred=None,
                     edit=self._to_confirm(fix.title, finding.message, fix.edits),
                 )
-        if finding.code.startswith("SML9"):
+        if finding.is_notice:
             return
         here = ignore_here(finding, self.places.text_of(finding.span.path))
         if here is not None:

@@ -55,7 +55,7 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
     for label, text in _footer(finding, term):
         lines += _row(label, text, gap, term)
     lines += _diff(changed, finding.span.path, width, term)
-    if finding.code == NOT_ANALYSED or not finding.code.startswith("SML9"):
+    if finding.code == NOT_ANALYSED or not finding.is_notice:
         lines += _row("more", f"smemlint rule {finding.code}", gap, term)
     return "\n".join(lines)
 

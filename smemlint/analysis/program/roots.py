@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.shared_memory import may_touch_shared
+from smemlint.frontend.heuristics import may_touch_shared
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 

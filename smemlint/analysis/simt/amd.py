@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import TYPE_CHECKING
+
+from smemlint.frontend.heuristics import is_cuda_call, is_hip_call, is_hip_file
 
 if TYPE_CHECKING:
     from smemlint.frontend.program import Unit
 
-_NAMED_SO = re.compile(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
-"""`settle_hip.cpp`, `gemm.hip`, `gemm.hip.cpp`."""
 _BUILTIN = "__builtin_amdgcn_"
-_HIP = re.compile(r"hip[A-Z]\w*")
-_CUDA = re.compile(r"cu(?:da)?[A-Z]\w*")
 
 
 def is_for_amd(unit: Unit) -> bool:
@@ -22,7 +19,7 @@ def is_for_amd(unit: Unit) -> bool:
     Its file's name says so, its code uses `amdgcn` builtins, or it calls the HIP run-time library
     and never CUDA's. What is behind `#if` for HIP was left out when the unit was read.
     """
-    if _NAMED_SO.search(posixpath.basename(unit.path)):
+    if is_hip_file(unit.path):
         return True
     own = posixpath.normpath(unit.path)
     words: set[str] = set()
@@ -31,5 +28,4 @@ def is_for_amd(unit: Unit) -> bool:
             words |= function.words
     if any(word.startswith(_BUILTIN) for word in words):
         return True
-    calls_hip = any(_HIP.fullmatch(word) for word in words)
-    return calls_hip and not any(_CUDA.fullmatch(word) for word in words)
+    return any(map(is_hip_call, words)) and not any(map(is_cuda_call, words))

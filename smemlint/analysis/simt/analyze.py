@@ -13,11 +13,6 @@ from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles, main_files
 from smemlint.analysis.program.units import ProgramIndex, mention_of
 from smemlint.analysis.program.user_input import UserInput
-from smemlint.analysis.shared_memory import (
-    describes_swizzle,
-    launched_and_not_defined,
-    touches_shared,
-)
 from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.elsewhere import defined_elsewhere
 from smemlint.analysis.simt.guard import Guard
@@ -26,10 +21,12 @@ from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.instance_budget import Effort, by_family
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launches import launches_of
+from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.analysis.simt.unreached import unreached
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.unit import load_unit
+from smemlint.frontend.heuristics import describes_swizzle, launched_and_not_defined
 from smemlint.limits.budgets import MAX_PYTHON_FRAMES
 from smemlint.reasons import Reason, ReasonCode
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.shared_memory import launched_and_not_defined, touches_shared
+from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
+from smemlint.frontend.heuristics import launched_and_not_defined
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
@@ -13,6 +12,7 @@ from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preproc
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
 from smemlint.frontend.cuda.scanner.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
 from smemlint.frontend.cuda.scanner.template_ids import TemplateId, assigned_once, template_ids
+from smemlint.frontend.heuristics import names_device, names_kernel
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadOptions", "load_unit"]
 
 _TOKENS_A_STEP = 8
-_KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
 _DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
-_DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
 
 
 def load_unit(path: str, text: str, options: LoadOptions) -> CudaUnit:
@@ -109,15 +107,13 @@ class CudaFunction:
         """Whether it can be launched, as its specifiers or a macro of that sense say."""
         if "__global__" in self.specifiers:
             return True
-        is_named_so = any(_KERNEL_MACRO.fullmatch(word) for word in self.specifiers)
+        is_named_so = any(map(names_kernel, self.specifiers))
         return is_named_so and not self.words.isdisjoint(_DEVICE_WORDS)
 
     @property
     def is_device(self) -> bool:
         """Whether device code can call it, as its specifiers or macros of that sense say."""
-        return "__device__" in self.specifiers or any(
-            _DEVICE_MACRO.fullmatch(word) for word in self.specifiers
-        )
+        return "__device__" in self.specifiers or any(map(names_device, self.specifiers))
 
     @cached_property
     def _parsed(self) -> ParsedFunction:

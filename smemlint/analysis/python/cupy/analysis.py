@@ -20,8 +20,8 @@ from smemlint.analysis.python.interpreter.calls import (
     functions_of,
     option_parameters,
 )
-from smemlint.analysis.shared_memory import may_touch_shared
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.frontend.heuristics import may_touch_shared
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path

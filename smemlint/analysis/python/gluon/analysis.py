@@ -15,6 +15,7 @@ from smemlint.analysis.python.interpreter.calls import call_from_outside, functi
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
 from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
+from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.layout.register_layouts import RegisterLayout
 from smemlint.limits.budgets import MAX_GLUON_LAUNCHES
@@ -106,7 +107,7 @@ class _File:
 
     def _unreached(self) -> list[NotAnalysed]:
         """Returns allocations that no execution of a kernel reached; none of files for AMD."""
-        if self._is_amd or ".amd" in self._text.text:
+        if self._is_amd or names_amd_module(self._text.text):
             return []
         text = "an allocation that was not reached: in a class, or called from elsewhere"
         why = Reason(ReasonCode.NOT_REACHED, text)
@@ -115,7 +116,7 @@ class _File:
             NotAnalysed(self._text.span(call), "", why)
             for call in calls
             if getattr(call.func, "attr", "") == "allocate_shared_memory"
-            and "mbarrier" not in ast.unparse(call).lower()
+            and not is_barrier_allocation(ast.unparse(call))
             and self._text.span(call) not in self._model.reached
         ]
 

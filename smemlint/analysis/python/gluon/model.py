@@ -46,6 +46,7 @@ from smemlint.analysis.python.interpreter.values import (
     is_known,
 )
 from smemlint.facts import LayoutUse, SharedArray, Span
+from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled
 from smemlint.layout.register_layouts import Blocked, DotOperand, Mma, RegisterLayout, Slice
 from smemlint.reasons import Reason, ReasonCode
@@ -116,7 +117,7 @@ class GluonModel(LibraryModel):
             return self._call_method(callee, given, node)
         if not isinstance(callee, Symbol):
             return UNKNOWN
-        if ".amd." in callee.path:
+        if names_amd_module(callee.path):
             self.has_amd = True
             return AMD
         self.elsewhere |= {
@@ -147,7 +148,7 @@ class GluonModel(LibraryModel):
         self.reached.add(self.span_of(node))
         dtype, shape = given.get(0, "element_ty"), given.shape(1, "shape")
         written, value = given.get(2, "layout"), given.get(3, "value", None)
-        if isinstance(written, Symbol | Unknown) and _is_barrier(node):
+        if isinstance(written, Symbol | Unknown) and is_barrier_allocation(ast.unparse(node)):
             return UNKNOWN
         known = dtype if isinstance(dtype, DType) else None
         if (
@@ -319,7 +320,7 @@ class GluonModel(LibraryModel):
 
     def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
         """Returns the element type of this name, or the name itself."""
-        if ".amd" in symbol.path:
+        if names_amd_module(symbol.path):
             self.has_amd = True
         bits = DTYPES.get(symbol.name)
         return DType(symbol.name, bits) if bits is not None else symbol
@@ -447,7 +448,3 @@ _ATTRIBUTES: tuple[tuple[type, Callable[..., Value]], ...] = (
     (RegisterLayout, _of_register_layout),
     (DType, _of_dtype),
 )
-
-
-def _is_barrier(node: ast.Call) -> bool:
-    return "MBarrier" in ast.unparse(node)

@@ -11,6 +11,7 @@ from smemlint.analysis.simt.calls.operands import (
 )
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
+from smemlint.frontend.heuristics import is_macro_name
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Returns a call of what is not known: its value, and what it may have changed."""
-    is_macro = name.isupper()
+    is_macro = is_macro_name(name)
     values = _macro_arguments(ev, name, node) if is_macro else argument_values(ev, node)
     return unfollowed_values(ev, name, values, node, "no definition was read")
 

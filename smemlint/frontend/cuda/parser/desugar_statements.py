@@ -28,6 +28,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar, Lost, Region
 from smemlint.frontend.cuda.parser.qualified_names import Word
+from smemlint.frontend.heuristics import is_macro_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,7 +117,7 @@ def _behind_macro_statement(g: Grammar, words: Sequence[Word], i: int, stop: int
     """Index after an unknown upper-case macro that stands where a statement does; else 0."""
     word = words[i]
     is_declared = word.text in g.variables or word.text in g.types
-    if is_declared or not word.text.isupper() or len(word.text) <= 3:
+    if is_declared or not is_macro_word(word.text):
         return 0
     after = i + 1
     if text_at(words, after) == "(":

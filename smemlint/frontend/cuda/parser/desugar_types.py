@@ -16,6 +16,7 @@ from smemlint.frontend.cuda.lexer.keywords import (
     is_known_type,
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
+from smemlint.frontend.heuristics import is_macro_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ def find_top_level(words: Sequence[Word], text: str, i: int = 0) -> int:
 def _is_macro_specifier(words: Sequence[Word], i: int) -> bool:
     """Whether an unknown macro stands before a specifier: `API_EXPORT __device__ int x`."""
     text, following = words[i].text, text_at(words, i + 1)
-    if len(text) <= 3 or not text.isupper():
+    if not is_macro_word(text):
         return False
     return following in STORAGE or following in FUNCTION_SPECIFIERS
 

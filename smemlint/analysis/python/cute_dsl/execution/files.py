@@ -8,7 +8,6 @@ figure on which guesses differ is a sample only.
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS
 from smemlint.analysis.python.interpreter.values import Class, Function, is_known
 from smemlint.analysis.simt.kernel.consensus import agreed
 from smemlint.facts import KernelFacts, NotAnalysed, Span
+from smemlint.frontend.heuristics import names_shared_tensor
 from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS, MAX_DSL_VARIANTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 MARKS = ("cute.kernel", "cutlass.cute.kernel", "kernel")
 JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
-_SHARED = re.compile("smem|shared", re.IGNORECASE)
 DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
 NO_LAUNCH = Assumption(Topic.BLOCK, "no launch is in the file: the block shape is guessed")
 
@@ -115,7 +114,7 @@ class _File:
 
     def run_from_outside(self) -> None:
         """Enters the functions that the program does not: host functions, then kernels."""
-        if _SHARED.search(self.text.text) is None:
+        if not names_shared_tensor(self.text.text):
             return
         entries = [*_entries(self.text, JIT_MARKS), *_entries(self.text, MARKS)]
         for entry in entries[:MAX_DSL_ENTRIES]:
@@ -285,7 +284,7 @@ def _identity(facts: KernelFacts) -> object:
 def _unreached(text: PythonText, found: FileFacts, failure: str) -> list[NotAnalysed]:
     """Returns a note for each function with copies that no execution reached."""
     notes: list[NotAnalysed] = []
-    if _SHARED.search(text.text) is None:
+    if not names_shared_tensor(text.text):
         return notes  # its copies move global memory
     for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
         copies = [c for c in _own_copies(function) if text.span(c) not in found.reached]

@@ -1,0 +1,137 @@
+"""Guesses from spelling: what a name or a text most likely means where its definition is not read.
+
+Each function is one guess, with what it rests on. No other module decides on the spelling of a
+user's names (`tests/frontend/test_heuristics.py`); names that CUDA, PTX, CuTe or Triton define are
+no guesses and stand in the tables that model them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+_SHORTEST_MACRO = 4
+_KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
+_DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
+_HIP_FILE = re.compile(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
+_HIP_CALL = re.compile(r"hip[A-Z]\w*")
+_CUDA_CALL = re.compile(r"cu(?:da)?[A-Z]\w*")
+_SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
+_SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
+_SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
+_LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*<<<")
+_DEFINED = re.compile(r"__global__[^;{}]*?\b([A-Za-z_]\w*)\s*\(")
+_INCLUDES = re.compile(r'^\s*#\s*include\s*"', re.M)
+_ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
+
+
+# ---- macros of headers that were not read
+
+
+def is_macro_name(name: str) -> bool:
+    """Returns whether a callee is a macro: C++ writes functions in lower or mixed case."""
+    return name.isupper()
+
+
+def is_macro_word(word: str) -> bool:
+    """Returns whether a word that stands where no expression does is a macro.
+
+    Template parameters are in capitals too, but short: `T`, `N`, `NT`.
+    """
+    return word.isupper() and len(word) >= _SHORTEST_MACRO
+
+
+def names_kernel(specifier: str) -> bool:
+    """Returns whether a macro stands for `__global__`: `KERNEL`, `MY_GLOBAL`, `LAUNCH_KERNEL_`.
+
+    Libraries that compile for several vendors hide the specifier behind such names.
+    """
+    return _KERNEL_MACRO.fullmatch(specifier) is not None
+
+
+def names_device(specifier: str) -> bool:
+    """Returns whether a macro stands for `__device__`: `HOST_DEVICE`, `DEV_INLINE`, `GPU_FN`."""
+    return _DEVICE_MACRO.fullmatch(specifier) is not None
+
+
+# ---- code for other hardware
+
+
+def is_hip_file(path: str) -> bool:
+    """Returns whether a file's name says that it is HIP's: `gemm.hip`, `settle_hip.cpp`."""
+    return _HIP_FILE.search(posixpath.basename(path)) is not None
+
+
+def is_hip_call(word: str) -> bool:
+    """Returns whether a word is of the HIP run-time library: `hipMalloc`."""
+    return _HIP_CALL.fullmatch(word) is not None
+
+
+def is_cuda_call(word: str) -> bool:
+    """Returns whether a word is of the CUDA run-time library or driver: `cudaMalloc`, `cuInit`."""
+    return _CUDA_CALL.fullmatch(word) is not None
+
+
+def names_amd_module(text: str) -> bool:
+    """Returns whether a dotted name or a text uses Gluon's modules for AMD: `gluon.amd.cdna3`."""
+    return ".amd" in text
+
+
+# ---- shared memory
+
+
+def may_touch_shared(text: str) -> bool:
+    """Returns whether code in a text may declare or access shared memory."""
+    return _SHARED.search(text) is not None
+
+
+def names_shared(word: str) -> bool:
+    """Returns whether a word of a function's body is about shared memory: `shared_mem_ptr`.
+
+    Helpers that hand out shared memory are templates of libraries, named after what they give.
+    """
+    return "shared" in word
+
+
+def names_shared_tensor(text: str) -> bool:
+    """Returns whether a text of the CuTe DSL names a tensor of shared memory: `sA_smem`."""
+    return _SHARED_TENSOR.search(text) is not None
+
+
+def describes_swizzle(text: str) -> bool:
+    """Returns whether a text writes down a swizzle, of CuTe or of a tensor map."""
+    return _SWIZZLE.search(text) is not None
+
+
+def is_barrier_allocation(call: str) -> bool:
+    """Returns whether an allocation of Gluon's is for barriers, of which no lane has an address.
+
+    Its layout comes from `mbarrier.MBarrierLayout()`, or from a variable named after it.
+    """
+    return "mbarrier" in call.lower()
+
+
+def launched_and_not_defined(text: str) -> dict[str, int]:
+    """Returns the kernels that a text launches by name and does not define, with their places.
+
+    None where it includes no file of its own project.
+    """
+    if "<<<" not in text or not _INCLUDES.search(text):
+        return {}
+    defined = set(_DEFINED.findall(text))
+    found: dict[str, int] = {}
+    for launch in _LAUNCHED.finditer(text):
+        if launch["name"] not in defined:
+            found.setdefault(launch["name"], launch.start())
+    return found
+
+
+# ---- conditions
+
+
+def may_test_alignment(condition: str) -> bool:
+    """Returns whether a condition may part aligned addresses from others.
+
+    Such a test takes a remainder, masks the low bits, or calls a function that says so.
+    """
+    return any(test in condition for test in _ALIGNMENT_TESTS)

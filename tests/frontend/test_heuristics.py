@@ -1,0 +1,81 @@
+"""Each guess from spelling with names that it is made for and names that it must pass over."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smemlint.frontend import heuristics
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    heuristics.is_macro_name: (("FLOAT4", "CP_ASYNC", "LDG"), ("float4", "cpAsync", "Load")),
+    heuristics.is_macro_word: (("API_EXPORT", "PRAGMA"), ("T", "NT", "TID", "Export")),
+    heuristics.names_kernel: (
+        ("KERNEL", "TV_GLOBAL", "FLASH_KERNEL_2"), ("kernel", "my_KERNEL", "__global__"),
+    ),
+    heuristics.names_device: (
+        ("HOST_DEVICE", "DEV_INLINE", "GPU_FN", "MY_DEV"), ("device", "DEVIATION", "CPU_FN"),
+    ),
+    heuristics.is_hip_file: (
+        ("a/gemm.hip", "settle_hip.cpp", "gemm.hip.cpp"), ("a/ship.cu", "chips.cpp", "hip/a.cu"),
+    ),
+    heuristics.is_hip_call: (("hipMalloc", "hipLaunchKernelGGL"), ("hip", "hipster", "cudaMalloc")),
+    heuristics.is_cuda_call: (("cudaMalloc", "cuInit"), ("custom", "cu", "cudart")),
+    heuristics.names_amd_module: (
+        ("triton.experimental.gluon.language.amd.cdna3", "gl.amd"), ("amd", "gluon.nvidia"),
+    ),
+    heuristics.may_touch_shared: (
+        ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)"), ("std::shared_ptr<int>", ""),
+    ),
+    heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),
+    heuristics.names_shared_tensor: (("sA_SMEM", "SharedStorage"), ("gmem", "share")),
+    heuristics.describes_swizzle: (
+        ("Swizzle<3, 4, 3>", "CU_TENSOR_MAP_SWIZZLE_128B"), ("swizzle(3)", "MySwizzle<1>"),
+    ),
+    heuristics.is_barrier_allocation: (
+        ("alloc(gl.int64, [1], mbarrier.MBarrierLayout())", "alloc(x, MBAR, mbarrier_layout)"),
+        ("alloc(gl.float32, [1], layout)",),
+    ),
+    heuristics.may_test_alignment: (
+        ("n % 4 == 0", "(p & 15) == 0", "is_aligned(p)", "IS_ALIGNED(p)"), ("n > 4", "i < n"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("guess", CASES, ids=lambda guess: guess.__name__)
+def test_what_a_guess_takes_and_passes_over(guess):
+    takes, passes = CASES[guess]
+    assert [text for text in takes if not guess(text)] == []
+    assert [text for text in passes if guess(text)] == []
+
+
+def test_a_launched_kernel_without_a_definition_is_of_a_header_of_the_project():
+    text = '#include "k.cuh"\nvoid f() {\nlocal<<<1, 32>>>();\nfar<float><<<1, 32>>>();\n}\n'
+    text += "__global__ void local() {}\n"
+    assert heuristics.launched_and_not_defined(text) == {"far": text.index("far")}
+    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<k.cuh>")) == {}
+
+
+def test_every_guess_is_tested_and_gives_its_reason():
+    guesses = {
+        name: value
+        for name, value in vars(heuristics).items()
+        if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
+    }
+    assert set(guesses) == {"launched_and_not_defined", *(guess.__name__ for guess in CASES)}
+    assert [name for name, guess in guesses.items() if not guess.__doc__] == []
+
+
+def test_no_other_module_guesses_by_capitals():
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "smemlint").rglob("*.py")
+        if path.name != "heuristics.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "isupper"
+    ]
+    assert found == ["smemlint/analysis/python/cute_dsl/execution/atoms.py"]  # CuTe's classes
