@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from smemlint.config.options import OPTIONS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import SourceError
+from smemlint.limits.guard import missing_guards
 from smemlint.visible import print_lines
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         return Inputs(settings, configuration, sources, is_done=True)
     if not sources:
         _warn("no files to check")
+    elif missing := missing_guards():
+        _warn(f"on this system {missing}: SECURITY.md says what that means for hostile files")
     if settings.compile and not reads_stdin:
         from smemlint.driver.compiler import compiled_sources
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.limits import memory, time_limit
 from smemlint.limits.budgets import CLOCK_FACTOR, STEPS_PER_SECOND
 from smemlint.limits.memory import memory_limit
 from smemlint.limits.steps import step_limit
@@ -47,6 +48,19 @@ class Allowance:
 
 
 NOTHING = Allowance(0, 0.0)
+
+
+def missing_guards() -> str:
+    """Returns what this system cannot bound as Linux and macOS do; empty where it can.
+
+    Steps are counted everywhere, and decide what is reported.
+    """
+    missing = []
+    if not memory.HAS_RESOURCE:
+        missing.append("memory is not bounded")
+    if not time_limit.HAS_TIMER:
+        missing.append("time is looked at between steps only")
+    return " and ".join(missing)
 
 
 @dataclass(frozen=True, slots=True)
