@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit codes: nothing found; something at or above --fail-on; the job could not be done."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it: 128 and the number of SIGINT."""
 
 
 class SmemlintError(Exception):
@@ -43,10 +45,25 @@ class SourceError(SmemlintError):
     """A named file that cannot be read."""
 
 
-def suggestion(word: str, known: Iterable[str], kind: str) -> str:
-    """A hint for a word that is not known: the nearest one, or all there are."""
+_MOST_LISTED = 12
+
+
+def suggestion(word: str, known: Iterable[str], kind: str, *, where: str = "") -> str:
+    """A hint for a word that is not known: the nearest one, or all there are.
+
+    Args:
+        word: what was written.
+        known: what could have been.
+        kind: what the words are, in front of a list of them.
+        where: the command that lists them, in place of a long list.
+    """
     import difflib
 
     words = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.4)
-    return f"did you mean `{words[near[0]]}`?" if near else f"{kind}: {', '.join(words.values())}"
+    near = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
+    near = near or [name for name in words if len(word) > 1 and name.startswith(word.lower())]
+    if near:
+        return f"did you mean `{words[near[0]]}`?"
+    if where and len(words) > _MOST_LISTED:
+        return f"`{where}` lists the {kind}"
+    return f"{kind}: {', '.join(words.values())}"

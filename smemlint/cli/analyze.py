@@ -22,6 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Analyses, lists, and returns the exit code."""
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
+    from smemlint.cli.unmatched import unmatched_kernels
     from smemlint.driver.targets import analyze_targets
     from smemlint.facts import sites_of, verdicts
     from smemlint.report.phrases import plural, said_of_accesses
@@ -53,5 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         write("\n\n".join(tables), arguments.output_file)
     found = verdicts(s for facts in parts.values() for s in sites_of(facts.kernels)).values()
     counts = said_of_accesses(sum(found), len(found) - sum(found))
-    print_lines(f"analysed {plural(len(sources), 'file')}: {counts}")
+    if not settings.quiet:
+        print_lines(*unmatched_kernels(settings, sources, arguments.paths))
+        print_lines(f"analysed {plural(len(sources), 'file')}: {counts}")
     return FAILED if crashed else CLEAN

@@ -37,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
+    from smemlint.cli.unmatched import unmatched_kernels
     from smemlint.driver.run import check
     from smemlint.driver.targets import check_targets
     from smemlint.lint.causes import joined_by_cause
@@ -97,7 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
     stream = sys.stderr if is_fixed_stdin else sys.stdout
     write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
     left = said_of_fixes(result, is_fixing=settings.fix)
-    print_lines("; ".join([said_of_run(result), *closing, *filter(None, [left])]))
+    if not settings.quiet:
+        print_lines(*unmatched_kernels(settings, sources, arguments.paths))
+        print_lines("; ".join([said_of_run(result), *closing, *filter(None, [left])]))
     if settings.statistics:
         print_lines(*_statistics(result).split("\n"))
     return exit_code

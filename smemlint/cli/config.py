@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from smemlint.config.options import Option
 
 
+_LONGEST_DEFAULT = 20
+
+
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Adds what the command takes."""
     command.add_argument("name", nargs="?", metavar="SETTING", help="explain this one")
@@ -38,11 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
     if wanted in known:
         print(known[wanted])
     elif listed:
-        width = max(map(len, listed))
+        defaults = {o.name: shown(o.default) for o in OPTIONS if o.key}
+        short = {name: defaults.get(name, "") for name in listed}
+        short = {n: d if len(d) <= _LONGEST_DEFAULT else "[...]" for n, d in short.items()}
+        width, beside = max(map(len, listed)), max(map(len, short.values()))
         for name in listed:
-            print(f"{name:{width}}  {known[name].splitlines()[0]}")
+            default = f"  {short[name]:{beside}}" if beside else ""
+            print(f"{name:{width}}{default}  {known[name].splitlines()[0]}")
     else:
-        hint = suggestion(arguments.name, known, "settings")
+        hint = suggestion(arguments.name, known, "settings", where="smemlint config")
         raise ConfigError(f"unknown setting `{arguments.name}`", hint=hint)
     return CLEAN
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from smemlint import __version__
 from smemlint.cli import COMMANDS
-from smemlint.errors import FAILED, SmemlintError, suggestion
+from smemlint.errors import FAILED, INTERRUPTED, SmemlintError, suggestion
 from smemlint.limits.errors import LimitReached
 from smemlint.visible import print_lines
 
@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
     except KeyboardInterrupt:
         print_lines("smemlint: interrupted")
+        return INTERRUPTED
     except LimitReached as stopped:
         print_lines(f"smemlint: error: {stopped}")
     except Exception as error:
@@ -72,7 +73,7 @@ def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> in
     name = argument.partition("=")[0]
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     known = [flag for flag in commands.choices[command]._option_string_actions if flag[:2] == "--"]
-    hint = f"  hint: {suggestion(name, known, 'options')}"
+    hint = f"  hint: {suggestion(name, known, 'options', where=f'smemlint {command} --help')}"
     print_lines(f"smemlint {command}: error: unknown argument `{name}`", hint)
     return FAILED
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Adds what the command takes."""
-    command.add_argument("name", nargs="?", metavar="RULE", help="a code or a name")
+    command.add_argument(
+        "name", nargs="?", metavar="RULE", help="a code, a prefix of codes, or a name"
+    )
     command.add_argument("--all", action="store_true", help="list all rules")
     command.add_argument("--output-format", choices=("text", "markdown", "json"), default="text",
                          help="the list as lines, as a table, or all pages as JSON")  # fmt: skip
@@ -25,13 +27,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the page of the rule, or the list."""
     from smemlint.cli.output import write
-    from smemlint.lint.registry import entries, entry
+    from smemlint.lint.registry import entries, entries_of
 
     is_list = arguments.all or not arguments.name
-    shown = entries() if is_list else (entry(arguments.name),)
+    shown = entries() if is_list else entries_of(arguments.name)
     if arguments.output_format == "json":
         write(_json(shown), None)
-    elif not is_list:
+    elif len(shown) == 1 and not is_list:
         write(shown[0].page.rstrip(), None)
     elif arguments.output_format == "markdown":
         write(markdown(shown), None)

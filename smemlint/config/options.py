@@ -300,6 +300,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "N", key=False, commands=("check",)),
     ),
     "output": (
+        Option("quiet", False, read_bool, "print findings, and no closing line", short="q",
+               key=False),
         Option("show-notes", False, read_bool, "list what was not analysed one by one",
                commands=("check",)),
         Option("statistics", False, read_bool, "count the findings by rule", key=False,

@@ -84,6 +84,7 @@ class Settings:
     time_limit: float = 30.0
     cache_dir: str = ".smemlint_cache"
     no_cache: bool = False
+    quiet: bool = False
     show_notes: bool = False
     statistics: bool = False
     verify_gpu: str = ""

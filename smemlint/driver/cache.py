@@ -51,6 +51,7 @@ _OF_THE_RUN = frozenset(
         "device",
         "cache_dir",
         "no_cache",
+        "quiet",
         "show_notes",
         "statistics",
         "color",

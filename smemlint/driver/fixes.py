@@ -14,7 +14,7 @@ from smemlint.limits.guard import NOTHING, Allowance
 from smemlint.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from smemlint.driver.request import Request
     from smemlint.driver.results import UnitResult
@@ -65,7 +65,14 @@ def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowan
         memo_of=request.memo_of,
         spent=spent,
     )
-    for indices, answer in run_tasks(list(files.values()), task, request.jobs, limit):
+
+    def name_of(indices: Sequence[int]) -> str:
+        return findings[indices[0]].span.path
+
+    answers = run_tasks(
+        list(files.values()), task, request.jobs, limit, name_of=name_of, what="fixes of"
+    )
+    for indices, answer in answers:
         if isinstance(answer, Failure):
             is_crash |= answer.is_crash
             lost.update(indices)

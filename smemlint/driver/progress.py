@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from typing import TextIO
 
@@ -21,33 +22,69 @@ class Progress:
     Args:
         total: how much there is.
         stream: where to draw; standard error unless given.
+        what: what is done to each, in front of its name; empty where that is clear.
     """
 
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+    def __init__(self, total: int, stream: TextIO | None = None, what: str = "") -> None:
         self._total = total
         self._stream = stream or sys.stderr
+        self._what = f"{what} " if what else ""
         can_erase = os.environ.get("TERM") != "dumb"
         self._is_shown = total > 0 and can_erase and self._stream.isatty()
         self._since = time.monotonic()
         self._done = 0
-        self._drawn = False
+        self._drawn = self._is_closed = False
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
 
-    def step(self, what: str) -> None:
-        """One more is done: `what`."""
-        self._done += 1
-        if not self._is_shown or time.monotonic() - self._since < _SILENT_SECONDS:
+    def begin(self, name: str) -> None:
+        """The next one begins in this process: shown while it runs, if it runs long."""
+        self._forget_timer()
+        if not self._is_shown:
             return
-        bar = "#" * (_WIDTH * self._done // self._total)
-        text = f"[{bar:{_WIDTH}}] {self._done}/{self._total} "
-        self._stream.write(f"\r\x1b[K{text}{_end_of(what, self._columns() - len(text) - 1)}")
-        self._stream.flush()
-        self._drawn = True
+        left = _SILENT_SECONDS - (time.monotonic() - self._since)
+        if left <= 0:
+            self._draw(name)
+            return
+        self._timer = threading.Timer(left, self._draw, (name,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def wait(self) -> None:
+        """Nothing was done since; the bar appears even so once the run is long."""
+        if not self._drawn and time.monotonic() - self._since >= _SILENT_SECONDS:
+            self._draw("")
+
+    def step(self, name: str) -> None:
+        """One more is done."""
+        self._forget_timer()
+        self._done += 1
+        if time.monotonic() - self._since >= _SILENT_SECONDS:
+            self._draw(name)
 
     def close(self) -> None:
         """Takes the bar away."""
-        if self._drawn:
-            self._stream.write("\r\x1b[K")
+        self._forget_timer()
+        with self._lock:
+            self._is_closed = True
+            if self._drawn:
+                self._stream.write("\r\x1b[K")
+                self._stream.flush()
+
+    def _draw(self, name: str) -> None:
+        with self._lock:
+            if not self._is_shown or self._is_closed:
+                return
+            bar = "#" * (_WIDTH * self._done // self._total)
+            text = f"[{bar:{_WIDTH}}] {self._done}/{self._total} {self._what}"
+            self._stream.write(f"\r\x1b[K{text}{_end_of(name, self._columns() - len(text) - 1)}")
             self._stream.flush()
+            self._drawn = True
+
+    def _forget_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _columns(self) -> int:
         try:

@@ -20,7 +20,13 @@ _FEW = 3
 
 
 def run_tasks(
-    tasks: Sequence[Task], work: Callable[[Task], Answer], jobs: int, limit: float
+    tasks: Sequence[Task],
+    work: Callable[[Task], Answer],
+    jobs: int,
+    limit: float,
+    *,
+    name_of: Callable[[Task], str] = str,
+    what: str = "",
 ) -> Iterator[tuple[Task, Answer | Failure]]:
     """Yields tasks with their answers in the order of completion.
 
@@ -29,22 +35,30 @@ def run_tasks(
         work: bounds its own processor time.
         jobs: processes at a time; 0 for one a processor, `IN_PROCESS` for none but this.
         limit: seconds of processor time that `work` allows itself.
+        name_of: what the progress bar calls a task.
+        what: what it says is done to them.
     """
     from smemlint.driver.progress import Progress
 
-    progress = Progress(len(tasks))
+    progress = Progress(len(tasks), what=what)
+
+    def begun(task: Task) -> Task:
+        progress.begin(name_of(task))
+        return task
+
     seconds = TASK_PATIENCE * limit + 1
     try:
         if jobs == IN_PROCESS or len(tasks) <= _FEW:
             answers: Iterator[tuple[int, Answer | Failure]] = (
-                (index, run_guarded(work, task)) for index, task in enumerate(tasks)
+                (index, run_guarded(work, begun(task))) for index, task in enumerate(tasks)
             )
         else:
             from smemlint.driver.workers import processors, spread
 
-            answers = spread(tasks, work, jobs=jobs or processors(), seconds=seconds)
+            count = jobs or processors()
+            answers = spread(tasks, work, jobs=count, seconds=seconds, tick=progress.wait)
         for index, answer in answers:
-            progress.step(str(tasks[index]))
+            progress.step(name_of(tasks[index]))
             yield tasks[index], answer
     finally:
         progress.close()

@@ -49,6 +49,7 @@ def spread(
     *,
     jobs: int,
     seconds: float,
+    tick: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Answer | Failure]]:
     """Answers of `work`, with the index of their tasks, in the order of completion.
 
@@ -59,6 +60,7 @@ def spread(
         seconds: processor time after which a task's process is ended; one that takes none at all
             waits for something, and is given ten times as much on the clock. However little of a
             busy machine a process gets, its task is not lost.
+        tick: called about once a second.
     """
     waiting = deque(range(len(tasks)))
     crew = [_Worker(work) for _ in range(min(jobs, len(tasks)))]
@@ -68,6 +70,7 @@ def spread(
         while any(w.index is not None for w in crew):
             busy = {w.connection: w for w in crew if w.index is not None}
             ready = wait(list(busy), timeout=min(seconds / 4, 1.0))
+            tick()
             for connection in ready:
                 worker = busy[connection]
                 index, answer = worker.index, worker.answer()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from smemlint.lint.rule import Rule
 
 NAMESPACE = "smemlint.rules"
+PAGES = "https://smemlint.github.io/smemlint/rules/"
+_PREFIX = re.compile(r"SML\d+", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +86,39 @@ def entry(name: str) -> Entry:
     raise ConfigError(f"unknown rule `{name}`", hint=nearest_rule(name))
 
 
+def page_url(code: str) -> str:
+    """Where a rule's page can be read."""
+    return f"{PAGES}{code}/"
+
+
+def entries_of(word: str) -> tuple[Entry, ...]:
+    """The rule of a code or name, or all rules of a prefix of their codes.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = tuple(e for e in entries() if is_prefix(word, e.rule.code))
+    return found or (entry(word),)
+
+
+def is_prefix(word: str, code: str) -> bool:
+    """Whether a word is the beginning of a code with a digit at least, as `SML1` is."""
+    return _PREFIX.fullmatch(word) is not None and code.startswith(word.upper())
+
+
 def known_rules() -> list[tuple[str, str]]:
     """Code and name of everything that can be selected or ignored."""
     return [(e.rule.code, e.rule.name) for e in entries()]
 
 
 def rule_of(word: str) -> tuple[str, str] | None:
-    """Code and name of the one rule that a word names, as pragmas do."""
+    """Code and name of the one rule that a word names."""
     return next((rule for rule in known_rules() if word in rule), None)
+
+
+def rules_of(word: str) -> list[tuple[str, str]]:
+    """Code and name of the rules that a word of a pragma names: one, or those of a prefix."""
+    return [rule for rule in known_rules() if word in rule or is_prefix(word, rule[0])]
 
 
 def nearest_rule(word: str) -> str:

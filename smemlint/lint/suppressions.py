@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.finding import Finding, Fix, Severity, Suppression
 from smemlint.lint.pragma_fixes import Mender
+from smemlint.lint.registry import is_prefix
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import (
     IGNORES,
@@ -59,7 +60,8 @@ class Ignore:
         """Whether a word of it hides a finding."""
         span = finding.span
         end = max(span.line, span.end_line)
-        return word in (finding.code, finding.name) and span.line <= self.last and end >= self.first
+        is_named = word in (finding.code, finding.name) or is_prefix(word, finding.code)
+        return is_named and span.line <= self.last and end >= self.first
 
 
 def suppress(
@@ -153,7 +155,7 @@ class _File:
         needs_reason: bool,
     ) -> Iterator[Finding]:
         """Notes on what is wrong with the pragmas of the file, whose findings are `shown`."""
-        from smemlint.lint.registry import rule_of
+        from smemlint.lint.registry import rules_of
 
         for pragma in self.pragmas:
             if pragma.problem:
@@ -174,8 +176,7 @@ class _File:
                 w
                 for w in words
                 if (id(ignore), w) not in used
-                and (rule := rule_of(w)) is not None
-                and reports(*rule, self.path)
+                and any(reports(*rule, self.path) for rule in rules_of(w))
             ]
             if unused and is_covered(self.path, ignore.first, ignore.last):
                 said = f"`{ignore.pragma.name}[{', '.join(unused)}]` suppresses nothing"
@@ -184,9 +185,9 @@ class _File:
                 )
 
     def _unknown_words(self, pragma: Pragma) -> Iterator[Finding]:
-        from smemlint.lint.registry import nearest_name, nearest_rule, rule_of
+        from smemlint.lint.registry import nearest_name, nearest_rule, rules_of
 
-        for word in (w for w in pragma.arguments if rule_of(w) is None):
+        for word in (w for w in pragma.arguments if not rules_of(w)):
             near = nearest_name(word)
             fix = (
                 self.mender.renamed(pragma, word, near)

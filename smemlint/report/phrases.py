@@ -47,6 +47,13 @@ def said_of_fix(fix: Fix) -> str:
     return f"{fix.title} (--fix --unsafe-fixes applies it{why})"
 
 
+def said_of_safety(fix: Fix) -> str:
+    """One line on a fix, and on why it is not safe where it is not."""
+    if fix.is_safe:
+        return fix.title
+    return f"{fix.title} (unsafe: {fix.why_unsafe})" if fix.why_unsafe else f"{fix.title} (unsafe)"
+
+
 def headline(finding: Finding) -> str:
     """The message with the kernels that it is about."""
     instances = finding.instances

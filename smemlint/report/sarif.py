@@ -13,9 +13,15 @@ from urllib.parse import quote
 
 from smemlint import __version__
 from smemlint.lint.fingerprints import VERSION
-from smemlint.lint.registry import entries
+from smemlint.lint.registry import entries, page_url
 from smemlint.report.findings_json import measurement_record
-from smemlint.report.phrases import headline, labelled_notes, said_of_fix, said_of_measurement
+from smemlint.report.phrases import (
+    headline,
+    labelled_notes,
+    said_of_fix,
+    said_of_measurement,
+    said_of_safety,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,6 +94,7 @@ def _rule(entry: Entry) -> dict[str, Any]:
         "shortDescription": {"text": _sentence(rule.summary)},
         "fullDescription": {"text": _plain(_section(entry.page, "What it does"))},
         "help": {"text": _plain(entry.page), "markdown": entry.page},
+        "helpUri": page_url(rule.code),
         "defaultConfiguration": {"level": str(rule.severity)},
         "properties": {
             "tags": ["gpu", "shared-memory"],
@@ -124,8 +131,15 @@ def _plain(markdown: str) -> str:
     for i in range(0, len(pieces), 2):
         text = re.sub(r"^#+ (.*)$", r"\1\n", pieces[i], flags=re.M)
         text = re.sub(r"(?<=\S)\n(?=[^\s\-|#])", " ", text)
-        pieces[i] = re.sub(r"[`*]", "", text)
+        pieces[i] = _without_marks(text)
     return re.sub(r"\n{3,}", "\n\n", "".join(pieces)).strip()
+
+
+def _without_marks(text: str) -> str:
+    """Text without the marks of emphasis and of code; what is code stays as it is."""
+    parts = re.split(r"(`+)(.+?)\1", text, flags=re.S)  # text, mark, code, text, ...
+    kept = (part.replace("*", "") if i % 3 == 0 else part for i, part in enumerate(parts))
+    return "".join(part for i, part in enumerate(kept) if i % 3 != 1)
 
 
 def _sentence(text: str) -> str:
@@ -193,7 +207,8 @@ def _properties(finding: Finding) -> dict[str, Any]:
 def _fix(fix: Fix, run: Run) -> dict[str, Any]:
     paths = dict.fromkeys(e.span.path for e in fix.edits)
     return {
-        "description": {"text": _sentence(fix.title)},
+        "description": {"text": _sentence(said_of_safety(fix))},
+        "properties": {"safe": fix.is_safe},
         "artifactChanges": [
             {
                 "artifactLocation": _artifact(path, run),

@@ -97,8 +97,8 @@ def test_a_run_shows_a_bar_and_leaves_only_its_summary(tmp_path):
         env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
     )  # fmt: skip
     *bars, summary = screen.text().split(ERASE)
-    assert [re.sub(r"k\d", "k", bar.lstrip("[# ]")) for bar in bars if bar] == [
-        f"{n}/8 k.cu" for n in range(1, 9)
-    ]
+    assert [
+        re.sub(r"k\d", "k", bar.lstrip("[# ]")) for bar in bars if bar and " 0/8" not in bar
+    ] == [f"{n}/8 k.cu" for n in range(1, 9)]
     assert summary.startswith("checked 8 files: 16 shared accesses decided, 0 not")
     assert (done.returncode, done.stdout) == (0, "")

@@ -1,0 +1,38 @@
+"""`[kernels.NAME]` of the configuration for which there is no kernel."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from smemlint.config.settings import Settings
+    from smemlint.sources.source import Source
+
+_KERNEL = re.compile(r"__global__[^;{}()]*(?:\([^()]*\)[^;{}()]*)*?\b(\w+)\s*\(|^def (\w+)\(", re.M)
+"""A name that may be a kernel's: good enough for a hint."""
+
+
+def unmatched_kernels(
+    settings: Settings, sources: Sequence[Source], paths: Sequence[str]
+) -> Iterator[str]:
+    """Yields a warning for each name that stands in no file of the run.
+
+    Only where a folder was named: a hook that is given single files sees a part of the kernels.
+    """
+    if not settings.kernels or not any(Path(path).is_dir() for path in paths or ["."]):
+        return
+    texts = [source.text for source in sources]
+    for name in settings.kernels:
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        if any(name in text and word.search(text) for text in texts):
+            continue
+        from difflib import get_close_matches
+
+        found = {group for text in texts for match in _KERNEL.findall(text) for group in match}
+        near = get_close_matches(name, sorted(found - {""}), n=1)
+        hint = f": did you mean `{near[0]}`?" if near else ""
+        yield f"smemlint: warning: `kernels.{name}` names no kernel of this run{hint}"
