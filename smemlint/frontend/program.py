@@ -121,6 +121,10 @@ class Function(Protocol):
         """The tree, parsed at the first call; `tree.decl.type.args` holds the parameters."""
         ...
 
+    def parse_head(self) -> ParsedFunction:
+        """The tree without its body, parsed at the first call."""
+        ...
+
 
 class Record(Protocol):
     """A struct, class or union definition at file, namespace or record scope."""

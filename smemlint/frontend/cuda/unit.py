@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -124,6 +124,20 @@ class CudaFunction:
     def parse(self) -> ParsedFunction:
         """The tree, parsed at the first call."""
         return self._parsed
+
+    @cached_property
+    def _parsed_head(self) -> ParsedFunction:
+        from smemlint.frontend.cuda.parser.parse import parse_function
+
+        if not self.pieces.body or "_parsed" in self.__dict__:
+            return self._parsed
+        frame = [self.pieces.body[0], self.pieces.body[-1]]
+        pieces = replace(self.pieces, body=frame, initializers=[])
+        return parse_function(pieces, self._unit.names, self._unit.table)
+
+    def parse_head(self) -> ParsedFunction:
+        """The tree without its body: many overloads are read to choose one."""
+        return self._parsed_head
 
 
 @dataclass(eq=False)

@@ -308,7 +308,7 @@ def _may_compute(function: Function) -> bool:
     """
     if len(function.words) > MAX_HELPER_WORDS or any(p.is_pack for p in function.template):
         return False
-    tree = function.parse().tree
+    tree = function.parse_head().tree
     if tree is None:
         return False
     result = tree.type.type

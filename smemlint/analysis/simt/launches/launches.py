@@ -132,7 +132,7 @@ class LaunchPolicy(HostPolicy):
             if function is None:
                 continue
             scope = template_scope(ev, function.template, arguments)
-            tree = function.parse().tree
+            tree = function.parse_head().tree
             passed: dict[str, Value] = {}
             if tree is not None:
                 parameters = parameters_of(tree)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.simt.launches.host_interpreter import LAUNCHERS
 from smemlint.analysis.simt.loops.mod_ref import root_of
-from smemlint.analysis.simt.types.overloads import parameters_of
+from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 THIS = "this"
 _WORD = re.compile(r"[A-Za-z_]\w*")
+Control: TypeAlias = "tuple[set[str], ...]"
+
 _NOTHING: frozenset[str] = frozenset()
 _CONSTANT = "__constant"
 """Stands for literals among the words of an expression."""
@@ -77,8 +79,8 @@ class _Reading:
         tree = function.parse().tree
         if tree is None:
             return OpenParameters()
-        flow = _Flow(self.launching)
-        flow.read(tree.body, _NOTHING)
+        flow = _Flow(self.launching, self.functions_named)
+        flow.read(tree.body, ())
         shape: set[str] = set()
         arguments: set[str] = set()
         for call in flow.launches:
@@ -115,7 +117,7 @@ class _Reading:
 
 def _passed(call: ir.FuncCall, function: Function, needed: frozenset[str]) -> set[str]:
     """Returns the words of a call that tell some parameters of the function that it calls."""
-    tree = function.parse().tree
+    tree = function.parse_head().tree
     if not needed or tree is None:
         return set()
     found: set[str] = set()
@@ -139,12 +141,17 @@ class _Flow:
 
     Args:
         launching: names of the functions that are called to launch.
+        functions_named: definitions of functions.
     """
 
-    def __init__(self, launching: frozenset[str]) -> None:
+    def __init__(
+        self, launching: frozenset[str], functions_named: Callable[[str], Sequence[Function]]
+    ) -> None:
+        self._functions_named = functions_named
         self.launches: list[ir.FuncCall | ir.Launch] = []
         self._launching = launching
         self._sources: dict[str, set[str]] = {}
+        self._declared: dict[str, int] = {}
 
     def closure(self, words: Iterable[str]) -> set[str]:
         """Returns all names that some names may depend on."""
@@ -156,45 +163,61 @@ class _Flow:
             work |= self._sources.get(word, set()) - found
         return found
 
-    def read(self, node: ir.Node, control: frozenset[str]) -> None:
+    def read(self, node: ir.Node, control: Control) -> None:
         """Reads a statement or expression.
 
         Args:
             node: the tree.
-            control: the words of the conditions that it stands under.
+            control: the words of each condition that it stands under, outermost first.
         """
         match node:
             case ir.Decl(name=str(name)):
-                self._note(name, _words((node.init, node.type)) | control)
+                self._declared[name] = len(control)
+                self._note(name, _words((node.init, node.type)), control)
             case ir.Assignment():
-                root = root_of(node.lvalue)
-                self._note(root, _words((node.lvalue, node.rvalue)) | control)
+                self._note(root_of(node.lvalue), _words((node.lvalue, node.rvalue)), control)
             case ir.UnaryOp(op="++" | "--" | "p++" | "p--"):
-                self._note(root_of(node.expr), set(control))
+                self._note(root_of(node.expr), set(), control)
             case ir.Launch():
                 self.launches.append(node)
             case ir.FuncCall():
                 self._read_call(node, control)
             case ir.If() | ir.For() | ir.While() | ir.DoWhile() | ir.Switch():
-                control |= _words((node.cond,))
+                control = (*control, _words((node.cond,)))
         for child in node.children():
             self.read(child, control)
 
-    def _read_call(self, node: ir.FuncCall, control: frozenset[str]) -> None:
+    def _read_call(self, node: ir.FuncCall, control: Control) -> None:
         inner = node.name
         name = called_name(node)
         if name in LAUNCHERS or name in self._launching:
             self.launches.append(node)
             return
-        words = _words((node,)) | control
+        words = _words((node,))
         if isinstance(inner, ir.StructRef):
-            self._note(root_of(inner.name), words)
-        for argument in node.args:
-            self._note(root_of(argument), words)
+            self._note(root_of(inner.name), words, control)
+        for index, argument in enumerate(node.args):
+            is_address = isinstance(argument, ir.UnaryOp) and argument.op == "&"
+            if is_address or self._is_written(name, index):
+                self._note(root_of(argument), words, control)
 
-    def _note(self, name: str | None, words: set[str] | frozenset[str]) -> None:
+    def _is_written(self, name: str, index: int) -> bool:
+        """Returns whether a function that was read takes a reference there that is not constant."""
+        found = (signature_of(f).parameters[index:] for f in self._functions_named(name))
+        return any(_is_writable(params[0].type) for params in found if params)
+
+    def _note(self, name: str | None, words: set[str], control: Control) -> None:
+        """Notes what a variable depends on, and the conditions since it was declared."""
         if name is not None:
-            self._sources.setdefault(name, set()).update(words)
+            inner = control[self._declared.get(name, 0) :]
+            self._sources.setdefault(name, set()).update(words, *inner)
+
+
+def _is_writable(node: ir.Node) -> bool:
+    """Returns whether a parameter refers to what is no constant."""
+    if not (isinstance(node, ir.PtrDecl) and {"&", "&&"} & set(node.quals or ())):
+        return False
+    return "const" not in (getattr(node.type, "quals", None) or ())
 
 
 def called_name(node: ir.FuncCall) -> str:

@@ -60,7 +60,7 @@ def signature_of(function: Function) -> Signature:
 
 
 def _read(function: Function) -> Signature:
-    tree = function.parse().tree
+    tree = function.parse_head().tree
     if tree is None:
         return Signature((), (), 0, UNBOUNDED, False)
     parameters = parameters_of(tree)

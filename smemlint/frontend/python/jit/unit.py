@@ -122,6 +122,10 @@ class PythonFunction:
         """Returns the tree, lowered at the first call."""
         return self._parsed
 
+    def parse_head(self) -> ParsedFunction:
+        """Returns the tree: its head and body are lowered together."""
+        return self._parsed
+
 
 @dataclass(eq=False)
 class PythonConstant:
