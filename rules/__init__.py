@@ -23,6 +23,7 @@ TABLE = (
     "dot_operand_major",
     "stage_ring_budget",
     "hidden_stride",
+    "missing_instruction",
     "not_analysed",
     "unused_ignore",
     "malformed_pragma",

@@ -11,7 +11,7 @@ from smemlint.facts import AccessKind, Certainty, Stat, WarpPattern
 from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import LANES, assumption
 from smemlint.limits.budgets import MAX_PATTERNS
-from smemlint.reasons import Assumption, Topic
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,7 +175,17 @@ def on_architecture(access: Access, arch: str) -> Access:
     """Returns the access with what its figures take for granted of the architecture."""
     if access.wavefronts is None:
         return access
-    taken = assumption(arch, str(access.kind), access.width_bytes)
+    try:
+        taken = assumption(arch, str(access.kind), access.width_bytes)
+    except ValueError as missing:
+        return replace(
+            access,
+            certainty=Certainty.UNKNOWN,
+            wavefronts=None,
+            ideal=None,
+            patterns=(),
+            reason=Reason(ReasonCode.NOT_MEASURED, str(missing)),
+        )
     if not taken:
         return access
     certainty = Certainty.ASSUMED if access.certainty is Certainty.PROVED else access.certainty

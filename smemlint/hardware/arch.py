@@ -119,7 +119,7 @@ def assumption(name: str, kind: str, width: int) -> str:
     """
     target = architecture(name)
     if not target.has(kind):
-        raise ValueError(f"{target.name} has no {_SPELLED.get(kind, kind)}")
+        raise ValueError(f"{target.name} has no {spelled(kind)}")
     is_documented = kind in ("load", "store") and width <= WORD
     is_documented |= kind == "load" and target.documents_wide_loads
     if target.is_measured or is_documented:
@@ -127,6 +127,11 @@ def assumption(name: str, kind: str, width: int) -> str:
     known = ", ".join(a.name for a in ARCHITECTURES.values() if a.is_measured)
     what = _SPELLED.get(kind, f"{kind}s of {width} bytes")
     return f"{target.name} serves {what} as measured on {known}"
+
+
+def spelled(kind: str) -> str:
+    """Returns how PTX spells a kind of access that not all architectures have."""
+    return _SPELLED.get(kind, kind)
 
 
 _SPELLED = {"async_copy": "cp.async", "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}

@@ -1,0 +1,1 @@
+"""SML504, missing-instruction: `README.md` is its page."""
