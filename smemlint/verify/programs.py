@@ -126,7 +126,7 @@ class Programs:
     def _flags(self) -> list[str]:
         settings = self._settings
         return [
-            *("-O3", "-lineinfo", f"-arch={settings.arch}"),
+            *("-O3", "-lineinfo", "--expt-relaxed-constexpr", f"-arch={settings.arch}"),
             *(f"-D{name}={text}" for name, text in settings.define.items()),
             *(f"-U{name}" for name in settings.undefine),
             *(f"-I{Path(folder).resolve()}" for folder in settings.include_dir),

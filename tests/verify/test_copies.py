@@ -14,7 +14,7 @@ from smemlint.driver.run import check
 from smemlint.finding import Verdict
 from smemlint.hardware import async_wavefronts
 from smemlint.sources.source import Source
-from smemlint.verify.copies import Copy, program
+from smemlint.verify.copies import Copy, counts, program
 from smemlint.verify.device import GpuError
 from smemlint.verify.findings import verify
 
@@ -40,7 +40,8 @@ def counters(wavefronts: int):
 
     def answer(request):
         text = request["files"]["copies.cu"]
-        assert text.partition("#line 1000")[2].count("COPY(") == 1
+        # four times, and what parts them
+        assert text.partition("#line 1000")[2].count("COPY(") == 8
         row = {"kernel": "smemlint_copies", "block": [32, 1, 1], "file": "copies.cu",
                "line": 1000, "op": "LDGSTS", "inst": 1, "wavefronts": wavefronts,
                "ideal": 4}  # fmt: skip
@@ -63,6 +64,15 @@ def test_a_count_confirms_or_refutes() -> None:
         Verdict.CONFIRMED, WANTED, WANTED,
     )  # fmt: skip
     assert measured(counters(WANTED + 1)).verdict is Verdict.REFUTED
+
+
+def test_a_copy_that_is_not_counted_at_one_place_is_at_another() -> None:
+    copies = [Copy("cg", 16, tuple(map(int, T * 16)), tuple(map(int, T * 16 * k))) for k in (1, 2)]
+    rows = [
+        {"op": "LDGSTS", "line": line, "inst": 1, "wavefronts": wavefronts}
+        for line, wavefronts in ((1000, 0), (1001, 8), (1003, 4), (1004, 8), (1006, 4), (1007, 9))
+    ]
+    assert counts(copies, rows) == {copies[0]: 4.0}  # of the other, places differ
 
 
 def test_without_a_profiler_copies_are_not_replayable() -> None:

@@ -149,7 +149,7 @@ def test_a_kernel_without_a_program_is_called_as_its_launch_does(tmp_path):
     path.write_text(LIBRARY)
     (request,), reasons = called(path, define={"FAST": "1"}, device=3)
     assert request["build"] == (
-        "nvcc", "-std=c++17", "-O3", "-lineinfo", "-arch=sm_90", "-DFAST=1",
+        "nvcc", "-std=c++17", "-O3", "-lineinfo", "--expt-relaxed-constexpr", "-arch=sm_90", "-DFAST=1",
         "-Xcompiler", "-no-pie", "-Xlinker", "--unresolved-symbols=ignore-all",
         "-o", "program", "program.cu",
     )  # fmt: skip
