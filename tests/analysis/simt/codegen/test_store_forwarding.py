@@ -1,0 +1,59 @@
+"""Loads that are answered from the register of a store, from events built directly."""
+
+from __future__ import annotations
+
+import pytest
+from traces import ALL, LANES, access, lanes, shared
+
+from smemlint.analysis.simt.codegen.store_forwarding import forwarded
+from smemlint.analysis.simt.domain.trace import Fence
+from smemlint.facts import AccessKind
+from smemlint.frontend import ir
+
+LOAD, STORE, ATOMIC = AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC
+
+
+def issued(*between, load=None, store=None) -> list[int]:
+    """How often each item is issued: a store, what stands between, and a load of its place."""
+    array, node = shared(), ir.ID("s")
+    written = access(STORE, array, lanes(4), node=node, **(store or {}))
+    read = access(LOAD, array, lanes(4), node=node, **(load or {}))
+    items = [written, *(make(array) for make in between), read]
+    return [item.issued for item in forwarded(items) if not isinstance(item, Fence)]
+
+
+def test_a_load_of_what_was_stored_needs_no_instruction():
+    assert issued() == [1, 0]
+    assert issued(lambda _: Fence("block")) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        lambda _: Fence("barrier"),
+        lambda array: access(STORE, array, lanes(4, 128)),
+        lambda array: access(ATOMIC, array, lanes(4, 128)),
+    ],
+    ids=["barrier", "store", "atomic"],
+)
+def test_what_may_change_the_place_lets_it_be_loaded(between):
+    assert issued(between)[-1] == 1
+
+
+def test_other_loads_and_other_arrays_change_nothing():
+    other = shared("t")
+    assert issued(lambda array: access(LOAD, array, lanes(4, 128)))[-1] == 0
+    assert issued(lambda _: access(STORE, other, lanes(4)))[-1] == 0
+
+
+def test_threads_that_did_not_store_load():
+    half = LANES < 16
+    assert issued(store={"mask": half}) == [1, 1]
+    assert issued(store={"mask": half}, load={"mask": half}) == [1, 0]
+    assert issued(store={"mask": ALL}, load={"mask": half}) == [1, 0]
+
+
+def test_volatile_and_other_widths_load():
+    assert issued(store={"volatile": True}) == [1, 1]
+    assert issued(load={"volatile": True}) == [1, 1]
+    assert issued(load={"width": 8}) == [1, 1]

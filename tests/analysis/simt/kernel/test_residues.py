@@ -1,0 +1,60 @@
+"""Residues of unknowns that the banks can tell apart, against all values of the unknown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from traces import access, shared
+
+from smemlint.analysis.simt.domain.values import I64, AffineInt, Symbol, Unknown
+from smemlint.analysis.simt.kernel.summarize import _alternatives
+from smemlint.facts import AccessKind
+from smemlint.hardware import wavefronts
+from smemlint.reasons import ReasonCode
+
+LANES = np.arange(32, dtype=np.int64)
+
+
+def alternatives(base, step, *, width=4, multiple=1):
+    offset = AffineInt(base, I64, ((Symbol("n", "n", multiple), step),))
+    return _alternatives(offset, access(AccessKind.LOAD, shared(), offset, width=width))
+
+
+@pytest.mark.parametrize(
+    ("width", "step", "multiple", "count"),
+    [
+        (4, 4, 1, 1),  # whole words only rotate the banks
+        (4, 128, 1, 1),
+        (1, 1, 1, 4),  # bytes of a word
+        (1, 2, 1, 2),
+        (2, 2, 1, 2),
+        (2, 1, 2, 2),
+        (8, 4, 1, 1),  # the misaligned half would fault
+        (16, 16, 1, 1),
+    ],
+)
+def test_how_many_residues_there_are(width, step, multiple, count):
+    assert len(alternatives(LANES * width, step, width=width, multiple=multiple)) == count
+
+
+@pytest.mark.parametrize(("width", "stride"), [(1, 1), (1, 3), (2, 2), (4, 8), (8, 8)])
+def test_the_costs_of_the_residues_are_those_of_all_values(width, stride):
+    base = LANES * stride * width
+    found = {int(w) for a in alternatives(base, width, width=width) for w in cost(a, width)}
+    every = {int(w) for n in range(64) for w in cost(base + n * width, width)}
+    assert found == every
+
+
+def cost(addresses, width):
+    return np.atleast_1d(wavefronts(addresses, kind="load", width=width).wavefronts)
+
+
+def test_lanes_that_move_by_different_multiples_are_unknown():
+    found = alternatives(LANES * 4, LANES)
+    assert isinstance(found, Unknown)
+    assert found.reason.code is ReasonCode.RESIDUES
+
+
+def test_rows_of_whole_banks_may_move_apart():
+    (found,) = alternatives(LANES * 4, LANES * 128)
+    assert int(wavefronts(found, kind="load", width=4).wavefronts) == 1
