@@ -11,6 +11,7 @@ TABLE = (
     "swizzle_out_of_extent",
     "swizzle_base_alignment",
     "tma_mode_mismatch",
+    "thread_layout",
     "gluon_swizzle_parameter",
     "gluon_swizzle_wraps",
     "gluon_element_bitwidth",

@@ -67,7 +67,9 @@ def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
     read.add(Dependencies(executed.reads))
     left = tuple(n for n in layouts.not_analysed if n.span not in executed.reached)
     layouts = replace(layouts, not_analysed=left)
-    kernels = Facts(tuple(executed.kernels), tuple(executed.notes))
+    kernels = Facts(
+        tuple(executed.kernels), tuple(executed.notes), tuple(executed.layouts.values())
+    )
     return Facts.joined([layouts, kernels]), read
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.cute_facts import thread_layout_use
 from smemlint.analysis.simt.cute.accesses import issue
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
@@ -37,8 +38,17 @@ def _make_tiled_copy(call: Call) -> Value:
     values = call.layout(2) if len(call.values) > 2 else cute.Layout(1)
     threads = call.layout(1)
     if not cute.is_compact(threads):
+        _note_gaps(call, threads)
         raise cute.CuteError("the thread layout of make_tiled_copy is not compact")
     return result(cute.make_tiled_copy(_atom(call), threads, values))
+
+
+def _note_gaps(call: Call, threads: cute.Layout) -> None:
+    """Records a thread layout that CuTe inverts only in part."""
+    if threads.is_static:
+        state = call.ev.state
+        use = thread_layout_use(state.unit.span(call.node), state.frames[0].name, threads)
+        state.layouts.setdefault(f"threads {use.span} {use.spelled}", use)
 
 
 @function("make_tiled_copy_impl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.cute_facts import thread_layout_use
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     OpValue,
@@ -174,6 +175,10 @@ def make_tiled_copy_tv(call: Call) -> Value:
     """`make_tiled_copy_tv(atom, threads, values)`."""
     threads = call.layout(1, "thr_layout")
     if not cute.is_compact(threads):
+        if threads.is_static:
+            span, kernel = call.run.span_of(call.node), call.run.kernel
+            use = thread_layout_use(span, kernel.name if kernel is not None else "", threads)
+            call.run.layouts.setdefault((span, use.spelled), use)
         raise cute.CuteError(f"the thread layout {threads} is not compact")
     return as_value(
         cute.make_tiled_copy(call.atom(0, "atom"), threads, call.layout(2, "val_layout"))

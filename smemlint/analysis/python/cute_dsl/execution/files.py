@@ -23,7 +23,7 @@ from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS
 from smemlint.analysis.python.interpreter.values import Class, Function, is_known
 from smemlint.analysis.simt.kernel.consensus import agreed
-from smemlint.facts import KernelFacts, NotAnalysed, Span
+from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_shared_tensor
 from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS, MAX_DSL_VARIANTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -53,6 +53,7 @@ class FileFacts:
         reads: other files that were read.
         reached: places of calls that were executed.
         entered: functions that were executed.
+        layouts: thread layouts that are not compact.
     """
 
     kernels: list[KernelFacts] = field(default_factory=list)
@@ -60,6 +61,7 @@ class FileFacts:
     reads: dict[str, None] = field(default_factory=dict)
     reached: set[Span] = field(default_factory=set)
     entered: set[ast.FunctionDef] = field(default_factory=set)
+    layouts: dict[object, LayoutUse] = field(default_factory=dict)
 
 
 def execute_file(text: PythonText, settings: Settings) -> FileFacts:
@@ -100,6 +102,7 @@ class _File:
         state, found = run.state, self.found
         found.reached |= state.reached
         found.entered |= state.entered
+        found.layouts.update(state.layouts)
         found.reads.update(state.texts.read)
         template = tuple((k, str(v)) for k, v in run.overrides.items())
         return [

@@ -72,6 +72,7 @@ class Execution:
         kernel: the one that runs; None in host code.
         finished: kernels that were executed.
         entered: functions that were executed.
+        layouts: thread layouts that are not compact.
         guessed: what was guessed.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
@@ -87,6 +88,7 @@ class Execution:
         self.kernel: Kernel | None = None
         self.finished: list[Kernel] = []
         self.reached: set[Span] = set()
+        self.layouts: dict[object, LayoutUse] = {}
         self.guessed: dict[Assumption, None] = {}
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0

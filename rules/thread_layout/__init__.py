@@ -1,0 +1,1 @@
+"""SML208, thread-layout: `README.md` is its page."""

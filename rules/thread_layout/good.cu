@@ -1,0 +1,12 @@
+#include <cute/tensor.hpp>
+using namespace cute;
+
+__global__ void tile(float *out) {
+  __shared__ float s[512];
+  auto t = make_tensor(make_smem_ptr(s), Layout<Shape<_16, _16>>{});
+  auto copy = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+                              Layout<Shape<_16, _8>, Stride<_1, _16>>{});
+  out[threadIdx.x] = s[threadIdx.x];
+}
+
+void launch(float *out) { tile<<<1, 128>>>(out); }
