@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from sys import float_info
 from typing import TYPE_CHECKING, Any
 
+from smemlint.limits.budgets import MAX_LIST, MAX_LIST_ITEM
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 Block = tuple[int, int, int]
 _OF_RULES = (
@@ -102,7 +104,14 @@ def read_list(value: Any) -> tuple[str, ...]:
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(i, str) for i in items):
         raise ValueError(f"{value!r} is not a list of strings")
+    _require_short(items)
     return tuple(i.strip() for i in items if i.strip())
+
+
+def _require_short(items: Collection[str]) -> None:
+    if len(items) > MAX_LIST or any(len(item) > MAX_LIST_ITEM for item in items):
+        longest = f"one of more than {MAX_LIST_ITEM} characters"
+        raise ValueError(f"more than {MAX_LIST} items, or {longest}")
 
 
 def read_texts(value: Any) -> dict[str, str]:
@@ -194,6 +203,7 @@ def read_lists(value: Any) -> dict[str, tuple[str, ...]]:
         value = {pattern: rule}
     if not isinstance(value, dict):
         raise ValueError(f"{value!r} is not a table from globs to rules")
+    _require_short(value)
     return {str(pattern): read_list(rules) for pattern, rules in value.items()}
 
 

@@ -35,6 +35,10 @@ MAX_TTGIR_DEPTH = 64
 """Locations that one location names, and bodies of operations within one another."""
 MAX_CONFIG_BYTES = 1 << 20
 """Of a configuration file."""
+MAX_LIST = 500
+"""Items of a list in it: every path is compared with every glob."""
+MAX_LIST_ITEM = 1_000
+"""Characters of such an item."""
 MAX_BASELINE_BYTES = 64 << 20
 """Of a baseline: some 100 bytes a finding."""
 MAX_DOCUMENT_DEPTH = 50

@@ -6,13 +6,16 @@ Paths are strings here: a tree of thousands of files is walked in a third of the
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.config.files import is_repository
 from smemlint.errors import SourceError
 from smemlint.files.sandbox import AccessDenied, repository_of, resolve_given
+from smemlint.limits.budgets import MAX_LIST
 from smemlint.sources.gitignore import IgnoredPaths
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, PYTHON_SUFFIXES
 from smemlint.sources.source import Source
@@ -26,6 +29,7 @@ _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc"
 SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES, PTX_SUFFIX))
 """What is read in a directory: kernels, and the host code that launches them."""
 _LISTED = frozenset((*SUFFIXES, CUBIN_SUFFIX))
+_GLOB_TOKEN = re.compile(r"\*+|\[!?\]?[^\]]*\]|.", re.S)
 _VERSION_CONTROL = (".git", ".hg", ".svn")
 
 
@@ -108,10 +112,29 @@ def _has_match(relative: str, patterns: Sequence[str], above: str = "") -> bool:
         name = relative.rpartition("/")[2]
         for pattern in patterns:
             wanted = pattern.rstrip("/")
-            if fnmatchcase(relative, wanted) or fnmatchcase(name, wanted):
+            if _matches(relative, wanted) or _matches(name, wanted):
                 return True
         relative = relative.rpartition("/")[0]
     return False
+
+
+def _matches(text: str, pattern: str) -> bool:
+    """Whether a glob matches a text as a whole, without going back over a star."""
+    return _compiled(pattern).match(text) is not None
+
+
+@lru_cache(maxsize=4 * MAX_LIST)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    segments = [""]
+    for token in _GLOB_TOKEN.findall(pattern):
+        if token[0] == "*":
+            segments.append("")
+        else:
+            segments[-1] += translate(token)[len("(?s:") : -len(r")\Z")]
+    first, *others = segments
+    inner = (f"(?>.*?{segment})" for segment in others[:-1])
+    last = f".*?{others[-1]}" if others else ""
+    return re.compile(rf"{first}{''.join(inner)}{last}\Z", re.S)
 
 
 class _Excluded:
@@ -140,7 +163,7 @@ class _Excluded:
             is_inside = _has_match(_relative(folder, settings.root), patterns, top)
             self._folders[folder, above] = is_inside
         return self._folders[folder, above] or any(
-            fnmatchcase(name, p) or fnmatchcase(_relative(path, settings.root), p) for p in patterns
+            _matches(name, p) or _matches(_relative(path, settings.root), p) for p in patterns
         )
 
     def forces(self, path: str) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
+import time
+from fnmatch import fnmatchcase
 
 import pytest
 
@@ -12,6 +15,7 @@ from smemlint.config.json_schema import schema
 from smemlint.config.options import KERNEL_KEYS, OPTIONS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import ConfigError
+from smemlint.sources.discovery import matches
 
 KERNEL = """\
 __global__ void k(float *out) {
@@ -351,3 +355,54 @@ def test_assumptions_that_cannot_be_used_are_said(smemlint, tmp_path):
     write(tmp_path, smemlint_toml='[kernels.k]\nassume = ["K squared"]\n')
     code, _, err = smemlint("check", ".")
     assert code == 2 and "smemlint.toml:2: `K squared` cannot be assumed" in err
+
+
+@pytest.mark.parametrize("key", ["exclude", "extend-exclude", "per-file-ignores"])
+@pytest.mark.parametrize(("count", "length"), [(501, 5), (1, 1_001)])
+def test_lists_that_every_path_is_compared_with_have_a_size(smemlint, tmp_path, key, count, length):
+    globs = [f"{i:0{length}}" for i in range(count)]
+    value = {g: ["SML101"] for g in globs} if key == "per-file-ignores" else globs
+    text = (
+        json.dumps(value).replace(": [", " = [") if isinstance(value, dict) else json.dumps(value)
+    )
+    write(tmp_path, a_cu=KERNEL, smemlint_toml=f"{key} = {text}\n")
+    assert smemlint("check", ".")[0] == 2
+
+
+def test_hostile_globs_take_time_in_proportion_to_their_size():
+    pattern = "*a" * 499 + "b"
+    began = time.process_time()
+    for i in range(1_000):
+        assert not matches("a" * (4_000 - i), (pattern,))
+    assert time.process_time() - began < 2  # one that goes back over stars takes years
+
+
+def test_globs_match_as_those_of_python_do():
+    source = random.Random(5)
+    pieces = (
+        "a",
+        "b",
+        "*",
+        "*",
+        "**",
+        "?",
+        "[ab]",
+        "[!a]",
+        "[*]",
+        "[]a]",
+        "[",
+        "]",
+        ".",
+        "/",
+        "\n",
+        "[a",
+        "[!]",
+    )
+    count = 0
+    for _ in range(3_000):
+        pattern = "".join(source.choices(pieces, k=source.randint(1, 6)))
+        text = "".join(source.choices("aab*[].\n", k=source.randint(1, 6)))
+        wanted = fnmatchcase(text, pattern.rstrip("/"))
+        assert matches(text, (pattern,)) == wanted, (text, pattern)
+        count += wanted
+    assert count > 200
