@@ -36,6 +36,8 @@ NO_BUDGETS = {
     "smemlint/analysis/simt/domain/scev.py": {"_MOST": "alignment that matters to a bank"},
     "smemlint/analysis/simt/launches/bindings.py": {"_MOST_TEXT": "that is shown of a type"},
     "smemlint/analysis/simt/launches/tensor_maps.py": {"_MAX_RANK": "of the hardware"},
+    "smemlint/cli/config.py": {"_LONGEST_DEFAULT": "that is shown"},
+    "smemlint/errors.py": {"_MOST_LISTED": "that are shown"},
     "smemlint/driver/cache.py": {"_MOST_PLACES": "number of 32 bits"},
     "smemlint/frontend/cuda/preprocessor/branches.py": {"_MAX_CONDITION_TEXT": "that is shown"},
     "smemlint/frontend/sass/cubin.py": {"_MAX_THREADS": "number of an attribute"},
