@@ -213,11 +213,11 @@ class State:
     unfollowed: dict[tuple[Span, Reason], None] = field(default_factory=dict)
     open_loops: int = 0
     sequence: int = 0
-    loop_plans: dict[int, LoopPlan] = field(default_factory=dict)
-    mod_refs: dict[int, tuple[ir.Node, ModRef | None]] = field(default_factory=dict)
+    loop_plans: dict[ir.Loop, LoopPlan] = field(default_factory=dict)
+    mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
-    _names: dict[int, frozenset[str]] = field(default_factory=dict)
+    _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _chain: tuple[Frame | None, str] = (None, "")
     _active: tuple[Mask | None, bool] = (None, False)
 
@@ -295,12 +295,12 @@ class State:
 
     def names_in(self, node: ir.Node) -> frozenset[str]:
         """Returns the identifiers of an expression."""
-        known = self._names.get(id(node))
+        known = self._names.get(node)
         if known is None:
             own = {node.name} if isinstance(node, ir.ID) else set()
             for child in node.children():
                 own |= self.names_in(child)
-            known = self._names[id(node)] = frozenset(own)
+            known = self._names[node] = frozenset(own)
         return known
 
     def key(self, node: ir.Node, what: str = "") -> str:

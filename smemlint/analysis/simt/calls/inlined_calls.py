@@ -23,7 +23,7 @@ def opened_call(state: State, node: ir.Node, offset: AffineInt | Unknown) -> ir.
     for depth, frame in reversed(list(enumerate(state.frames))):
         if frame.call is None or not frame.opens_with(line, state.trace):
             break
-        chain = tuple(id(f.call) for f in state.frames[: depth + 1])
+        chain = tuple(f.call for f in state.frames[: depth + 1])
         is_first = _is_first(state, (line, *chain)) or not frame.is_copy
         if is_first or (is_new and _has_argument_on_its_line(state, frame.call)):
             found = frame.call

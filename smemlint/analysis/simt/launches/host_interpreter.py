@@ -87,7 +87,7 @@ class HostPolicy(KernelPolicy):
         self._call_limit: int | None = None
         self._known: dict[str, int] = {}
         self._owner: dict[int, Unit] = {}
-        self._idle_nests: dict[int, bool] = {}
+        self._idle_nests: dict[ir.Node, bool] = {}
 
     # ---- linking
 
@@ -150,11 +150,11 @@ class HostPolicy(KernelPolicy):
         return 1 if self._is_idle_nest(ev, loop) else ev.state.budget.max_trips
 
     def _is_idle_nest(self, ev: Evaluator, loop: ir.Node) -> bool:
-        if id(loop) not in self._idle_nests:
+        if loop not in self._idle_nests:
             launchers = {*LAUNCHERS, *self.launching}
             is_idle = launchers.isdisjoint(ev.state.names_in(loop)) and _is_nest(loop)
-            self._idle_nests[id(loop)] = is_idle
-        return self._idle_nests[id(loop)]
+            self._idle_nests[loop] = is_idle
+        return self._idle_nests[loop]
 
     def on_step(self, ev: Evaluator) -> None:
         """Counts a statement against the budget of the call under way."""

@@ -97,7 +97,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     iterations tell it where the header alone says how many there are.
     """
     state, node = ev.state, parts.node
-    plan = state.loop_plans.get(id(node))
+    plan = state.loop_plans.get(node)
     if plan is not None:
         trips = foresee_trips(ev, parts) if plan.is_rolled else None
         execute_blocks(ev, parts, plan.unroll_factor, _carried_now(state, plan), trips)
@@ -114,7 +114,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     is_whole = foreseen is not None and foreseen <= together
     if was_cut_short and is_whole and _barriers_part(state.trace.items[size:]):
         together = 1  # nothing fuses from one iteration to the next
-    plan = state.loop_plans[id(node)] = LoopPlan(together)
+    plan = state.loop_plans[node] = LoopPlan(together)
     if trips <= together and not was_cut_short:
         state.memory.commit()
         return

@@ -46,10 +46,10 @@ def may_skip(ev: Evaluator, node: ir.Node) -> bool:
 
 def mod_ref(ev: Evaluator, node: ir.Node) -> ModRef | None:
     """Returns what a statement may change and names, read from its text once."""
-    known = ev.state.mod_refs.get(id(node))
-    if known is None:  # the node is kept: its id stays its own
-        known = ev.state.mod_refs[id(node)] = node, mod_ref_of(node)
-    return known[1]
+    known = ev.state.mod_refs
+    if node not in known:
+        known[node] = mod_ref_of(node)
+    return known[node]
 
 
 def _is_no_followed_pointer(ev: Evaluator, name: str) -> bool:

@@ -29,8 +29,8 @@ class SpanTable:
         self._files = files
         self._tokens: list[Token] = []
         self._last: dict[int, int] = {}
-        self._spans: dict[int, tuple[ir.Node, Span]] = {}  # holds the node: its id is the key
-        self._extents: dict[int, tuple[ir.Node, tuple[int, int] | None]] = {}
+        self._spans: dict[ir.Node, Span] = {}
+        self._extents: dict[ir.Node, tuple[int, int] | None] = {}
 
     def extend(self, tokens: Sequence[Token]) -> int:
         """Numbers the tokens of one piece; returns the first number."""
@@ -45,8 +45,7 @@ class SpanTable:
 
     def token(self, node: ir.Node) -> Token | None:
         """The token a node begins with."""
-        number = _number(node)
-        return None if number is None else self._tokens[number]
+        return self._tokens[node.at - 1] if node.at else None
 
     def tokens(self, first: int, last: int) -> list[Token]:
         """The raw tokens from one number to another."""
@@ -58,9 +57,9 @@ class SpanTable:
 
     def span(self, node: ir.Node) -> Span:
         """The exact source range; the call site of a macro for what a macro made."""
-        if id(node) not in self._spans:
-            self._spans[id(node)] = node, self._find(node)
-        return self._spans[id(node)][1]
+        if node not in self._spans:
+            self._spans[node] = self._find(node)
+        return self._spans[node]
 
     def last_line(self, node: ir.Node) -> int:
         r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1.
@@ -92,9 +91,9 @@ class SpanTable:
 
     def _extent(self, node: ir.Node) -> tuple[int, int] | None:
         """Numbers of the first and the last token of a node; None for one that has none."""
-        if id(node) not in self._extents:  # every operator asks for that of its operand
-            self._extents[id(node)] = node, self._measured(node)
-        return self._extents[id(node)][1]
+        if node not in self._extents:  # every operator asks for that of its operand
+            self._extents[node] = self._measured(node)
+        return self._extents[node]
 
     def _measured(self, node: ir.Node) -> tuple[int, int] | None:
         numbers = [n for n in self._numbers(node) if n < len(self._tokens)]
@@ -119,7 +118,7 @@ class SpanTable:
                 operator = self._operator(current)
                 if operator is not None:
                     yield operator
-            work.extend(child for child in current.children())
+            work += current.children()
 
     def _operator(self, node: ir.UnaryOp) -> int | None:
         """Number of the operator of `*p` or `p++`, whose node stands at its operand."""
@@ -170,22 +169,11 @@ class SpanTable:
         return self._files[head.file].span(start, end)
 
 
-def _number(node: ir.Node) -> int | None:
-    if isinstance(node, ir.Decl | ir.Typedef):
-        inner: ir.Node | None = node.type
-        while inner is not None and not isinstance(inner, ir.TypeDecl):
-            inner = getattr(inner, "type", None)
-        if inner is not None and inner.at:
-            return inner.at - 1
-    return node.at - 1 if node.at else None
-
-
 def _operands(node: ir.Node) -> Iterator[int]:
     """Numbers of the tokens of a node and of what is below it."""
     if isinstance(node, ir.Decl):  # a declaration is shown by its name and extents
-        number = _number(node)
-        if number is not None:
-            yield number
+        if node.at:
+            yield node.at - 1
         inner = node.type
         while isinstance(inner, ir.ArrayDecl | ir.PtrDecl):
             if isinstance(inner, ir.ArrayDecl) and inner.dim is not None:
@@ -197,4 +185,4 @@ def _operands(node: ir.Node) -> Iterator[int]:
         current = work.pop()
         if current.at:
             yield current.at - 1
-        work.extend(child for child in current.children())
+        work += current.children()

@@ -44,6 +44,14 @@ def place_of(node: c_ast.Node) -> int:
     return int(node.coord.line) if node.coord is not None else 0
 
 
+def place_of_name(node: c_ast.Node) -> int:
+    """Returns the place of the name that a declaration declares; its own where it has none."""
+    inner = node.type
+    while inner is not None and not isinstance(inner, c_ast.TypeDecl):
+        inner = getattr(inner, "type", None)
+    return (place_of(inner) if inner is not None else 0) or place_of(node)
+
+
 def converts(kind: type[c_ast.Node]) -> Callable[[_Conversion], _Conversion]:
     """Registers a function that converts nodes of a type."""
 

@@ -12,6 +12,7 @@ from smemlint.frontend.cuda.parser.to_ir.dispatch import (
     expression,
     optional_expression,
     place_of,
+    place_of_name,
     type_of,
 )
 
@@ -26,7 +27,7 @@ def _decl(node: c_ast.Decl) -> ir.Decl:
         tuple(node.quals or ()),
         tuple(node.storage or ()),
         tuple(_alignment(spec) for spec in node.align or ()),
-        at=place_of(node),
+        at=place_of_name(node),
     )
 
 
@@ -43,7 +44,7 @@ def convert_declarations(node: c_ast.DeclList) -> ir.DeclList:
 
 @converts(c_ast.Typedef)
 def _typedef(node: c_ast.Typedef) -> ir.Typedef:
-    return ir.Typedef(node.name, type_of(node.type), at=place_of(node))
+    return ir.Typedef(node.name, type_of(node.type), at=place_of_name(node))
 
 
 @converts(c_ast.IdentifierType)
