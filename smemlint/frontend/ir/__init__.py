@@ -35,7 +35,7 @@ from smemlint.frontend.ir.expressions import (
 )
 from smemlint.frontend.ir.functions import FuncDef, Lambda
 from smemlint.frontend.ir.node import BlockItem, Expression, Node, Statement, Type
-from smemlint.frontend.ir.python import FloorDivision, FloorModulo, WrappedIndex
+from smemlint.frontend.ir.python import FloorDivision, FloorModulo, Opaque, WrappedIndex
 from smemlint.frontend.ir.statements import (
     Break,
     Case,
@@ -120,6 +120,7 @@ __all__ = [
     "NamedInitializer",
     "New",
     "Node",
+    "Opaque",
     "PackExpansion",
     "PtrDecl",
     "RangeElement",

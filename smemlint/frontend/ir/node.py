@@ -17,7 +17,9 @@ class Node:
     """A construct of the source; two nodes are equal if they are the same one.
 
     Attributes:
-        at: a number that names the construct in its unit; 0 if no place in the source has it.
+        at: a number that names the construct in its unit; 0 if no place in the source has it. In
+            CUDA 1 + the number of the token that it begins with, or that is the name which it
+            declares; in Python the number of a node of the module's syntax tree.
     """
 
     at: int = field(default=0, kw_only=True)

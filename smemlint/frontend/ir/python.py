@@ -29,3 +29,11 @@ class WrappedIndex(Expression):
 
     index: Expression
     extent: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque(Expression):
+    """An expression that is not lowered; its operands are evaluated, its value is not."""
+
+    text: str
+    args: tuple[Expression, ...]

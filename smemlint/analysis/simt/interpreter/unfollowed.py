@@ -20,6 +20,12 @@ def evaluate_unparsed(ev: Evaluator, node: ir.Unparsed) -> Value:
     return Unknown(Reason(ReasonCode.SYNTAX, "a part of the expression could not be parsed"))
 
 
+@evaluates(ir.Opaque)
+def evaluate_opaque(ev: Evaluator, node: ir.Opaque) -> Value:
+    """Returns an unknown value: what Python computes there has no counterpart in C."""
+    return unfollowed_construct(ev, f"`{node.text}`", node.args, node)
+
+
 @evaluates(ir.BraceList)
 def evaluate_brace_list(ev: Evaluator, node: ir.BraceList) -> Value:
     """Returns an unknown value: what braces initialize is not looked up."""

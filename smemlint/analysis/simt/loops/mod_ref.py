@@ -35,7 +35,8 @@ _ARITHMETIC = (
 _STEPS = ("++", "--", "p++", "p--")
 _SIGNS = ("-", "+", "!", "~", "&", "*")
 _CALLS = (
-    ir.FuncCall, ir.Construct, ir.Assembly, ir.BraceList, ir.Fold, ir.PackExpansion, ir.Launch,
+    ir.FuncCall, ir.Construct, ir.Opaque, ir.Assembly, ir.BraceList, ir.Fold, ir.PackExpansion,
+    ir.Launch,
 )  # fmt: skip
 
 
@@ -144,7 +145,7 @@ class _Reader:
     def _passes_on(self, node: ir.Node, inside_loop: bool) -> bool:
         """Takes in what gives its operands to a function without a name."""
         match node:
-            case ir.Construct() | ir.DirectInit() | ir.BraceList() | ir.Fold():
+            case ir.Construct() | ir.Opaque() | ir.DirectInit() | ir.BraceList() | ir.Fold():
                 return self._passes("", node.args, inside_loop)
             case ir.PackExpansion() | ir.BindingElement() | ir.RangeElement():
                 return self._passes("", node.children(), inside_loop)

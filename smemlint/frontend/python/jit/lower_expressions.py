@@ -101,7 +101,7 @@ def lower_operator(
             for _ in range(exponent - 1):
                 found = make.binary("*", found, lowering.expression(node.left), node)
             return found
-    return make.call("** ", [a, b], node)
+    return ir.Opaque(make.spelling(node), (a, b), at=make.place(node))
 
 
 @lowers(ast.UnaryOp)

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.frontend import ir
     from smemlint.frontend.python.imports import Imports
     from smemlint.frontend.python.jit.definitions import Definition
     from smemlint.frontend.python.jit.dialects import Dialect
@@ -88,7 +88,7 @@ class Lowering:
         return self.dialect is None or self.dialect.has_wide_integers
 
     def expression(self, node: ast.expr) -> ir.Expression:
-        """Returns the C tree of an expression; what has none becomes a call of its own text."""
+        """Returns the C tree of an expression; what has none is opaque."""
         handler = _EXPRESSIONS.get(type(node))
         if handler is not None:
             return handler(self, node)
@@ -96,9 +96,9 @@ class Lowering:
         return self.opaque(node, parts)
 
     def opaque(self, node: ast.AST, parts: Sequence[ast.expr] = ()) -> ir.Expression:
-        """Returns a call of something unknown: its operands are evaluated, its value is not."""
-        name = self.make.spelling(node).replace("::", ": :")
-        return self.make.call(f"{name} ", [self.expression(p) for p in parts], node)
+        """Returns an expression of which only the operands are followed."""
+        operands = tuple(self.expression(p) for p in parts)
+        return ir.Opaque(self.make.spelling(node), operands, at=self.make.place(node))
 
     def is_local(self, name: str) -> bool:
         """Returns whether the function itself gives the name a value."""
