@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
