@@ -35,6 +35,12 @@ class Client:
         return hints is not None and bool(hints.refresh_support)
 
     @property
+    def asks_again_for_lenses(self) -> bool:
+        """Whether it may be told that code lenses are out of date."""
+        lens = self._workspace.code_lens
+        return lens is not None and bool(lens.refresh_support)
+
+    @property
     def knows_settings(self) -> bool:
         """Whether it can be asked for settings."""
         return bool(self._workspace.configuration)

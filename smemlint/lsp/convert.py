@@ -8,7 +8,8 @@ from lsprotocol import types
 
 from smemlint.errors import SmemlintError
 from smemlint.finding import Severity
-from smemlint.report.phrases import headline, labelled_notes
+from smemlint.lint.registry import page_url
+from smemlint.report.phrases import headline
 
 if TYPE_CHECKING:
     from smemlint.finding import Finding
@@ -29,18 +30,13 @@ def diagnostics(analysis: Analysis, places: Places) -> list[types.Diagnostic]:
 
 
 def diagnostic(finding: Finding, places: Places) -> types.Diagnostic:
-    """One finding: its proof and what to write instead are part of the message."""
-    lines = [headline(finding)]
-    lines += [f"{label}: {note}" for label, note in labelled_notes(finding)]
-    if finding.certainty is not None:
-        lines.append(f"certainty: {finding.certainty}")
-    if finding.help:
-        lines.append(f"help: {finding.help}")
+    """One finding in one line; proof, cost and what to write instead are in the hover."""
     return types.Diagnostic(
         range=places.range(finding.span),
-        message="\n".join(lines),
+        message=headline(finding),
         severity=_SEVERITIES[finding.severity],
         code=finding.code,
+        code_description=types.CodeDescription(page_url(finding.code)),
         source=SOURCE,
         related_information=_related(finding, places),
     )

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from smemlint.lint.places import assumption_notes
 from smemlint.report.diff import changes
+from smemlint.report.phrases import headline, labelled_notes
 from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import Terminal
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from smemlint.facts import Access, Span
+    from smemlint.finding import Finding
     from smemlint.lsp.analysis import Analysis
     from smemlint.lsp.positions import Places
 
@@ -25,13 +28,17 @@ def hover(
 ) -> types.Hover | None:
     """The costliest instance of the innermost access under the cursor, with its banks."""
     place = places.place(analysis.path, position)
-    under = [a for a in analysis.accesses if _holds(a.span, place)]
+    spans = [a.span for a in analysis.accesses] + [f.span for f in analysis.findings]
+    under = [span for span in spans if _holds(span, place)]
     if not under:
         return None
-    innermost = min((a.span for a in under), key=_size)
-    here = [a for a in under if a.span == innermost]
-    access = max(here, key=lambda a: a.ways)
-    said = "\n".join((*_said(access, len(here)), *_repaired(analysis, innermost)))
+    innermost = min(under, key=_size)
+    here = [a for a in analysis.accesses if a.span == innermost]
+    lines = list(_said(max(here, key=lambda a: a.ways), len(here))) if here else []
+    for finding in analysis.findings:
+        if finding.span == innermost:
+            lines += _explained(finding)
+    said = "\n".join((*lines, *_repaired(analysis, innermost)))
     value, kind = said, types.MarkupKind.PlainText
     if is_markdown:
         fence = "`" * max(3, said.count("`") + 1)  # linted text must not end the block
@@ -74,6 +81,17 @@ def _said(access: Access, instances: int) -> Iterator[str]:
         yield _TERMINAL.visible(access.reason.text)
     for assumption in access.assumptions:
         yield _TERMINAL.visible(f"assumed: {assumption.text}")
+
+
+def _explained(finding: Finding) -> Iterator[str]:
+    """What a diagnostic of one line leaves out; assumptions stand with the access."""
+    yield _TERMINAL.visible(f"{finding.code} {headline(finding)}")
+    known = assumption_notes(finding.access) if finding.access is not None else ()
+    for label, note in labelled_notes(finding):
+        if note not in known:
+            yield _TERMINAL.visible(f"{label}: {note}")
+    if finding.help and finding.fix is None:
+        yield _TERMINAL.visible(f"help: {finding.help}")
 
 
 def _repaired(analysis: Analysis, span: Span) -> Iterator[str]:

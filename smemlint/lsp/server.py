@@ -26,6 +26,7 @@ from smemlint.lsp.documents import Document
 from smemlint.lsp.fix_all import COMMAND, all_fixes
 from smemlint.lsp.hover import hints, hover
 from smemlint.lsp.incremental import IncrementalMemo
+from smemlint.lsp.lenses import lenses
 from smemlint.lsp.main_thread_worker import Worker
 from smemlint.lsp.paths import is_served, path_of
 from smemlint.lsp.positions import Places
@@ -106,6 +107,8 @@ class Server(LanguageServer):
             self.workspace_diagnostic_refresh(None)
         if self.client.asks_again_for_hints:
             self.workspace_inlay_hint_refresh(None)
+        if self.client.asks_again_for_lenses:
+            self.workspace_code_lens_refresh(None)
 
     async def known(self, uri: str) -> Analysis | None:
         """What is known of the newest version of a document, fixes perhaps not included."""
@@ -332,6 +335,11 @@ def make_server(worker: Worker) -> Server:
             return None
         places = server.places(analysis)
         return hover(analysis, places, params.position, is_markdown=server.client.reads_markdown)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
+    async def lensed(params: types.CodeLensParams) -> list[types.CodeLens]:
+        analysis = await server.known(params.text_document.uri)
+        return lenses(analysis, server.places(analysis)) if analysis else []
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:

@@ -6,6 +6,7 @@ The first would ask, too, but cannot be told to ask again.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from pathlib import Path
 
@@ -149,6 +150,35 @@ async def test_a_conflict_is_shown_with_its_place_in_the_clients_units(client: L
     assert found.message.startswith("32-way bank conflict reading `tile` in `transpose`")
     (related,) = found.related_information
     assert related.location.uri == uri and related.location.range.start.line == 1
+    assert "\n" not in found.message  # the proof is in the hover
+    assert found.code_description.href.endswith("/rules/SML101/")
+
+
+HELPER = """\
+__device__ float column(const float *p) { return p[threadIdx.x * 32]; }
+__global__ void k(float *o) {
+  __shared__ float s[1024];
+  s[threadIdx.x] = 1;
+  o[0] = column(s);
+}
+void run(float *o) { k<<<1, 32>>>(o); }
+"""
+
+
+@pytest.mark.asyncio
+async def test_the_way_to_a_helper_and_the_cost_of_the_kernel_are_shown(client: LanguageClient):
+    uri = opened(client, HELPER)
+    (found,) = await diagnostics(client, uri)
+    places = [r.location.range.start.line for r in found.related_information]
+    assert (found.range.start.line, places) == (0, [2, 4])
+    document = types.TextDocumentIdentifier(uri)
+    (lens,) = await client.text_document_code_lens_async(types.CodeLensParams(document))
+    assert lens.range.start.line == 1
+    # a store of 1 wavefront and a load of 32, of which 1 each would do
+    assert re.findall(r"\d+", lens.command.title) == ["33", "2", "6"]
+    at = types.HoverParams(document, types.Position(0, 52))
+    shown = (await client.text_document_hover_async(at)).contents.value
+    assert re.search(r"31 of 32 wavefronts .* 94%", shown)
 
 
 @pytest.mark.asyncio
