@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
+from smemlint.frontend.cuda.lexer.integers import read_integer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,8 +117,10 @@ def _told(project: Project, function: Function) -> dict[str, float]:
 def _number(text: str) -> float | None:
     """Returns a number as C spells it; None for what is none."""
     plain = text.strip().lower()
-    with suppress(ValueError):
-        return int(plain.rstrip("ul"), 0)
+    sign, digits = (-1, plain[1:]) if plain.startswith("-") else (1, plain)
+    literal = read_integer(digits)
+    if literal is not None:
+        return sign * literal.value
     with suppress(ValueError):
         return float(plain.removesuffix("f"))
     return {"true": 1, "false": 0}.get(plain)

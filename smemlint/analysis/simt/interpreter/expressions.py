@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,12 +19,12 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.frontend import ir
+from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
-_SUFFIX = re.compile(r"[uUlLzZ]+$")
 """Types of which a local variable holds one value, which a name reads."""
 
 
@@ -71,24 +70,13 @@ def evaluate_type_name(ev: Evaluator, node: ir.Typename) -> Value:
 
 @lru_cache(1024)
 def _integer(text: str) -> Value:
-    suffix = _SUFFIX.search(text)
-    digits = text[: suffix.start()] if suffix and not text.lower().startswith("0x") else text
-    if text.lower().startswith("0x"):
-        digits = text.rstrip("uUlLzZ")
-    try:
-        value = (
-            int(digits, 0)
-            if not (len(digits) > 1 and digits[0] == "0" and digits[1:].isdigit())
-            else int(digits, 8)
-        )
-    except ValueError:
+    literal = read_integer(text)
+    if literal is None:
         return Unknown(Reason(ReasonCode.NO_VALUE, f"`{text}` is not a number"))
-    letters = text[len(digits) :].lower()
-    unsigned = "u" in letters
-    wide = "l" in letters or "z" in letters or value >= 1 << 32
-    if wide:
-        return number(value, U64 if unsigned or value >= 1 << 63 else I64)
-    if unsigned or (value >= 1 << 31 and digits[:1] == "0"):
+    value = literal.value
+    if literal.is_long or value >= 1 << 32:
+        return number(value, U64 if literal.is_unsigned or value >= 1 << 63 else I64)
+    if literal.is_unsigned or (value >= 1 << 31 and not literal.is_decimal):
         return number(value, U32)
     return number(value, I64 if value >= 1 << 31 else I32)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.frontend.cuda.lexer.tokens import Token, matching
 from smemlint.limits.budgets import MAX_CONDITION_DEPTH, MAX_CONDITION_TOKENS
 
@@ -301,7 +302,7 @@ class _Parser:
 
 
 def _integer(text: str) -> int:
-    digits = text.replace("'", "").rstrip("uUlLzZ")
-    if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
-        return int(digits, 8)
-    return int(digits, 0)
+    literal = read_integer(text)
+    if literal is None:
+        raise ValueError(f"{text!r} is no integer")
+    return literal.value
