@@ -282,3 +282,51 @@ def test_the_epilogue_of_hopper(dtype, permuted, expected, tmp_path):
     if permuted:
         text = text.replace("torch.empty((64, 32)", "torch.empty((32, 64)")
     assert ways(facts_of(head + text, tmp_path)) == [expected]
+
+
+ROWS = """
+@cute.jit
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    n = 1024 // cutlass.DTYPE.width
+    atom = cute.make_composed_layout(
+        cute.make_swizzle(SWIZZLE), 0, cute.make_layout((8, n), stride=(n, 1))
+    )
+    s = cutlass.utils.SmemAllocator().allocate_tensor(
+        cutlass.DTYPE, cute.tile_to_shape(atom, (32, n), (0, 1)), 1024
+    )
+    copy = cute.make_tiled_copy_tv(
+        cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.DTYPE, num_bits_per_copy=128),
+        cute.make_layout((32, 1)),
+        cute.make_layout((1, 128 // cutlass.DTYPE.width)),
+    )
+    part = copy.get_slice(tx).partition_S(s)
+    cute.copy(copy, part, cute.make_fragment_like(part))
+
+
+if __name__ == "__main__":
+    host()
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "swizzle", "expected"),
+    [
+        ("Float16", "3, 3, 3", 1),
+        ("Int8", "3, 4, 3", 1),
+        ("Float32", "3, 2, 3", 1),
+        ("Int8", "4, 4, 4", 2),
+        ("Float32", "2, 2, 2", 4),
+    ],
+)
+def test_a_swizzle_of_elements_for_elements_of_another_size(dtype, swizzle, expected, tmp_path):
+    """Eight rows of 128 bytes at a time: base and shift of 16-bit elements are wrong for others."""
+    facts = facts_of(ROWS.replace("DTYPE", dtype).replace("SWIZZLE", swizzle), tmp_path)
+    assert ways(facts) == [(AccessKind.LOAD, 16, expected)]
+    (access,) = facts.kernels[0].accesses
+    assert access.instructions == 8
