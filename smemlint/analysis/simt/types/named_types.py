@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import CTYPES, type_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.pytorch import pytorch_type
 from smemlint.analysis.simt.types.records import record_named
 from smemlint.analysis.simt.types.template_arguments import (
     bindings_text,
@@ -53,6 +54,9 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         member = member_value(owner.value, name) if isinstance(owner, StaticType) else None
         if member is not None:
             return StaticType(f"{owner}::{name}", value=member)
+        known = pytorch_type(ev, prefix, name, arguments)
+        if known is not None:
+            return known
     found = cute_type(ev, name, arguments) or _resolve_standard(ev, name, arguments)
     if found is not None:
         return found

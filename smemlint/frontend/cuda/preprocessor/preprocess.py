@@ -17,6 +17,7 @@ from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.includes import Includes, prepare_cached
 from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
+from smemlint.frontend.cuda.preprocessor.pytorch import pytorch_macros
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
 from smemlint.limits.budgets import (
@@ -124,6 +125,7 @@ class _Run:
         self._read_text = options.read
         self._refusal = options.refusal
         self._include_count = 0
+        self.expander.macros.update(pytorch_macros())
         for name, value in {**predefined(options.arch), **options.defines}.items():
             if name not in options.undefines:
                 body = tuple(lex(value))
