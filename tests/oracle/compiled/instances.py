@@ -62,7 +62,7 @@ class Instance:
 
 def base_name(demangled: str) -> str:
     """Returns the unqualified name of a function that c++filt spelled."""
-    head = _without_brackets(demangled)
+    head = _without_brackets(demangled.replace("(anonymous namespace)::", ""))
     words = head.split("(")[0].split()
     return words[-1].split("::")[-1] if words else demangled
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.oracle.compiled.instances import UNKNOWN, Instance, matching
+from tests.oracle.compiled.reduced import rejected_lines, without
 from tests.oracle.compiled.toolchain import Toolchain, demangle
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 _MISSING = re.compile(r'fatal error: (?:"?)([\w./+-]+)(?:"?): No such file')
 _CANNOT_OPEN = re.compile(r'cannot open source file "([^"]+)"')
-_WRAPPER_LINE = re.compile(r"(?:\.cu\((\d+)\): error|at line (\d+) of [^\n]*\.cu)")
 _NAMESPACE = re.compile(
     r"\bnamespace\s+([\w:]+)?\s*\{|\{|\}|\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?\*/", re.S
 )
+_DEVICE = re.compile(r"__global__|__device__|__constant__")
 _TRIES = 8
 
 
@@ -51,13 +52,15 @@ class UnitCompiler:
         plain = f'#include "{path}"\n'
         cubin, said, includes = self._with_headers(plain, path)
         if cubin is None:
+            cubin, plain = self._reduced(path, said, includes)
+        if cubin is None:
             result.failure = first_error(said)
             return result
         result.cubins.append(cubin)
         names = demangle(self._kernels(cubin))
         instances = list(instances)
         missing = [i for i in instances if not matching(i, names, instances)]
-        if missing and (forced := self._forced(path, missing, includes)):
+        if missing and (forced := self._forced(plain, path, missing, includes)):
             result.cubins.append(forced)
         return result
 
@@ -91,12 +94,29 @@ class UnitCompiler:
         stub.touch()
         return self._stubs / "."
 
+    def _reduced(self, path: Path, said: str, includes: tuple[str, ...]) -> tuple[Path | None, str]:
+        """Compiles a unit without the declarations that the compiler rejects, and returns its text."""
+        text = path.read_text(errors="replace")
+        cubin = None
+        for _ in range(_TRIES):
+            rejected = rejected_lines(said, str(path))
+            reduced = without(text, rejected, spared=_DEVICE)
+            if reduced == text:
+                reduced = without(text, rejected)
+            if cubin is not None or reduced == text:
+                break
+            text = reduced
+            source = f'#line 1 "{path}"\n{text}'
+            cubin, said = self._tools.compile(source, (*self._flags, *includes), path.parent)
+        return cubin, f'#line 1 "{path}"\n{text}'
+
     def _forced(
-        self, path: Path, missing: list[Instance], includes: tuple[str, ...]
+        self, plain: str, path: Path, missing: list[Instance], includes: tuple[str, ...]
     ) -> Path | None:
         """A cubin that takes the address of each instance; those that do not compile are left out."""
         spaces = namespaces(path.read_text(errors="replace"))
-        head = [f'#include "{path}"', *(f"using namespace {s};" for s in spaces)]
+        own = [f"using namespace {s};" for s in spaces]
+        head = [*plain.splitlines(), '#line 1 "instances.cu"', *own]
         wanted = [w for w in dict.fromkeys(i.spelling for i in missing) if UNKNOWN not in w]
         for _ in range(4):
             lines = [*head, *(_address_of(w, n) for n, w in enumerate(wanted))]
@@ -104,7 +124,7 @@ class UnitCompiler:
             cubin, said = self._tools.compile(source, (*self._flags, *includes), path.parent)
             if cubin is not None or not wanted:
                 return cubin if wanted else None
-            bad = {int(a or b) - len(head) - 1 for a, b in _WRAPPER_LINE.findall(said)}
+            bad = {n - len(own) - 1 for n in rejected_lines(said, "instances.cu")}
             kept = [w for n, w in enumerate(wanted) if n not in bad]
             if len(kept) == len(wanted):
                 return None
