@@ -126,6 +126,7 @@ class WarpPattern:
         source: of an asynchronous copy: the bytes of global memory that the lanes read, int64 of
             shape (32,), counted from a multiple of 128.
         chain: which of `Access.chains` issues it first.
+        is_reached: nothing is assumed for it but that the loops around it run at least once.
     """
 
     addresses: NDArray[np.int64]
@@ -141,6 +142,7 @@ class WarpPattern:
     spare: int = 0
     source: NDArray[np.int64] | None = None
     chain: int = 0
+    is_reached: bool = False
 
     @property
     def ways(self) -> float:

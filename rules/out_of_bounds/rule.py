@@ -26,14 +26,14 @@ class OutOfBounds(Rule):
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """One finding where every mask and address is known, none assumed."""
+        """One finding where every mask and address is known, and only loops are taken to run."""
         array = access.array
-        if array is None or array.bytes is None or access.conditions:
+        if array is None or array.bytes is None:
             return
         if not access.instance.origin or not access.certainty.is_decided:
             return
         for pattern in access.patterns:
-            if not pattern.exact:
+            if not pattern.exact or (access.conditions and not pattern.is_reached):
                 continue
             offsets = pattern.addresses - array.base
             last = array.bytes - (pattern.width - pattern.spare)

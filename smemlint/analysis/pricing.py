@@ -35,6 +35,7 @@ class Group:
         count: how often the block issued it.
         source: of an asynchronous copy: bytes of global memory that a thread reads.
         chain: which of `Access.chains` issued it first.
+        is_reached: nothing is assumed for one of the events but that the loops around it run.
     """
 
     addresses: NDArray[np.int64]
@@ -46,6 +47,7 @@ class Group:
     count: int = 0
     source: NDArray[np.int64] | None = None
     chain: int = 0
+    is_reached: bool = False
 
 
 def priced_patterns(
@@ -112,6 +114,7 @@ def _patterns_of_width(
             groups[owners[row]].spare,
             sources[row] if sources is not None else None,
             groups[owners[row]].chain,
+            groups[owners[row]].is_reached,
         )
         for k, row in enumerate(chosen)
     ]
@@ -205,9 +208,17 @@ def stat_of(figures: Sequence[tuple[int, int]]) -> Stat:
 
 
 def costliest(patterns: Sequence[WarpPattern]) -> tuple[WarpPattern, ...]:
-    """The costliest patterns first; those that fault before all."""
+    """The costliest patterns first, those that fault before all; last, how far the others reach."""
 
     def cost(p: WarpPattern) -> float:
         return p.wavefronts / p.ideal if p.ideal else float("inf")
 
-    return tuple(sorted(patterns, key=cost, reverse=True)[:MAX_PATTERNS])
+    ordered = sorted(patterns, key=cost, reverse=True)
+    exact = [p for p in ordered[MAX_PATTERNS:] if p.exact and p.active.any()]
+    if not exact:
+        return tuple(ordered[:MAX_PATTERNS])
+    ends = (
+        min(exact, key=lambda p: int(p.addresses[p.active].min())),
+        max(exact, key=lambda p: int(p.addresses[p.active].max())),
+    )
+    return (*ordered[: MAX_PATTERNS - len(ends)], *ends)

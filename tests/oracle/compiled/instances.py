@@ -30,6 +30,8 @@ _SPELLINGS = {
     "half": "__half",
     "half2": "__half2",
     "nv_bfloat16": "__nv_bfloat16",
+    "c10::Half": "__half",
+    "c10::BFloat16": "__nv_bfloat16",
 }
 
 

@@ -21,6 +21,21 @@ _NAMESPACE = re.compile(
 )
 _DEVICE = re.compile(r"__global__|__device__|__constant__")
 _TRIES = 8
+_PYTORCH = """
+#ifndef SMEMLINT_PYTORCH
+#define SMEMLINT_PYTORCH
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <optional>
+#include <string>
+#include <vector>
+namespace c10 { using Half = __half; using BFloat16 = __nv_bfloat16; }
+namespace at { using namespace c10; struct Tensor {}; }
+namespace torch { using namespace at; }
+#endif
+"""
+"""What declarations and kernels use of PyTorch's headers; functions that use more are left out."""
 
 
 @dataclass
@@ -91,7 +106,7 @@ class UnitCompiler:
             return max(found, key=lambda p: _common(p, path))
         stub = self._stubs / header
         stub.parent.mkdir(parents=True, exist_ok=True)
-        stub.touch()
+        stub.write_text(_PYTORCH if header.split("/")[0] in ("torch", "ATen", "c10") else "")
         return self._stubs / "."
 
     def _reduced(self, path: Path, said: str, includes: tuple[str, ...]) -> tuple[Path | None, str]:

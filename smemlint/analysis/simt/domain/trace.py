@@ -42,6 +42,7 @@ class Event:
         hangs_on_data: which threads are active is a matter of data.
         issued: how many times; 0 where a fused instruction is counted at another access.
         spare: bytes at the end of a fused load that the source does not read.
+        is_reached: nothing is assumed for it but that the loops around it run.
         call: the call whose inlined function begins with it. The compiler's line table has the
             call and the access at the first instruction of an inlined function, in this order,
             and the profiler shows the call (1811 of 1811 instructions of five programs).
@@ -70,6 +71,7 @@ class Event:
     depends_on_data: bool = False
     layout: LayoutUse | None = None
     spare: int = 0
+    is_reached: bool = False
     call: ir.Node | None = None
     callers: tuple[tuple[str, ir.Node], ...] = ()
     fused: tuple[Event, ...] = ()

@@ -215,6 +215,7 @@ def emit_event(
             assumptions = (*assumptions, *layout.assumptions)
             if isinstance(offset, AffineInt):
                 offset = _in_bytes(offset, declared, obj.shared)
+    is_reached = state.loop_conditions.issuperset(assumptions)
     if not state.constexpr_conditions.isdisjoint(state.assumptions):
         offset = Unknown(
             Reason(
@@ -240,6 +241,7 @@ def emit_event(
             assumptions=assumptions,
             values=tuple(state.loop_values),
             depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
+            is_reached=is_reached,
             call=opened_call(ev.state, node, offset),
             callers=callers_of(ev.state),
             repeats=ev.state.open_loops > 0,

@@ -206,6 +206,7 @@ class Sites:
             group.source, group.chain = source, site.chain_of(event)
             site.groups[key] = group
         site.issued_under.setdefault(event.assumptions, set()).add(id(group))
+        group.is_reached |= event.is_reached
         group.spare = min(group.spare, event.spare)
         group.count += event.issued
 

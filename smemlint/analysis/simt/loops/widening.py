@@ -89,6 +89,8 @@ def execute_widened(
     assumed, gone = len(state.assumptions), state.none_active()
     if taken is not None:
         state.assumptions.append(taken)
+        if is_uniform:
+            state.loop_conditions.add(taken)
     trips = Unknown(
         Reason(ReasonCode.LOOP, "how often the loop runs is not known"), is_uniform=is_uniform
     )

@@ -1,0 +1,44 @@
+"""SML401 in loops whose length is not known: what every iteration reaches, nothing that is guarded."""
+
+import re
+
+import pytest
+from conftest import facts_of
+
+from smemlint.config.settings import Settings
+from smemlint.lint.check import run_rules
+
+BODY = """
+__global__ void k(float *o, int n, int m) {{
+  __shared__ float s[16][128], q[128];
+  int t = threadIdx.x;
+  {loop} {{ {access} }}
+}}
+void run(float *o, int n) {{ k<<<1, 256>>>(o, n, n); }}
+"""
+EACH = "for (int i = 0; i < n; i++)"
+ROWS = """
+for (int j = 0; j < 16; j++)
+  for (int e = 0; e < 8; e++) o[t] += s[j][t / 32 * 16 + e * LONG + t % 32];"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "access", "outside"),
+    [
+        (EACH, "q[t] = 1;", [4]),
+        # 1,024 patterns; row 15 alone leaves the array, from warp 4 on, and warp 7 reaches farthest
+        (EACH, ROWS.replace("LONG", "8"), [7]),
+        (EACH, ROWS.replace("LONG", "0"), [7]),
+        (EACH, "q[t / 2] = 1;", []),
+        (EACH, "q[128 + i] = 1;", []),  # the counter moves it
+        (EACH, "if (n > 5) q[t] = 1;", []),
+        ("for (int i = t; i < n; i += 256)", "q[t] = 1;", []),  # some threads only
+        ("for (int i = 0; i < n && t < m; i++)", "q[t] = 1;", []),
+        ("if (t < n)", "q[t] = 1;", []),
+    ],
+)
+def test_what_every_iteration_reaches(loop, access, outside):
+    settings = Settings()
+    findings = run_rules(facts_of(BODY.format(loop=loop, access=access)), lambda _: settings)
+    found = [f for f in findings if f.code == "SML401"]
+    assert [int(re.search(r"warp (\d+)", f.notes[0])[1]) for f in found] == outside
