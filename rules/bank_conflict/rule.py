@@ -64,11 +64,17 @@ class BankConflict(Rule):
 
 
 def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
-    """Ways, pattern, wavefronts and ideal of the costliest pattern; atomics by distinct words."""
+    """Ways, pattern, wavefronts and ideal of the costliest pattern that an instruction issues.
+
+    What the compiler fuses into the instruction of another place has none; atomics count by
+    distinct words.
+    """
     from smemlint.hardware import wavefronts
 
     best: tuple[float, WarpPattern, int, int] | None = None
     for pattern in access.patterns:
+        if not pattern.count:
+            continue
         spent, ideal = pattern.wavefronts, max(pattern.ideal, pattern.profiler_ideal)
         if access.kind is AccessKind.ATOMIC:
             cost = wavefronts(

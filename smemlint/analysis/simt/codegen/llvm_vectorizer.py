@@ -18,7 +18,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.codegen.slots import fused_slot, run_and_position
+from smemlint.analysis.simt.codegen.slots import fused_slot, may_meet, root_of, run_and_position
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object
@@ -151,10 +151,10 @@ class _Fusion:
     def _must_stay_behind(self, load: Event, chain: _Chain) -> bool:
         first = min(e.sequence for e in chain.events())
         passed = [s for s in self._passed[-_REACH:] if s.sequence > first]
-        return len(passed) == _REACH or any(_may_meet(s, load) for s in passed)
+        return len(passed) == _REACH or any(may_meet(s, load) for s in passed)
 
     def _store(self, event: Event, key: _Key, position: int, size: int) -> None:
-        group = self._stores[_root(event.object)][key]
+        group = self._stores[root_of(event.object)][key]
         slot = position // size
         chain = group.get(slot)
         if chain is None:
@@ -165,13 +165,13 @@ class _Fusion:
 
     def _end_stores_that_meet(self, event: Event, key: _Key) -> None:
         """Closes chains of stores that would have to move past an access of their bytes."""
-        for other, group in self._stores.get(_root(event.object), {}).items():
+        for other, group in self._stores.get(root_of(event.object), {}).items():
             if other == key and event.kind is AccessKind.STORE:
                 continue
             met = [
                 slot
                 for slot, chain in group.items()
-                if _may_meet(event, next(chain.events()), slot * chain.size, chain.size)
+                if may_meet(event, next(chain.events()), slot * chain.size, chain.size)
             ]
             for slot in met:
                 self._close(group.pop(slot))
@@ -180,32 +180,6 @@ class _Fusion:
         self.out += fused_slot(chain.elements, chain.count, chain.width)
 
 
-def _root(obj: Object | None) -> int:
-    """The identity of the array that a view looks into."""
-    while obj is not None and obj.origin is not None:
-        obj = obj.origin
-    return id(obj)
-
-
 def _promised_alignment(obj: Object) -> int:
     """Bytes that the declaration says the array is aligned to; dynamic shared memory is to 16."""
     return obj.shared.alignment if obj.shared is not None and obj.origin is None else 0
-
-
-def _may_meet(event: Event, other: Event, start: int | None = None, size: int = 0) -> bool:
-    """Whether an access can touch the bytes of another, or `size` bytes at its run's `start`."""
-    if _root(event.object) != _root(other.object):
-        return False
-    if event.object is not other.object:
-        return True
-    if not isinstance(event.offset, AffineInt) or not isinstance(other.offset, AffineInt):
-        return True
-    (_, _, form, mask), at = run_and_position(event, event.offset)
-    (_, _, other_form, other_mask), place = run_and_position(other, other.offset)
-    if start is None:
-        start, size = place, other.width
-    if form == other_form and mask == other_mask:
-        return at < start + size and start < at + event.width
-    period = min(scev_of(event.offset).alignment, scev_of(other.offset).alignment)
-    apart = (at - start) % period
-    return not size <= apart <= period - event.width

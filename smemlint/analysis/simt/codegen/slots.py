@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from smemlint.analysis.simt.domain.trace import Event
+    from smemlint.analysis.simt.domain.values import Object
 
 
 def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...], int]:
@@ -95,3 +96,29 @@ def _counted(
         if id(part.node) not in seen:
             seen.add(id(part.node))
             yield replace(part, width=wide, offset=whole, issued=0, spare=spare)
+
+
+def root_of(obj: Object | None) -> int:
+    """Returns the identity of the array that a view looks into."""
+    while obj is not None and obj.origin is not None:
+        obj = obj.origin
+    return id(obj)
+
+
+def may_meet(event: Event, other: Event, start: int | None = None, size: int = 0) -> bool:
+    """Returns whether an access can touch the bytes of another, or of a run from its `start` on."""
+    if root_of(event.object) != root_of(other.object):
+        return False
+    if event.object is not other.object:
+        return True
+    if not isinstance(event.offset, AffineInt) or not isinstance(other.offset, AffineInt):
+        return True
+    (_, _, form, mask), at = run_and_position(event, event.offset)
+    (_, _, other_form, other_mask), place = run_and_position(other, other.offset)
+    if start is None:
+        start, size = place, other.width
+    if form == other_form and mask == other_mask:
+        return at < start + size and start < at + event.width
+    period = min(scev_of(event.offset).alignment, scev_of(other.offset).alignment)
+    apart = (at - start) % period
+    return not size <= apart <= period - event.width

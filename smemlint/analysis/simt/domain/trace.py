@@ -83,7 +83,8 @@ class Fence:
     """A point that no access moves across.
 
     Attributes:
-        kind: `barrier` (memory is reloaded after it) or `block` (control flow joins or parts).
+        kind: `barrier` (memory is reloaded after it), `block` (control flow joins or parts) or
+            `iteration` (another round of a loop that the compiler leaves one).
     """
 
     kind: str
@@ -128,7 +129,7 @@ class Trace:
     def fence_between(self, positions: list[int]) -> None:
         """Puts fences in front of these positions: iterations that are not one basic block."""
         for position in sorted(positions, reverse=True):
-            self.items.insert(position, Fence("block"))
+            self.items.insert(position, Fence("iteration"))
 
     @property
     def ends_in_fence(self) -> bool:

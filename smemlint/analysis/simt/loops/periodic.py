@@ -47,7 +47,7 @@ def execute_blocks(
         if blocks < REPEATED:
             break
         if done:
-            state.trace.fence("block")
+            state.trace.fence("iteration")
         costs, start = [loop.cost for loop in state.loops], len(state.trace.items)
         state.memory.begin()
         execute_iterations(ev, parts, together, carried, size, done=done)
@@ -62,7 +62,7 @@ def execute_blocks(
                 loop.cost = cost + (loop.cost - cost) * (blocks - 1)
             break
     if done:
-        state.trace.fence("block")
+        state.trace.fence("iteration")
     execute_iterations(ev, parts, together, carried, done=done)
 
 
@@ -96,7 +96,7 @@ def _execute_representative(
     steps = _steps_of_block(ev, changes)
     if steps is None:
         return False
-    state.trace.fence("block")
+    state.trace.fence("iteration")
     start, events, mask = len(state.trace.items), state.trace.events, state.mask
     costs = [loop.cost for loop in state.loops]
     splits, notes = dict(state.split_requests), dict(state.unfollowed)

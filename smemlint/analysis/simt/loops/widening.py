@@ -107,12 +107,12 @@ def execute_widened(
                 break
         _set_cells(ev, forms)
         if not state.trace.is_muted or has_returned:
-            state.trace.fence("block")
+            state.trace.fence("iteration")
             state.mask = mask
             del loop.breaks.jumps[broken:]
             execute_iteration(ev, "", step, body, loop)
             gone = mask & ~(state.mask | loop.broken)
-            state.trace.fence("block")
+            state.trace.fence("iteration")
             _set_cells(ev, forms)
     finally:
         state.open_loops -= 1
