@@ -60,8 +60,8 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
 def note_data_condition(
     ev: Evaluator, condition: Unknown, holds: Assumption, cond: ir.Node
 ) -> None:
-    """Remembers an assumption that holds for few threads, which only the data tell."""
-    if condition.is_data and not condition.is_uniform and _singles_out(cond):
+    """Remembers an assumption that holds for few threads, which data or arguments tell."""
+    if not condition.is_uniform and _singles_out(cond):
         ev.state.data_conditions.add(holds)
 
 
