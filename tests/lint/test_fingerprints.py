@@ -13,6 +13,7 @@ KERNEL = """\
 __global__ void k(float *out) {
   __shared__ float s[32][32];
   s[threadIdx.x][0] = out[threadIdx.x];
+  __syncthreads();
   s[threadIdx.x][1] = out[threadIdx.x];
 }
 void run(float *out) { k<<<1, 32>>>(out); }
