@@ -12,6 +12,7 @@ from smemlint.analysis.compiled.state import Geometry
 from smemlint.facts import Instance, Span
 from smemlint.frontend.sass.cubin import RESERVED, KernelSection, kernel_sections
 from smemlint.frontend.sass.parser import Disassembly
+from smemlint.reasons import Reason, ReasonCode
 from tests.oracle.compiled.toolchain import demangle
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class Cubin:
             raise OverflowError(name)
         machine = Machine(translate(function, constants), Geometry.of(block))
         machine.run()
-        failure = "the budget of instructions is spent" if machine.is_spent else ""
+        spent = Reason(ReasonCode.STEP_LIMIT, "the budget of instructions is spent")
+        failure = spent if machine.is_spent else None
         instance = Instance(name, Span("", 0, 0, 0, 0), block=block)
         found = accesses(machine.recorder.sites, instance, arch=ARCH, failure=failure)
         return Evaluation(
