@@ -125,7 +125,7 @@ def test_code_that_counts_on_the_pitch_gets_no_fix():
 
 
 def test_a_pointer_that_is_used_elsewhere_gets_no_fix():
-    body = "float *p = &s[threadIdx.x][0]; *p = 1; p[1] = 2;"
+    body = "float *p = &s[threadIdx.x][0]; *p = 1; p[2] = 2;"
     found = conflicts(kernel("__shared__ float s[32][32];", body))
     assert [f.fix for f in found] == [None, None]
 
