@@ -8,6 +8,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from smemlint.cli.swizzle_notation import (
+    READ_HELP,
+    SWIZZLE_HELP,
+    access_of,
+    mode_of,
+    swizzle_in_bytes,
+    triple_of,
+)
 from smemlint.errors import SmemlintError
 from smemlint.files.replace import replace_file
 from smemlint.layout.swizzle import Swizzle
@@ -30,39 +38,40 @@ def add_arguments(swizzle: argparse.ArgumentParser) -> None:
     commands = swizzle.add_subparsers(dest="swizzle_command", required=True, metavar="COMMAND")
 
     show = commands.add_parser("show", help="draw where a tile lands in the banks")
-    _add_triple(show)
+    _add_swizzle(show)
     _add_units(show)
     _add_tile(show)
-    show.add_argument("--read", default="column", metavar="ACCESS", help=_READ_HELP)
+    show.add_argument("--read", action="append", default=[], metavar="ACCESS", help=READ_HELP)
     show.add_argument("--at", type=int, default=0, metavar="N", help="which of these accesses")
     show.add_argument("--svg", metavar="FILE", help="draw it there")
     show.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    _add_format(show)
     show.set_defaults(run=_guarded(_show))
 
     check = commands.add_parser("check", help="say whether CuTe accepts a swizzle, and why not")
-    _add_triple(check)
+    _add_swizzle(check)
     _add_units(check)
     _add_dtype(check)
+    _add_format(check)
     check.set_defaults(run=_guarded(_check))
 
     solve = commands.add_parser("solve", help="find the smallest swizzle and padding")
     _add_tile(solve)
-    solve.add_argument("--read", action="append", default=[], metavar="ACCESS", help=_READ_HELP)
+    solve.add_argument("--read", action="append", default=[], metavar="ACCESS", help=READ_HELP)
     solve.add_argument("--write", action="append", default=[], metavar="ACCESS", help="the same")
+    _add_format(solve)
     solve.set_defaults(run=_guarded(_solve))
 
     convert = commands.add_parser("convert", help="the same swizzle in every notation")
     convert.add_argument(
         "swizzle", nargs="+", metavar="SWIZZLE",
-        help="B M S; none, 32B, 64B or 128B; or triton VEC PER_PHASE MAX_PHASE",
+        help=f"{SWIZZLE_HELP}; or triton VEC PER_PHASE MAX_PHASE",
     )  # fmt: skip
     _add_units(convert)
     _add_dtype(convert)
     convert.add_argument("--columns", type=int, metavar="N", help="elements of a row, for Triton")
+    _add_format(convert)
     convert.set_defaults(run=_guarded(_convert))
-
-
-_READ_HELP = "column, row, ldmatrix, stmatrix, or MxN lanes; default column"
 
 
 _NOTES = (
@@ -71,9 +80,13 @@ _NOTES = (
 )
 
 
-def _add_triple(parser: argparse.ArgumentParser) -> None:
-    for name, said in (("B", "bits"), ("M", "MBase"), ("S", "shift")):
-        parser.add_argument(name.lower(), type=int, metavar=name, help=said)
+def _add_swizzle(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("swizzle", nargs="+", metavar="SWIZZLE", help=SWIZZLE_HELP)
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output-format", "--format", choices=("text", "json"), default="text",
+                        help="text or json")  # fmt: skip
 
 
 def _add_dtype(parser: argparse.ArgumentParser) -> None:
@@ -109,27 +122,33 @@ def _guarded(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Nam
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from smemlint.layout.tiles import accesses
     from smemlint.report.heatmap import svg, terminal_map
     from smemlint.report.terminal import terminal
 
     tile = _tile(arguments)
-    swizzle = _in_elements(arguments, tile.element_bytes)
-    access = accesses(tile, arguments.read, arguments.vector or tile.element_bytes)
-    offsets, _ = access.lanes()
-    if not 0 <= arguments.at < len(offsets):
-        raise ValueError(f"--at {arguments.at}: there are {len(offsets)} such accesses")
-    panels = [
-        _panel(title, tile, access, arguments.at, one, arguments.banks)
-        for title, one in (("without a swizzle", Swizzle(0, 4, 3)), (f"with {swizzle}", swizzle))
-    ]
-    term = terminal(arguments.color)
-    print(f"{_described(swizzle, tile.element_bytes)}\n")
-    first = "bank" if panels[0].cell_banks == 1 else f"first of {panels[0].cell_banks} banks"
-    print(f"number and colour: the {first} where that part of the tile is kept; >: read together\n")
-    print(terminal_map(panels, colour=term.colour, unicode=term.unicode))
+    size = tile.element_bytes
+    swizzle = swizzle_in_bytes(arguments.swizzle, arguments.units, size).in_elements(size)
+    reads = [access_of(tile, name, arguments.vector) for name in arguments.read or ["column"]]
+    panels, records = [], []
+    for access in reads:
+        offsets, _ = access.lanes()
+        if not 0 <= arguments.at < len(offsets):
+            raise ValueError(f"--at {arguments.at}: there are {len(offsets)} such accesses")
+        for title, one in (("without a swizzle", Swizzle(0, 4, 3)), (f"with {swizzle}", swizzle)):
+            panel = _panel(title, tile, access, arguments.at, one, arguments.banks)
+            panels.append(panel)
+            records.append({"read": access.name, "swizzle": _triple(one), "words": panel.words})
+    if arguments.output_format == "json":
+        _print_json(arguments, {"tile": _tile_record(tile, arguments), "panels": records})
+    else:
+        term = terminal(arguments.color)
+        print(f"{_described(swizzle, size)}\non a {_tile_text(tile, arguments)}\n")
+        cells = panels[0].cell_banks
+        first = "bank" if cells == 1 else f"first of {cells} banks"
+        print(f"number and colour: the {first} where that part is kept; >: read together\n")
+        print(terminal_map(panels, colour=term.colour, unicode=term.unicode))
     if arguments.svg:
-        heading = f"{swizzle} on a {tile.rows}x{tile.columns} tile of {arguments.dtype}"
+        heading = f"{swizzle} on a {_tile_text(tile, arguments)}"
         try:
             replace_file(arguments.svg, svg(panels, heading, _NOTES).encode())
         except OSError as error:
@@ -143,60 +162,97 @@ def _show(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     from smemlint.layout.tiles import parse_dtype
 
-    triple = (arguments.b, arguments.m, arguments.s)
+    size = parse_dtype(arguments.dtype)
+    triple, is_bytes = triple_of(arguments.swizzle), arguments.units == "bytes"
+    if triple is None:
+        named = Swizzle.named(arguments.swizzle[0])
+        triple, is_bytes = (named.bits, named.base, named.shift), True
     spelled = "Swizzle<{},{},{}>".format(*triple)
     reason = Swizzle.why_invalid(*triple)
-    if reason is not None:
-        print(f"{spelled} is invalid: {reason}")
-        return _INVALID
-    swizzle, size = Swizzle(*triple), parse_dtype(arguments.dtype)
-    print(f"{spelled} is valid")
-    if swizzle.is_identity:
-        print("  it is the identity: nothing moves")
-        return _VALID
-    unit = 1 if arguments.units == "bytes" else size
-    noun = "bytes" if arguments.units == "bytes" else f"elements of {size} bytes"
-    print(f"  reads bits    {_bits(swizzle.y_mask)} of the offset in {noun}")
-    print(f"  changes bits  {_bits(swizzle.z_mask)}")
-    print(f"  keeps together {swizzle.group * unit} bytes: no wider vector may go through it")
-    print(f"  repeats after {swizzle.period * unit} bytes: a pointer swizzle's base is so aligned")
-    in_bytes = swizzle.in_bytes(unit)
-    if not in_bytes.z_mask & _BANK_BITS:
-        print("  cannot free banks: none of the changed bits is a bank bit (2 to 6 of a byte)")
-    return _VALID
+    record: dict[str, Any] = {"swizzle": list(triple), "valid": reason is None, "reason": reason}
+    lines = [f"{spelled} is valid" if reason is None else f"{spelled} is invalid: {reason}"]
+    if reason is None:
+        swizzle, unit = Swizzle(*triple), 1 if is_bytes else size
+        noun = "bytes" if is_bytes else f"elements of {size} bytes"
+        in_bytes = swizzle.in_bytes(unit)
+        moves_banks = bool(in_bytes.z_mask & _BANK_BITS)
+        record |= {
+            "units": "bytes" if is_bytes else "elements", "reads_mask": swizzle.y_mask,
+            "changes_mask": swizzle.z_mask, "group_bytes": swizzle.group * unit,
+            "period_bytes": swizzle.period * unit, "in_bytes": _triple(in_bytes),
+            "mode": in_bytes.mode, "changes_banks": moves_banks,
+        }  # fmt: skip
+        if swizzle.is_identity:
+            lines.append("  it is the identity: nothing moves")
+        else:
+            period = swizzle.period * unit
+            lines += [
+                f"  reads bits    {_bits(swizzle.y_mask)} of the offset in {noun}",
+                f"  changes bits  {_bits(swizzle.z_mask)}",
+                f"  keeps together {swizzle.group * unit} bytes: no wider vector may go through it",
+                f"  repeats every {period} bytes: align the array to {period} when swizzling the "
+                "pointer",
+            ]
+            if not moves_banks:
+                lines.append(
+                    "  cannot remove conflicts: none of the changed bits is a bank bit "
+                    "(2 to 6 of a byte)"
+                )
+    _print(arguments, record, lines)
+    return _VALID if reason is None else _INVALID
 
 
 def _solve(arguments: argparse.Namespace) -> int:
     from smemlint.layout.solver import score, solve
-    from smemlint.layout.tiles import accesses
 
     tile = _tile(arguments)
-    vector = arguments.vector or tile.element_bytes
     named = [("load", n) for n in arguments.read] + [("store", n) for n in arguments.write]
-    patterns = [accesses(tile, n, vector, kind) for kind, n in named or [("load", "column")]]
+    patterns = [
+        access_of(tile, n, arguments.vector, kind) for kind, n in named or [("load", "column")]
+    ]
     found = solve(
         patterns, tile.element_bytes, pitch=tile.columns, extent=tile.size, banks=arguments.banks
     )
-    print(f"as it is   {_scored(found.plain)}")
+    lines = [f"question   {_tile_text(tile, arguments)}", f"as it is   {_scored(found.plain)}"]
+    record: dict[str, Any] = {
+        "tile": _tile_record(tile, arguments), "accesses": [],
+        "plain": _score_record(found.plain), "swizzle": None, "padding": None,
+    }  # fmt: skip
     for pattern in patterns:
         one = score([pattern], tile.element_bytes, Swizzle(0, 0, 0), banks=arguments.banks)
         verb = "write" if pattern.kind == "store" else "read"
-        print(f"    {verb:5} {pattern.name:9} {one.ways:g}-way")
+        lines.append(f"    {verb:5} {pattern.name:9} {pattern.width:2} bytes  {one.ways:g}-way")
+        record["accesses"].append(
+            {"kind": verb, "name": pattern.name, "bytes": pattern.width, "ways": one.ways}
+        )
     if found.plain.is_free:
-        print("nothing to repair")
+        _print(arguments, record, [*lines, "nothing to repair"])
         return _VALID
     if found.swizzled < found.plain:
-        print(f"swizzle    {_scored(found.swizzled)}")
-        print(f"    {_described(found.swizzle, tile.element_bytes)}")
-        print(f"    {_expression(found.swizzle)}")
+        lines += [
+            f"swizzle    {_scored(found.swizzled)}",
+            f"    {_described(found.swizzle, tile.element_bytes)}",
+            f"    {_expression(found.swizzle)}",
+        ]
+        in_bytes = found.swizzle.in_bytes(tile.element_bytes)
+        record["swizzle"] = {
+            "elements": _triple(found.swizzle), "bytes": _triple(in_bytes), "mode": in_bytes.mode,
+            **_score_record(found.swizzled),
+        }  # fmt: skip
     else:
-        print("swizzle    no swizzle of the offsets that CuTe accepts does better")
+        lines.append("swizzle    no swizzle of the offsets that CuTe accepts does better")
     if found.padding is not None and found.padded is not None and found.padded < found.plain:
         extra = found.padding * tile.rows * tile.element_bytes
-        print(f"padding    {_scored(found.padded)}")
-        print(f"    tile[{tile.rows}][{tile.columns + found.padding}]  (+{extra} bytes)")
+        lines += [
+            f"padding    {_scored(found.padded)}",
+            f"    tile[{tile.rows}][{tile.columns + found.padding}]  (+{extra} bytes)",
+        ]
+        record["padding"] = {
+            "elements": found.padding, "extra_bytes": extra, **_score_record(found.padded),
+        }  # fmt: skip
     else:
-        print("padding    no padding of the rows does better")
+        lines.append("padding    no padding of the rows does better")
+    _print(arguments, record, lines)
     return _VALID
 
 
@@ -206,34 +262,70 @@ def _convert(arguments: argparse.Namespace) -> int:
 
     size = parse_dtype(arguments.dtype)
     words = arguments.swizzle
-    if len(words) == 1:
-        in_bytes = Swizzle.named(words[0])
-    elif words[0].lower() == "triton":
+    if words[0].lower() == "triton":
         if arguments.columns is None:
             raise ValueError("Triton's phases count rows: say --columns")
         one = SwizzledShared(*_integers(words[1:])).as_swizzle(arguments.columns)
         in_bytes = one.in_bytes(size)
     else:
-        one = Swizzle(*_integers(words))
-        in_bytes = one if arguments.units == "bytes" else one.in_bytes(size)
-    print(f"bytes      {in_bytes}" + (f"  (mode {in_bytes.mode})" if in_bytes.mode else ""))
+        in_bytes = swizzle_in_bytes(words, arguments.units, size)
+    record: dict[str, Any] = {
+        "bytes": _triple(in_bytes), "mode": in_bytes.mode, "dtype": arguments.dtype,
+        "elements": None, "triton": None,
+    }  # fmt: skip
+    lines = [f"bytes      {in_bytes}" + (f"  (mode {in_bytes.mode})" if in_bytes.mode else "")]
     if in_bytes.loses_bits_when_upcast(size):
-        print(f"elements   none: it moves parts of elements of {size} bytes")
+        lines.append(f"elements   none: it moves parts of elements of {size} bytes")
+        _print(arguments, record, lines)
         return _VALID
     elements = in_bytes.in_elements(size)
-    print(f"elements   {elements}  of {arguments.dtype}")
+    record["elements"] = _triple(elements)
+    lines.append(f"elements   {elements}  of {arguments.dtype}")
     if arguments.columns is not None:
         try:
             triton = SwizzledShared.from_swizzle(elements, arguments.columns)
         except ValueError as error:
-            print(f"triton     none: {error}")
+            lines.append(f"triton     none: {error}")
         else:
             said = f"vec={triton.vec}, per_phase={triton.per_phase}, max_phase={triton.max_phase}"
-            print(f"triton     SwizzledSharedLayout({said}, order=[1, 0])")
+            lines.append(f"triton     SwizzledSharedLayout({said}, order=[1, 0])")
+            record["triton"] = [triton.vec, triton.per_phase, triton.max_phase]
+    _print(arguments, record, lines)
     return _VALID
 
 
 # ---- parts
+
+
+def _print(arguments: argparse.Namespace, record: dict[str, Any], lines: list[str]) -> None:
+    """Prints an answer in the format that was asked for."""
+    if arguments.output_format == "json":
+        _print_json(arguments, record)
+    else:
+        print("\n".join(lines))
+
+
+def _print_json(arguments: argparse.Namespace, record: dict[str, Any]) -> None:
+    import json
+
+    command = arguments.swizzle_command
+    print(json.dumps({"version": 1, "command": command, **record}, indent=1))
+
+
+def _tile_text(tile: Tile, arguments: argparse.Namespace) -> str:
+    return f"{tile.rows}x{tile.columns} tile of {arguments.dtype}"
+
+
+def _tile_record(tile: Tile, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {"rows": tile.rows, "columns": tile.columns, "dtype": arguments.dtype}
+
+
+def _triple(swizzle: Swizzle) -> list[int]:
+    return [swizzle.bits, swizzle.base, swizzle.shift]
+
+
+def _score_record(score: Score) -> dict[str, Any]:
+    return {"ways": score.ways, "wavefronts": score.wavefronts}
 
 
 def _integers(words: list[str]) -> tuple[int, int, int]:
@@ -250,11 +342,6 @@ def _tile(arguments: argparse.Namespace) -> Tile:
     size = parse_dtype(arguments.dtype)
     rows, columns = parse_shape(arguments.shape) if arguments.shape else (8, 128 // size)
     return Tile(rows, columns, size)
-
-
-def _in_elements(arguments: argparse.Namespace, size: int) -> Swizzle:
-    one = Swizzle(arguments.b, arguments.m, arguments.s)
-    return one.in_elements(size) if arguments.units == "bytes" else one
 
 
 def _panel(title: str, tile: Tile, access: Pattern, at: int, swizzle: Swizzle, banks: int) -> Panel:
@@ -312,8 +399,7 @@ def _plural(count: int, noun: str) -> str:
 
 def _described(swizzle: Swizzle, size: int) -> str:
     in_bytes = swizzle.in_bytes(size)
-    mode = f", the {in_bytes.mode} mode" if in_bytes.mode else ""
-    return f"{swizzle} of elements = {in_bytes} of bytes{mode}"
+    return f"{swizzle} of elements = {in_bytes} of bytes{mode_of(in_bytes)}"
 
 
 def _expression(swizzle: Swizzle) -> str:

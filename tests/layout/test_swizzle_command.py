@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
@@ -69,10 +70,10 @@ def test_the_drawing_is_well_formed(capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("command", "code", "expected"),
     [
-        ("check 3 4 3 --units bytes", 0, "repeats after 1024 bytes"),
+        ("check 3 4 3 --units bytes", 0, "repeats every 1024 bytes"),
         ("check 3 2 3 --dtype f32", 0, "keeps together 16 bytes"),
         ("check 3 0 2", 1, "|SShift| must be at least BBits, or the two fields overlap: 2 < 3"),
-        ("check 2 14 3", 0, "cannot free banks"),
+        ("check 2 14 3", 0, "cannot remove conflicts"),
         ("check 0 4 3", 0, "it is the identity"),
         ("check 3 0 -3", 0, "reads bits    0 to 2"),
     ],
@@ -125,7 +126,7 @@ def test_convert(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("show 3 0 2", "Swizzle<3,0,2> is not a swizzle: |SShift|"),
+        ("show 3 0 2", "Swizzle<3,0,2> is not a valid swizzle: |SShift|"),
         ("show 3 3 3 --shape 8by8", "'8by8' is not a shape such as 8x64"),
         ("show 3 3 3 --dtype f17", "'f17' is not an element type"),
         ("show 3 3 3 --read diagonal", "'diagonal' is none of column, row"),
@@ -159,3 +160,56 @@ def test_accesses_by_name() -> None:
     assert [parse_dtype(t) for t in ("f16", "bf16", "tf32", "u8", "double", "e4m3")] == [
         2, 2, 4, 1, 8, 1,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["show", "check", "convert"])
+def test_every_notation_means_the_same(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    rest = "--dtype f16" + (" --shape 8x64 --read ldmatrix" if command == "show" else "")
+    spelled = ("3 3 3", "3,3,3", "Swizzle<3,3,3>", "swizzle<3,3,3>")
+    elements = {tuple(run(capsys, f"{command} {words} {rest}")[1]) for words in spelled}
+    assert len(elements) == 1
+    in_bytes = run(capsys, f"{command} 128B {rest}")[1]
+    assert in_bytes == run(capsys, f"{command} 3 4 3 --units bytes {rest}")[1]
+    if command != "check":  # which speaks of the parameters as they are given
+        assert in_bytes == list(elements.pop())
+
+
+def test_accesses_have_widths_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    command = "solve --shape 64x64 --dtype f16 --read ldmatrix.trans --read column:4 --write row:16"
+    answer = json.loads("\n".join(run(capsys, f"{command} --format json")[1]))
+    assert [(a["kind"], a["name"], a["bytes"], a["ways"]) for a in answer["accesses"]] == [
+        ("read", "ldmatrix.trans", 16, 8), ("read", "column", 4, 32), ("write", "row", 16, 1),
+    ]  # fmt: skip
+    assert answer["tile"] == {"rows": 64, "columns": 64, "dtype": "f16"}
+    # 8 x 64 matrices, 32 columns of 64 rows in two halves of 32 ways, and 16 rows of 4 wavefronts
+    assert answer["plain"] == {"ways": 32, "wavefronts": 512 + 2048 + 64}
+    lines = run(capsys, command)[1]
+    assert "64x64 tile of f16" in lines[0]
+    plain = "solve --shape 64x64 --dtype f16 --read ldmatrix --write row"
+    assert run(capsys, f"{plain} --vector 16")[1] == run(capsys, f"{plain}:16")[1]
+
+
+def test_several_reads_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run(capsys, "show 128B --dtype f16 --shape 64x64 --read ldmatrix --read column:4")[1]
+    assert sum("words needed" in line for line in lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("command", "key", "value"),
+    [
+        ("check 3 0 2", "valid", False),
+        ("check 128B", "group_bytes", 16),
+        ("check 3 3 3 --dtype f16", "in_bytes", [3, 4, 3]),
+        ("convert 128B --dtype f16", "elements", [3, 3, 3]),
+        ("convert 3 3 3 --dtype f16 --columns 64", "triton", [8, 1, 8]),
+        ("solve --shape 32x32 --read column", "padding", {
+            "elements": 1, "extra_bytes": 128, "ways": 1, "wavefronts": 32,
+        }),
+    ],
+)  # fmt: skip
+def test_answers_as_json(
+    capsys: pytest.CaptureFixture[str], command: str, key: str, value: object
+) -> None:
+    _, lines, _ = run(capsys, f"{command} --format json")
+    answer = json.loads("\n".join(lines))
+    assert (answer["version"], answer["command"], answer[key]) == (1, command.split()[0], value)
