@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.analysis.simt.kernel.evaluate import KernelTask
     from smemlint.config.settings import Settings
     from smemlint.facts import KernelFacts, Span
     from smemlint.frontend.cuda.unit import LoadOptions
@@ -133,7 +133,7 @@ class _Known:
 
     # ---- kernels
 
-    def evaluate(self, unit: Unit, task: Task, arch: str) -> KernelFacts:
+    def evaluate(self, unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
         """The facts of an instance: those from before, moved to where it stands now."""
         contexts, around = self._of((unit,))
         hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
@@ -159,7 +159,7 @@ class _Known:
         self._memory.kernels.keep(key, _Kernel(facts, task.assumptions, context, passed))
         return facts
 
-    def _moved(self, known: _Kernel, task: Task, context: VisibleText) -> KernelFacts | None:
+    def _moved(self, known: _Kernel, task: KernelTask, context: VisibleText) -> KernelFacts | None:
         """Known facts for this task, if they are its facts, too."""
         if known.arguments is not None and not _are_same(known.arguments, task.arguments()):
             return None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from smemlint.analysis.simt.analyze import Project
-    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.analysis.simt.kernel.evaluate import KernelTask
     from smemlint.frontend.program import Function, Unit
 
 FLOATING = 1.0
@@ -76,7 +76,7 @@ class Call:
     guessed: tuple[str, ...] = ()
 
 
-def call_of(project: Project, unit: Unit, task: Task) -> Call:
+def call_of(project: Project, unit: Unit, task: KernelTask) -> Call:
     """Returns the call of one instance.
 
     Raises:
@@ -126,7 +126,7 @@ def _number(text: str) -> float | None:
     return {"true": 1, "false": 0}.get(plain)
 
 
-def _spelled(task: Task) -> str:
+def _spelled(task: KernelTask) -> str:
     """Returns the instance as C++ names it."""
     function = task.function
     known = dict(task.instance.template)
@@ -138,7 +138,7 @@ def _spelled(task: Task) -> str:
     return f"{name}<{listed}>" if function.template else name
 
 
-def _arguments(unit: Unit, task: Task, known: Mapping[str, float | None]) -> list[Argument]:
+def _arguments(unit: Unit, task: KernelTask, known: Mapping[str, float | None]) -> list[Argument]:
     tree = task.function.parse().tree
     ev = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
     ev.state.frames.append(Frame(task.function.name, [dict(task.scope), {}]))

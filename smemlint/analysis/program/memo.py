@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.analysis.simt.kernel.evaluate import KernelTask
     from smemlint.analysis.simt.launches.launches import Launch
     from smemlint.facts import KernelFacts
     from smemlint.frontend.cuda.preprocessor.options import LoadOptions
@@ -38,6 +38,6 @@ class Memo:
         load: reads a unit.
     """
 
-    evaluate: Callable[[Unit, Task, str], KernelFacts]
+    evaluate: Callable[[Unit, KernelTask, str], KernelFacts]
     launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], list[Launch]]
     load: Callable[[str, str, LoadOptions], Unit]

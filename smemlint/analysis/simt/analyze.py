@@ -16,9 +16,9 @@ from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.elsewhere import defined_elsewhere
 from smemlint.analysis.simt.guard import Guard
-from smemlint.analysis.simt.kernel.consensus import agreed
+from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
-from smemlint.analysis.simt.launches.instance_budget import Effort, by_family
+from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launches import launches_of
 from smemlint.analysis.simt.shared_functions import touches_shared
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.analysis.program.memo import AnalysisScope
-    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.analysis.simt.kernel.evaluate import KernelTask
     from smemlint.config.settings import Settings
     from smemlint.facts import LayoutUse
     from smemlint.frontend.program import Function, Unit
@@ -124,7 +124,7 @@ class Project:
         launching = (p for p, text in texts if launched_and_not_defined(text))
         return list(dict.fromkeys((*mains, *written, *launching)))
 
-    def instances_of(self, kernel: Span) -> list[tuple[Unit, Task]]:
+    def instances_of(self, kernel: Span) -> list[tuple[Unit, KernelTask]]:
         """Returns the instances of the kernel whose name stands there, in all its units."""
         with _deep_recursion():
             return [
@@ -249,13 +249,13 @@ class Project:
         notes: list[NotAnalysed],
     ) -> None:
         """Adds the facts of a kernel, instance by instance."""
-        groups: list[list[Task]] = []
+        groups: list[list[KernelTask]] = []
         with self.guard.protect(function.span, function.name):
             groups = instances.of(function)
-        effort = Effort()
+        budget = InstanceBudget()
         for tasks in by_family(groups):
             instance = tasks[0].instance
-            if effort.leaves(tasks[0]):
+            if budget.leaves(tasks[0]):
                 continue
             key = (function.span, instance.template, instance.block)
             if key in self._seen:
@@ -263,9 +263,9 @@ class Project:
             self._seen.add(key)
             with self.guard.protect(function.span, function.name):
                 facts = self._evaluated(unit, tasks)
-                kernels.append(agreed(facts))
-                effort.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
-        count = effort.left + instances.left(function)
+                kernels.append(consensus(facts))
+                budget.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
+        count = budget.left + instances.left(function)
         if count:
             left = "instance is" if count == 1 else "instances are"
             reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {left} not evaluated")
@@ -276,7 +276,7 @@ class Project:
                 NotAnalysed(function.span, function.name, Reason(ReasonCode.LEFT_OUT, text))
             )
 
-    def _evaluated(self, unit: Unit, tasks: Sequence[Task]) -> list[KernelFacts]:
+    def _evaluated(self, unit: Unit, tasks: Sequence[KernelTask]) -> list[KernelFacts]:
         """Returns the facts of an instance, or of each guess as long as one decides anything."""
         first, *others = tasks
         arch = self.index.settings.arch

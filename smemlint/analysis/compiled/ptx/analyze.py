@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
-from smemlint.analysis.compiled.ptx.kernel import Task, evaluate_kernel
+from smemlint.analysis.compiled.ptx.kernel import KernelTask, evaluate_kernel
 from smemlint.analysis.compiled.source_places import Places
 from smemlint.analysis.compiled.triton_cache import triton_launch
 from smemlint.analysis.compiled.triton_operations import operation_of, triton_operations
@@ -136,7 +136,7 @@ class _FileReader:
             yield self._without(instance, function, blocks)
             return
         for block, assumed in blocks.items():
-            task = Task(
+            task = KernelTask(
                 body,
                 replace(instance, block=block),
                 self._places.span,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class KernelTask:
     """A kernel to evaluate.
 
     Attributes:
@@ -55,7 +55,7 @@ class Task:
     parameters: Sequence[Parameter] = ()
 
 
-def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
+def evaluate_kernel(module: Module, task: KernelTask) -> KernelFacts:
     """The facts of one kernel instance; what could not be followed is in `not_analysed`."""
     instance = task.instance
     assert instance.block is not None
@@ -95,7 +95,7 @@ def evaluate_kernel(module: Module, task: Task) -> KernelFacts:
     return KernelFacts(instance, tuple(memory.arrays.values()), found, tuple(notes), machine.steps)
 
 
-def _probe(program: Program, task: Task, operations: Sequence[Operation]) -> Probe:
+def _probe(program: Program, task: KernelTask, operations: Sequence[Operation]) -> Probe:
     """Runs the kernel again with numbers in the place of its arguments."""
     pointers = _pointers(operations)
     words = [p for p in task.parameters if p.type[:1] in "bsu" and p.bytes in (4, 8)]

@@ -19,7 +19,7 @@ _DIFFERS = Reason(
 )
 
 
-def agreed(facts: Sequence[KernelFacts]) -> KernelFacts:
+def consensus(facts: Sequence[KernelFacts]) -> KernelFacts:
     """Returns the first of several guesses; an access on which they differ is only a sample.
 
     Guesses at the shape of a block whose threads are counted (`__launch_bounds__`) do not count

@@ -34,7 +34,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.kernel.summarize import Sites
+from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.state import BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
@@ -59,7 +59,7 @@ _STEPS_TO_BEGIN = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class KernelTask:
     """A kernel instance to evaluate.
 
     Attributes:
@@ -84,7 +84,7 @@ class Task:
     launch: str = ""
 
 
-def evaluate_kernel(unit: Unit, task: Task, arch: str) -> KernelFacts:
+def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
     """Returns the facts of one instance; what could not be followed is in `not_analysed`.
 
     Arguments are unknown at first; where that leaves accesses open and the launch passes known
@@ -112,19 +112,21 @@ def _may_hang_on_an_argument(access: Access) -> bool:
     return is_open and not (access.reason is not None and access.reason.code.ends_evaluation)
 
 
-def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]) -> KernelFacts:
+def _evaluated(
+    unit: Unit, task: KernelTask, arch: str, arguments: Mapping[str, Value]
+) -> KernelFacts:
     assert task.instance.block is not None
     geometry = Geometry.of(task.instance.block)
     first = _Run(unit, task, geometry, arguments, {})
     runs = [first]
     if first.ev.state.split_requests and first.trace.events <= MAX_EVENTS_TO_SPLIT:
         runs = _split_runs(unit, task, geometry, arguments, first)
-    sites = Sites(unit, task.instance, task.assumptions, arch)
+    summary = AccessSummary(unit, task.instance, task.assumptions, arch)
     for run in runs:
         if run.failure is not None:
-            sites.add(replace(e, offset=Unknown(run.failure)) for e in run.trace.all_events())
+            summary.add(replace(e, offset=Unknown(run.failure)) for e in run.trace.all_events())
         else:
-            sites.add(merged(run.trace, array_bases(run.ev.state.arrays.values())))
+            summary.add(merged(run.trace, array_bases(run.ev.state.arrays.values())))
     arrays: dict[str, SharedArray] = {}
     for obj in first.ev.state.arrays.values():
         if obj.shared is not None:
@@ -140,7 +142,7 @@ def _evaluated(unit: Unit, task: Task, arch: str, arguments: Mapping[str, Value]
     layouts = {id(use): placed(use, placing) for use in first.ev.state.layouts.values()}
     accesses = tuple(
         replace(a, layout=layouts.get(id(a.layout), a.layout)) if a.layout is not None else a
-        for a in sites.facts()
+        for a in summary.facts()
     )
     return KernelFacts(
         task.instance,
@@ -166,7 +168,7 @@ class _Run:
     def __init__(
         self,
         unit: Unit,
-        task: Task,
+        task: KernelTask,
         geometry: Geometry,
         arguments: Mapping[str, Value],
         splits: Mapping[str, tuple[int, int]],
@@ -185,7 +187,7 @@ class _Run:
 
 
 def _split_runs(
-    unit: Unit, task: Task, geometry: Geometry, arguments: Mapping[str, Value], first: _Run
+    unit: Unit, task: KernelTask, geometry: Geometry, arguments: Mapping[str, Value], first: _Run
 ) -> list[_Run]:
     """Runs again for every residue of the unknowns that hide an address, within the budget."""
     moduli: dict[str, int] = {}
@@ -215,7 +217,7 @@ def _split_runs(
     return runs
 
 
-def _run(ev: Evaluator, task: Task, arguments: Mapping[str, Value]) -> None:
+def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> None:
     state = ev.state
     function = task.function
     parsed = function.parse()
@@ -322,4 +324,4 @@ def _value_guess(name: str) -> Value:
     return AffineInt(0, terms=((Symbol(key, name, 1, True), 1),))
 
 
-__all__ = ["Task", "Unknown", "evaluate_kernel", "guessed_scope"]
+__all__ = ["KernelTask", "Unknown", "evaluate_kernel", "guessed_scope"]

@@ -88,7 +88,7 @@ class _Site:
         return not without or with_it != without
 
 
-class Sites:
+class AccessSummary:
     """Collects events (of one or of several traces, one per residue) and makes facts of them.
 
     Args:

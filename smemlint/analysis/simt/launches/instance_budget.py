@@ -22,7 +22,7 @@ from smemlint.limits.budgets import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.analysis.simt.kernel.evaluate import Task
+    from smemlint.analysis.simt.kernel.evaluate import KernelTask
     from smemlint.facts import AccessKind, KernelFacts, Span
 
 
@@ -31,7 +31,7 @@ _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"
 
 
 @dataclass(slots=True)
-class Effort:
+class InstanceBudget:
     """What the instances of one kernel have cost and told so far."""
 
     instances: int = 0
@@ -40,7 +40,7 @@ class Effort:
     left: int = 0
     _figures: dict[Family, list[_Figures]] = field(default_factory=dict)
 
-    def leaves(self, task: Task) -> bool:
+    def leaves(self, task: KernelTask) -> bool:
         """Returns whether an instance is left; counts it if so."""
         seen = self._figures.get(family_of(task), [])
         is_spent = self.instances >= MAX_INSTANCES or self.steps > MAX_STEPS_OF_INSTANCES
@@ -52,7 +52,7 @@ class Effort:
         self.left += is_left
         return is_left
 
-    def add(self, task: Task, facts: KernelFacts, steps: int) -> None:
+    def add(self, task: KernelTask, facts: KernelFacts, steps: int) -> None:
         """Counts an instance; one without accesses tells nothing of the others."""
         self.instances += 1
         self.steps += steps
@@ -68,14 +68,14 @@ class Effort:
         )
 
 
-def family_of(task: Task) -> Family:
+def family_of(task: KernelTask) -> Family:
     """Returns the block shape and the types among the template arguments, numbers by their size."""
     types = (bound for bound in task.scope.values() if isinstance(bound, CTYPES))
     sizes = (t.size if isinstance(t, IntType | FloatType) else type_text(t) for t in types)
     return task.instance.block, tuple(sizes)
 
 
-def by_family(groups: Sequence[list[Task]]) -> list[list[Task]]:
+def by_family(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
     """Returns the instances in the order to evaluate them: first the first of each family."""
     count: dict[Family, int] = {}
     rounds = []

@@ -15,7 +15,7 @@ from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Sco
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.kernel.evaluate import Task, guessed_scope
+from smemlint.analysis.simt.kernel.evaluate import KernelTask, guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.launches.search import LaunchSearch, Wanted
@@ -72,7 +72,7 @@ class Instances:
         """How many files name a kernel of the unit, may launch it, and were not looked through."""
         return len(self._search.unsearched)
 
-    def of(self, function: Function) -> list[list[Task]]:
+    def of(self, function: Function) -> list[list[KernelTask]]:
         """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
         forced, given, template = self._override(function)
         if template:
@@ -83,7 +83,7 @@ class Instances:
         if forced is not None and not launches:
             scope, said = self._guess(function)
             return [[self._task(function, scope, forced, given, said)]]
-        groups: dict[object, list[Task]] = {}
+        groups: dict[object, list[KernelTask]] = {}
         for launch in launches:
             block = forced or launch.block
             scope, said = self._completed(function, launch.scope)
@@ -103,7 +103,7 @@ class Instances:
             self._cut.add(id(function))
         return chosen or self._never_launched(function)
 
-    def _never_launched(self, function: Function) -> list[list[Task]]:
+    def _never_launched(self, function: Function) -> list[list[KernelTask]]:
         """Guesses at a kernel without a launch, for each list of template arguments written.
 
         Explicit instantiations and tables of kernels spell them.
@@ -153,7 +153,7 @@ class Instances:
         scope: Scope,
         said: tuple[Assumption, ...],
         launch: Launch | None = None,
-    ) -> list[Task]:
+    ) -> list[KernelTask]:
         """Guesses at a block of which no launch, or none with a size that is known, says more."""
         bound = self._launch_bound(function, scope)
         if bound is not None:
@@ -173,7 +173,7 @@ class Instances:
         known: str,
         said: tuple[Assumption, ...],
         launch: Launch | None = None,
-    ) -> list[Task]:
+    ) -> list[KernelTask]:
         """A task for each shape; what they agree on is reported, and `known` says of what."""
         blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
         listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
@@ -183,7 +183,7 @@ class Instances:
 
     def _partly_told(
         self, function: Function, scope: Scope, said: tuple[Assumption, ...], launch: Launch
-    ) -> list[Task]:
+    ) -> list[KernelTask]:
         """Guesses at a block whose rows are as long as the launch says; none where it does not."""
         x, y, z = launch.extents
         if x is None or x < 1 or (y is not None and z is not None):
@@ -234,7 +234,7 @@ class Instances:
 
     def _told(
         self, function: Function, block: Block | None, given: str, template: Mapping[str, str]
-    ) -> list[Task]:
+    ) -> list[KernelTask]:
         """Returns the instance with the template values that the user gives."""
         ev = self._evaluator()
         scope, said = guessed_scope(ev, function)
@@ -256,7 +256,7 @@ class Instances:
         origin: str,
         said: tuple[Assumption, ...],
         launch: Launch | None = None,
-    ) -> Task:
+    ) -> KernelTask:
         instance = Instance(
             function.name, function.span, scope_text(scope, function), block, origin
         )
@@ -271,7 +271,9 @@ class Instances:
         )
         shared = launch.shared if launch is not None else None
         place = _place(launch) if launch is not None else ""
-        return Task(function, instance, scope, assumed, arguments, declared, shared, given, place)
+        return KernelTask(
+            function, instance, scope, assumed, arguments, declared, shared, given, place
+        )
 
 
 def _place(launch: Launch) -> str:

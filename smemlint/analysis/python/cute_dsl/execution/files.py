@@ -22,7 +22,7 @@ from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS
 from smemlint.analysis.python.interpreter.values import Class, Function, is_known
-from smemlint.analysis.simt.kernel.consensus import agreed
+from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_shared_tensor
 from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS, MAX_DSL_VARIANTS
@@ -144,7 +144,7 @@ class _File:
             for facts in self._facts(run, assumptions):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
         for found in by_kernel.values():
-            self._add(agreed(found))
+            self._add(consensus(found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from smemlint.analysis.python.interpreter.values import BoundMethod
 from smemlint.analysis.simt.codegen.ptxas_fusion import merged
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
-from smemlint.analysis.simt.kernel.summarize import Sites
+from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Instance, KernelFacts, NotAnalysed
 from smemlint.limits.budgets import MAX_DSL_KERNELS
@@ -133,15 +133,15 @@ def facts_of(
         kernel.block,
         origin,
     )
-    sites = Sites(Places(run), instance, assumptions, arch)  # type: ignore[arg-type]
+    summary = AccessSummary(Places(run), instance, assumptions, arch)  # type: ignore[arg-type]
     if kernel.failure is not None:
         events = (
             replace(e, offset=UnknownNumber(kernel.failure)) for e in kernel.trace.all_events()
         )
-        sites.add(events)
+        summary.add(events)
     else:
         bases = {id(a): a.shared.base for a in kernel.arrays if a.shared is not None}
-        sites.add(merged(kernel.trace, bases))
+        summary.add(merged(kernel.trace, bases))
     notes = [NotAnalysed(span, kernel.name, reason) for span, reason in kernel.notes]
     if kernel.trace.is_full:
         notes.append(
@@ -155,7 +155,7 @@ def facts_of(
     return KernelFacts(
         instance,
         tuple(arrays.values()),
-        with_swizzle_advice(sites.facts()),
+        with_swizzle_advice(summary.facts()),
         tuple(notes),
         kernel.trace.events,
         tuple(kernel.layouts.values()),
