@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, Certainty
+from smemlint.finding import Severity
 from smemlint.hardware.arch import WORD
 from smemlint.lint.rule import Rule
 
@@ -39,6 +41,8 @@ class BankConflict(Rule):
         """One finding for an access that takes more wavefronts than its ideal."""
         if access.array is None or access.kind not in _VERBS:
             return
+        if access.certainty is Certainty.DATA_DEPENDENT:
+            yield from self._of_data(access)
         found = _worst(access)
         if found is None or found[0] <= settings.most_ways(self.code, self.name):
             return
@@ -61,6 +65,17 @@ class BankConflict(Rule):
             help=access.advice or reduction_help(access),
             weight=ways,
         )
+
+    def _of_data(self, access: Access) -> Iterator[Finding]:
+        """What is known of an access that hangs on data: a note, and only `--pedantic` asks."""
+        from smemlint.analysis.data_bounds import data_bounds
+
+        bounds = data_bounds(access)
+        if bounds is None or access.array is None or bounds.worst == bounds.best:
+            return
+        message = f"data decides the bank conflicts of {access.array.shown}: {bounds}"
+        found = self.finding(message, access.span, access=access, weight=bounds.expected)
+        yield replace(found, severity=Severity.NOTE)
 
 
 def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:

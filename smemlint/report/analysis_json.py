@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from smemlint.analysis.data_bounds import data_bounds
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -61,6 +63,7 @@ def access_record(access: Access) -> dict[str, Any]:
         if access.line >= access.span.end_line:
             place["end_line"], place["end_column"] = access.line + 1, 1
     instance = access.instance
+    bounds = data_bounds(access)
     return {
         **place,
         "kernel": instance.kernel,
@@ -78,6 +81,7 @@ def access_record(access: Access) -> dict[str, Any]:
         "from": access.origin or None,
         "confirmed": access.is_confirmed,
         "operation": access.operation or None,
+        "bounds": bounds._asdict() if bounds is not None else None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.data_bounds import data_bounds
 from smemlint.lint.cost import OPEN_LOOP_TRIPS, total, wavefronts
 from smemlint.visible import visible
 
@@ -65,6 +66,8 @@ def row(access: Access, everything: Total) -> tuple[str, ...]:
     """The cells of one access, in the order of `HEAD`."""
     name = access.array.name if access.array is not None and access.array.name else "?"
     certainty = str(access.certainty) + (f": {access.reason}" if access.reason else "")
+    bounds = data_bounds(access)
+    certainty += f"; {bounds}" if bounds is not None else ""
     spent, ideal = access.wavefronts, access.ideal
     taken, _ = wavefronts(access)
     return (

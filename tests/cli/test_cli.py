@@ -81,6 +81,7 @@ def test_analyze_json_is_the_contract(smemlint, tmp_path):
         "ideal": {"min": 1, "max": 1, "mean": 1.0},
         "certainty": "assumed", "assumptions": ["block (32, 1, 1) (launch at bad.cu:7)"],
         "reason": None, "from": None, "confirmed": None, "operation": None,
+        "bounds": None,
     }  # fmt: skip
     assert (load["line"], load["kind"], load["wavefronts"]["mean"]) == (5, "load", 1.0)
     assert document["not_analysed"] == []
