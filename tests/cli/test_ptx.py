@@ -130,3 +130,22 @@ def test_an_unknown_instruction_makes_what_it_writes_unknown(smemlint):
     (access,) = accesses(out)
     assert (access["certainty"], access["wavefronts"]) == ("unknown", None)
     assert "frobnicate" in str(access["reason"])
+
+
+def test_one_name_in_several_folders_is_told_by_its_path(smemlint, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "kernel.py").write_text("\n" * 9)
+    (tmp_path / "kernel.ptx").write_text(TRITON.replace("/somewhere/else/", "/built/b/"))
+    _, out, _ = smemlint("analyze", ".", "--output-format", "json")
+    assert [a["file"] for a in accesses(out)] == ["b/kernel.py"]
+    (tmp_path / "kernel.ptx").write_text(TRITON)
+    _, out, _ = smemlint("analyze", ".", "--output-format", "json")
+    assert [a["file"] for a in accesses(out)] == ["/somewhere/else/kernel.py"]  # neither for sure
+
+
+def test_code_of_a_library_alone_stands_on_its_line(smemlint, tmp_path):
+    library = "/opt/cutlass/include/cutlass/arch/memory.h"
+    (tmp_path / "kernel.ptx").write_text(TRITON.replace("/somewhere/else/kernel.py", library))
+    _, out, _ = smemlint("analyze", "kernel.ptx", "--output-format", "json")
+    assert [(a["file"], a["line"]) for a in accesses(out)] == [(library, 7)]

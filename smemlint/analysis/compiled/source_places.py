@@ -52,8 +52,12 @@ class Places:
         return Places(ptx, files, run)
 
     def span(self, location: Location, line: int) -> Span:
-        """The innermost place outside of libraries; without one, the line of the PTX text."""
-        frame = self.frame(location)
+        """The innermost place outside of libraries.
+
+        Of code that is a library's alone, the innermost of all, where profilers show it; without
+        any place, the line of the PTX text.
+        """
+        frame = self.frame(location) or next((f for f in location if f.line), None)
         if frame is None:
             return Span(self.ptx, max(line, 1), 1, max(line, 1), 2)
         column = max(frame.column, 1)
@@ -76,8 +80,10 @@ class Places:
             found = self.run.get(key, ())
             if len(found) == 1:
                 return found[0]
-            if found:
-                return max(found, key=lambda path: _common_tail(path, named))
+            best = max((_common_tail(path, named) for path in found), default=0)
+            likeliest = [path for path in found if _common_tail(path, named) == best]
+            if len(likeliest) == 1:
+                return likeliest[0]
         shown = posixpath.normpath(named.replace("\\", "/")) if named else ""
         return f"/{shown.lstrip('/')}" if shown.startswith("//") else shown
 

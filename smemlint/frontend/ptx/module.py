@@ -22,6 +22,8 @@ _HEAD = re.compile(
 )
 _BRACE = re.compile(r'[{}]|"[^"\n]*"|//[^\n]*')
 _END = re.compile(r'[{;]|"[^"\n]*"|//[^\n]*')
+_SHARED = re.compile(r"\.shared\b|\b(?:ld|st)matrix\b")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _VERSION = re.compile(r"^[ \t]*\.version[ \t]+(\d+)\.(\d+)", re.M)
 _TARGET = re.compile(r"^[ \t]*\.target[ \t]+([\w, \t]+)", re.M)
 _TOP_VARIABLE = re.compile(r"^[ \t]*((?:\.\w+[ \t]+)*\.(?:shared|const)\b[^;{=]*)", re.M)
@@ -131,6 +133,18 @@ class Module:
     def files(self) -> dict[int, str]:
         """The source files by number."""
         return file_table(self.text)
+
+    @cached_property
+    def sharing(self) -> frozenset[str]:
+        """The device functions that access shared memory, by themselves or by what they call."""
+        bodies = {f.name: f.text for f in self.functions if not f.is_kernel}
+        found = {name for name, text in bodies.items() if _SHARED.search(text)}
+        calls = {n: {c for c in _WORD.findall(t) if c in bodies} for n, t in bodies.items()}
+        fresh = found
+        while fresh:
+            fresh = {n for n, called in calls.items() if n not in found and called & fresh}
+            found = found | fresh
+        return frozenset(found)
 
     @cached_property
     def strings(self) -> dict[str, str]:

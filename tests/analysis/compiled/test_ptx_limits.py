@@ -81,3 +81,49 @@ def test_a_warp_wide_unknown_offset_keeps_the_figure() -> None:
     (access,) = kernel.accesses
     assert access.wavefronts is not None
     assert (access.wavefronts.max, str(access.certainty)) == (1.0, "assumed")
+
+
+CALLS = """
+.version 8.7
+.target sm_90
+.address_size 64
+.shared .align 4 .b8 tile[4096];
+.func inner(.param .b32 inner_param_0)
+{
+st.shared.u32 [tile], 1;
+ret;
+}
+.func outer(.param .b32 outer_param_0)
+{
+call.uni inner, (outer_param_0);
+ret;
+}
+.func pure(.param .b32 pure_param_0)
+{
+ret;
+}
+.visible .entry k()
+{
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+mov.u32 %r1, %tid.x;
+CALL
+st.shared.u32 [tile], %r1;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "notes"),
+    [
+        ("call.uni outer, (%r1);", 1),
+        ("call.uni inner, (%r1);", 1),
+        ("call.uni pure, (%r1);", 0),
+        ("call.uni (%r2), %rd1, (%r1), prototype;", 1),
+    ],
+)
+def test_calls_of_functions_that_share_memory_are_said(call: str, notes: int) -> None:
+    (kernel,) = facts_of(CALLS.replace("CALL", call)).kernels
+    assert len(kernel.not_analysed) == notes
+    assert [a.instructions for a in kernel.accesses] == [1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.bits import bitwise
+from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.predicates import compare
 from smemlint.analysis.compiled.program import Block, Exit, Instruction, Program, program
 from smemlint.analysis.compiled.ptx import fragments, integers, memory, warp
@@ -20,6 +21,7 @@ from smemlint.frontend.ptx.syntax import (
     Scope,
     Statement,
     Targets,
+    names_in,
 )
 from smemlint.reasons import Reason, ReasonCode
 
@@ -167,6 +169,20 @@ def _sources(call: Call, made: Lowered) -> tuple[str, ...]:
     return tuple(r for operand in operands for r in call.lowering.names.registers(operand))
 
 
+def _note_call(call: Call) -> None:
+    """Notes a call of a function that may access shared memory, which is not followed."""
+    names = [name for operand in call.operands for name in names_in(operand)]
+    for name in names:
+        if name in call.lowering.sharing:
+            text = f"the function `{kernel_name(name)[0]}` is not followed"
+            call.lowering.note(call.operation, Reason(ReasonCode.NOT_MODELLED, text))
+            return
+    targets = [o for o in call.operands if isinstance(o, Name)]
+    if call.lowering.arrays and any(o.text.startswith("%") for o in targets):
+        by_address = Reason(ReasonCode.NOT_MODELLED, "a call by address is not followed")
+        call.lowering.note(call.operation, by_address)
+
+
 def _unknown(call: Call) -> Lowered | None:
     """An instruction that is not modelled: what it may write is not known."""
     head, operands = call.opcode.name, call.operands
@@ -174,6 +190,7 @@ def _unknown(call: Call) -> Lowered | None:
         return None
     if head == "call":
         cause = _CALL
+        _note_call(call)
     else:
         cause = Cause(
             Reason(ReasonCode.NOT_MODELLED, f"`{call.operation.spelling}` is not modelled")

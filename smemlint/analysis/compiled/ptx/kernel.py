@@ -75,6 +75,7 @@ def evaluate_kernel(module: Module, task: KernelTask) -> KernelFacts:
         forms=forms,
         fusion=fusion_of(statements, forms, memory.arrays),
         read=frozenset(n for o in operations for i in o.operands[1:] for n in names_in(i)),
+        sharing=module.sharing,
     )
     program = kernel_program(statements, lowering)
     machine = Machine(program, Geometry.of(instance.block))

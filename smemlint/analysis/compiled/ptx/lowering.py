@@ -41,6 +41,7 @@ class Lowering:
         forms: how ptxas sees addresses.
         fusion: what ptxas makes of accesses, by the identity of the operation.
         read: the registers that some instruction reads.
+        sharing: functions of the file that access shared memory, by mangled name.
         notes: what is not followed, once for each place.
     """
 
@@ -53,6 +54,7 @@ class Lowering:
     forms: LinearForms
     fusion: Mapping[int, Sequence[Fused]]
     read: frozenset[str]
+    sharing: frozenset[str] = frozenset()
     notes: dict[tuple[Span, Reason], None] = field(default_factory=dict)
     _parameters: dict[tuple[str, int], Value] = field(default_factory=dict)
 
