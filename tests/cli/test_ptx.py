@@ -149,3 +149,24 @@ def test_code_of_a_library_alone_stands_on_its_line(smemlint, tmp_path):
     (tmp_path / "kernel.ptx").write_text(TRITON.replace("/somewhere/else/kernel.py", library))
     _, out, _ = smemlint("analyze", "kernel.ptx", "--output-format", "json")
     assert [(a["file"], a["line"]) for a in accesses(out)] == [(library, 7)]
+
+
+def test_the_callers_in_llvms_comments_are_read(smemlint, tmp_path):
+    """Triton 3.6 writes no `inlined_at`: the line of the user stands in the comment alone."""
+    text = TRITON.replace(
+        ".loc 1 7 22",
+        ".loc 2 263 15 // standard.py:263:15 @[ standard.py:293:36 @[ kernel.py:8:30 ] ]",
+    )
+    text += '.file 2 "/env/site-packages/triton/language/standard.py"\n'
+    (tmp_path / "kernel.ptx").write_text(text)
+    _, out, _ = smemlint("analyze", "kernel.ptx", "--output-format", "json")
+    (access,) = accesses(out)
+    assert (access["file"], access["line"], access["column"]) == (
+        "/somewhere/else/kernel.py",
+        8,
+        30,
+    )
+    (tmp_path / "kernel.ptx").write_text(text + '.file 3 "/another/kernel.py"\n')
+    _, out, _ = smemlint("analyze", "kernel.ptx", "--output-format", "json")
+    (access,) = accesses(out)
+    assert str(access["file"]).endswith("/standard.py")  # which of the two is not known

@@ -36,6 +36,8 @@ def tokens(text: str, first_line: int = 1) -> Iterator[Token]:
     for number, line in enumerate(text.split("\n"), first_line):
         for token in _TOKEN.findall(line):
             if token.startswith("//"):
+                if "@[" in token and ".loc" in line:  # LLVM's: where it was inlined
+                    yield Token(token, number)
                 break
             yield Token(token, number)
 

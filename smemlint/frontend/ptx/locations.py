@@ -2,6 +2,7 @@
 
 `.loc F L C, function_name N, inlined_at F2 L2 C2` names the caller's frame by its place alone: it
 is the latest `.loc F2 L2 C2` before it, so that chains are resolved when a directive is read.
+Without it, LLVM's comment says the same by base names: `// file:L:C @[ caller:L2:C2 @[ ... ] ]`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from smemlint.frontend.ptx.syntax import Frame, Location
 from smemlint.limits.budgets import MAX_FRAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"([^"\n]*)"', re.M)
 _STRING = re.compile(r"^[ \t]*(\$?[\w$]+):[ \t]*\n?((?:[ \t]*\.b8 [^\n]*\n?)+)", re.M)
+_PLACE = re.compile(r"([^\s:\[\]]+):(\d{1,9}):(\d{1,9})")
 _BYTE = re.compile(r"(?<![\w$])(?:0x[0-9a-fA-F]+|\d+)")
 
 
@@ -48,14 +50,30 @@ class LocationReader:
 
     Attributes:
         strings: names of inlined functions by label.
+        numbers: of source files by base name, where only one has it.
         current: of the instructions that follow.
         first: of the directives since the latest instruction; empty without any.
     """
 
     strings: dict[str, str]
+    numbers: dict[str, int] = field(default_factory=dict)
     current: Location = ()
     first: Location = ()
     _chains: dict[tuple[int, int, int], Location] = field(default_factory=dict)
+
+    @staticmethod
+    def of(strings: dict[str, str], files: Mapping[int, str]) -> LocationReader:
+        """Returns a reader for one function of a file."""
+        bases = [path.replace("\\", "/").rpartition("/")[2] for path in files.values()]
+        numbers = dict(zip(bases, files, strict=True))
+        return LocationReader(strings, {b: n for b, n in numbers.items() if bases.count(b) == 1})
+
+    def _callers(self, comment: str) -> Iterator[Frame]:
+        """The frames of a comment, behind the one of the directive itself."""
+        for base, line, column in _PLACE.findall(comment)[1:MAX_FRAMES]:
+            if base not in self.numbers:
+                return
+            yield Frame(self.numbers[base], int(line), int(column))
 
     def read(self, words: Sequence[str]) -> None:
         """Takes the tokens after `.loc`; those of no meaning are passed over.
@@ -80,6 +98,8 @@ class LocationReader:
         chain: Location = (Frame(file, line, column, function),)
         if caller is not None:
             chain += self._chains.get(caller, (Frame(*caller),))
+        elif words[-1].startswith("//"):
+            chain += tuple(self._callers(words[-1]))
         self.current = chain[:MAX_FRAMES]
         self.first = self.first or self.current
         self._chains[file, line, column] = self.current

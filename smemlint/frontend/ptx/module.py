@@ -173,7 +173,7 @@ class Module:
 
     def body(self, function: Function) -> Body:
         """Reads the statements of a function."""
-        return parse_body(function.text, function.first_line, self.strings)
+        return parse_body(function.text, function.first_line, self.strings, self.files)
 
 
 def parse_module(text: str) -> Module:

@@ -31,7 +31,7 @@ from smemlint.limits.budgets import MAX_OPERAND_DEPTH, MAX_STATEMENTS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _SPACES = ("shared", "local", "const", "global", "param")
 _NAME = re.compile(r"[%$\w.]")
@@ -42,16 +42,19 @@ class _SyntaxProblem(Exception):
     """Text that is no statement."""
 
 
-def parse_body(text: str, first_line: int, strings: dict[str, str]) -> Body:
+def parse_body(
+    text: str, first_line: int, strings: dict[str, str], files: Mapping[int, str] | None = None
+) -> Body:
     """Reads what stands between the braces of a function.
 
     Args:
         text: without block comments.
         first_line: the line that it begins on.
         strings: names of inlined functions by label.
+        files: the source files by number.
     """
     found: list[Statement] = []
-    reader = _Reader(tokens(text, first_line), LocationReader(strings))
+    reader = _Reader(tokens(text, first_line), LocationReader.of(strings, files or {}))
     try:
         for statement in reader.statements():
             found.append(statement)
