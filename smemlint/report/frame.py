@@ -74,9 +74,16 @@ def _one_line(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> I
     end = max(span.end_column, span.column + 1)
     shown, first, end = _window(text, span.column, end, limit)
     yield span.line, term.visible(shown)
-    said = f" {term.visible(mark.said)}" if mark.said else ""
+    said = term.visible(mark.said)
+    blank = _blank(shown[: first - 1])
     under = mark.sign * columns(shown[first - 1 : end - 1] or " ")
-    yield None, f"{_blank(shown[: first - 1])}{term.paint(under + said, mark.style)}"
+    if said and len(f"{blank}{under} {said}") > limit:  # beneath, as far left as it must
+        yield None, f"{blank}{term.paint(under, mark.style)}"
+        blank = blank[: max(limit - len(said), 0)]
+        yield None, f"{blank}{term.paint(said, mark.style)}"
+        return
+    beside = f"{under} {said}" if said else under
+    yield None, f"{blank}{term.paint(beside, mark.style)}"
 
 
 def _several_lines(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> Iterator[_Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.finding import BANK_CONFLICT, NOT_ANALYSED, Finding
+from smemlint.finding import BANK_CONFLICT, NOT_ANALYSED, Finding, Severity
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
 from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, said_of_measurement
@@ -62,7 +62,8 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
 
 def _head(finding: Finding, style: str, term: Terminal) -> list[str]:
     """The rule and what it says, wrapped at the width of the window."""
-    rule = f"{finding.code} {finding.name}:"
+    is_minor = finding.cost is not None and finding.severity is Severity.NOTE
+    rule = f"{finding.code} {finding.name}{' (note)' if is_minor else ''}:"
     text = f"{rule} {term.visible(headline(finding))}"
     first, *rest = _wrapped(text, term.width - len(_INDENT))
     said = term.paint(first.removeprefix(rule).lstrip(), "bold")

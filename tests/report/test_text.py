@@ -246,3 +246,15 @@ def test_a_wide_access_shows_its_costliest_pass():
     wide = [f for f in result.findings if f.access is not None and f.access.width_bytes == 16]
     run = run_of(replace(result, findings=tuple(wide)), lambda _: text)
     assert "up to 8 words in one bank, lanes 0-7" in report("full", run)
+
+
+def test_what_a_mark_says_stands_beneath_where_the_window_is_narrow():
+    text = "  call(" + "x" * 30 + ");\n"
+    related = ((Span("k.cu", 1, 3, 1, 39), "called from `somewhere`"),)
+    finding = Finding(
+        "SML999", "sample", Severity.NOTE, "x", Span("k.cu", 2, 1, 2, 2), related=related
+    )
+    wide = full(finding, lambda _: text + "y\n", Terminal(width=80)).splitlines()[3:5]
+    assert wide[1] == "  |   " + "-" * 36 + " called from `somewhere`"
+    narrow = full(finding, lambda _: text + "y\n", Terminal(width=60)).splitlines()[3:6]
+    assert narrow[1:] == ["  |   " + "-" * 36, "  |   called from `somewhere`"]
