@@ -24,7 +24,7 @@ _BRACE = re.compile(r'[{}]|"[^"\n]*"|//[^\n]*')
 _END = re.compile(r'[{;]|"[^"\n]*"|//[^\n]*')
 _SHARED = re.compile(r"\.shared\b|\b(?:ld|st)matrix\b")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_VERSION = re.compile(r"^[ \t]*\.version[ \t]+(\d+)\.(\d+)", re.M)
+_VERSION = re.compile(r"^[ \t]*\.version[ \t]+(\d{1,4})\.(\d{1,4})", re.M)
 _TARGET = re.compile(r"^[ \t]*\.target[ \t]+([\w, \t]+)", re.M)
 _TOP_VARIABLE = re.compile(r"^[ \t]*((?:\.\w+[ \t]+)*\.(?:shared|const)\b[^;{=]*)", re.M)
 

@@ -94,7 +94,7 @@ Operand: TypeAlias = Register | Predicate | Immediate | Constant | Address | Lab
 
 _REGISTER = re.compile(r"(U?R(?:\d+|Z))((?:\.\w+)*)$")
 _PREDICATE = re.compile(r"(!?)(U?P[0-9T])$")
-_INTEGER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
+_INTEGER = re.compile(r"-?(?:0x[0-9a-f]+|\d{1,20})$")
 _FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|INF|QNAN)$")
 _CONSTANT = re.compile(
     r"c\[(0x[0-9a-f]+)\]\[(?:(U?R(?:\d+|Z))(?:\.\w+)*)?\s*\+?\s*(-?0x[0-9a-f]+)?\]$"
@@ -102,7 +102,7 @@ _CONSTANT = re.compile(
 _LABEL = re.compile(r"`\(([^()]+)\)$")
 _MEMORY = re.compile(r"\[([^\[\]]*)\]$")
 _TERM = re.compile(r"[-+]?\s*[^-+\s]+")
-_SCALE = re.compile(r"\.X(\d+)")
+_SCALE = re.compile(r"\.X(\d{1,9})")
 
 
 def split_operands(text: str) -> list[str]:

@@ -77,7 +77,7 @@ _SECTION = re.compile(r"^\.text\.(\S+?):\s*$", re.MULTILINE)
 _KERNEL = re.compile(r'^\s*\.other\s+(\S+?),@"STO_CUDA_ENTRY', re.MULTILINE)
 _TARGET = re.compile(r"\.target\s+(sm_\w+)|\bEF_CUDA_SM(\d+\w?)\b")
 _NOTE = re.compile(r'\(\*"(?:BRANCH_TARGETS ([^"]*)|[^"]*)"\*\)')
-_FILE = re.compile(r'\s*//## File "([^"]*)", line (\d+)')
+_FILE = re.compile(r'\s*//## File "([^"]*)", line (\d{1,9})')
 _LABEL = re.compile(r"(\.L_\w+|\$\S+):")
 _INSTRUCTION = re.compile(
     r"\s*/\*([0-9a-f]+)\*/\s+(?:@(!?)(U?P[0-9T])\s+)?([A-Z][\w.]*)\s*(.*?)\s*;"

@@ -220,17 +220,18 @@ def _seen(value: AffineInt, is_broadcast: bool) -> Scev:
 def _shuffled(value: AffineInt, operand: AffineInt, name: str) -> AffineInt:
     lanes = np.broadcast_to(np.asarray(value.base), np.shape(value.base)).reshape(-1, WARP)
     own = np.arange(WARP, dtype=np.int64)
-    shift = np.broadcast_to(np.asarray(operand.base), lanes.size).reshape(-1, WARP)
+    lowest = np.asarray(operand.base % WARP)  # the instruction takes five bits of it
+    shift = np.broadcast_to(lowest, lanes.size).reshape(-1, WARP)
     match name:
         case "__shfl_sync":
-            source = shift % WARP
+            source = shift
         case "__shfl_xor_sync":
             source = own ^ shift
         case "__shfl_up_sync":
             source = np.where(own - shift < 0, own, own - shift)
         case _:
             source = np.where(own + shift >= WARP, own, own + shift)
-    return AffineInt(np.take_along_axis(lanes, source % WARP, axis=1).reshape(-1), value.type)
+    return AffineInt(np.take_along_axis(lanes, source, axis=1).reshape(-1), value.type)
 
 
 @builtin("canonical_warp_idx", "canonical_warp_idx_sync")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _INSTRUCTION = re.compile(r"(?:@!?%?\w+\s+)?([a-z][\w.:]*)\s*([^;]*)(?:;|$)")
 _OPERAND = re.compile(r"%(\d{1,4})")
+_NUMBER = re.compile(r"[0-9]{1,18}")
 _ADDRESS = re.compile(r"\[\s*([^\]]*?)\s*\]")
 _BITS = re.compile(r"\.[busf]x?(8|16|32|64|128)\b")
 _SHARED_MEMORY = re.compile(
@@ -193,7 +194,7 @@ def _operand(rest: str, values: dict[int, Value]) -> Value:
         )
     return (
         AffineInt(int(text))
-        if text.isdigit()
+        if _NUMBER.fullmatch(text)
         else Unknown(Reason(ReasonCode.NOT_MODELLED, "an operand that is not followed"))
     )
 
@@ -212,7 +213,7 @@ def _size_of(text: str, values: dict[int, Value]) -> int:
     if found is not None:
         value = values.get(int(found[1]))
         return (value.constant or 0) if isinstance(value, AffineInt) else 0
-    return int(text, 0) if text.isdigit() else 0
+    return int(text) if _NUMBER.fullmatch(text) else 0
 
 
 def _address(ev: Evaluator, text: str, values: dict[int, Value], count: int) -> Pointer | Unknown:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Maker = Callable[[Evaluator, tuple[str, ...]], Value | None]
 
-_NUMBER = re.compile(r"_(\d+)")
+_NUMBER = re.compile(r"_(\d{1,18})")
 _BITS = {
     "uint128_t": 128, "uint1_t": 1, "uint1b_t": 1, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2,
     "uint2b_t": 2, "float_e2m1_t": 4, "tfloat32_t": 32, "bfloat16_t": 16, "half_t": 16,
