@@ -234,6 +234,8 @@ MAX_SPLIT = 64
 """Residues of one unknown that are enumerated at the most."""
 MAX_COPY_CLASSES = 128
 """Pairs of residues of both sides of an asynchronous copy."""
+MAX_FORWARDED = 64
+"""Places of an array that stores are forwarded from at once; LLVM's searches are bounded, too."""
 MAX_SCATTER = 64
 """Distinct offsets of one access to a local array that are followed."""
 MAX_CELLS_NOTED = 1_000_000

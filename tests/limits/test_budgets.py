@@ -40,6 +40,7 @@ NO_BUDGETS = {
     "smemlint/errors.py": {"_MOST_LISTED": "that are shown"},
     "smemlint/driver/cache.py": {"_MOST_PLACES": "number of 32 bits"},
     "smemlint/frontend/cuda/preprocessor/branches.py": {"_MAX_CONDITION_TEXT": "that is shown"},
+    "smemlint/frontend/cuda/preprocessor/pytorch.py": {"_MOST_ADDED": "that PyTorch's macros add"},
     "smemlint/frontend/sass/cubin.py": {"_MAX_THREADS": "number of an attribute"},
     "smemlint/hardware/arch.py": {"STATIC_SHARED_LIMIT": "of the hardware"},
     "smemlint/layout/cute/dsl.py": {"MAX_VECTOR_BITS": "of CuTe"},

@@ -26,14 +26,12 @@ from smemlint.analysis.simt.codegen.slots import may_meet, root_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
+from smemlint.limits.budgets import MAX_FORWARDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from smemlint.analysis.simt.domain.trace import Fence
-
-_MOST_HELD = 64
-"""Places of an array that are known at once; LLVM's searches are bounded, too."""
 
 
 def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
@@ -109,7 +107,7 @@ class _Registers:
             if before is not None and before.is_unread and _dominates(event, before.event):
                 self.out[before.at] = replace(before.event, issued=0)
             self._overwrite(event, held, key)
-        if len(held) >= _MOST_HELD:
+        if len(held) >= MAX_FORWARDED:
             del held[next(iter(held))]
         held.pop(key, None)
         held[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
