@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
-_KERNEL = re.compile(r"__global__[^;{}()]*(?:\([^()]*\)[^;{}()]*)*?\b(\w+)\s*\(|^def (\w+)\(", re.M)
-"""A name that may be a kernel's: good enough for a hint."""
+_KERNEL = re.compile(r"__global__\b([^;{}]{0,300})|^def (\w+)\(", re.M)
+_CALLED = re.compile(r"(\w+)\s*\(")
+"""Names in front of a bracket: one of them is the kernel's, which is good enough for a hint."""
 
 
 def unmatched_kernels(
@@ -32,7 +33,14 @@ def unmatched_kernels(
             continue
         from difflib import get_close_matches
 
-        found = {group for text in texts for match in _KERNEL.findall(text) for group in match}
-        near = get_close_matches(name, sorted(found - {""}), n=1)
+        found = {name for text in texts for name in _names(text)}
+        near = get_close_matches(name, sorted(found), n=1)
         hint = f": did you mean `{near[0]}`?" if near else ""
         yield f"smemlint: warning: `kernels.{name}` names no kernel of this run{hint}"
+
+
+def _names(text: str) -> Iterator[str]:
+    for head, function in _KERNEL.findall(text):
+        yield from _CALLED.findall(head)
+        if function:
+            yield function
