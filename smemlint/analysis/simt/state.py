@@ -186,6 +186,7 @@ class State:
         unfollowed: constructs that were not followed, and why.
         open_loops: loops around, also of callers, of which one iteration stands for all.
         sequence: number of the latest fresh symbol.
+        under_way: the latest statement of the kernel's own body that was begun.
         resolution: types that were resolved or are being resolved.
         loop_plans, mod_refs, definitions: what was found once of a node or name.
     """
@@ -219,6 +220,7 @@ class State:
     mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
+    under_way: ir.Node | None = None
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _chain: tuple[Frame | None, str] = (None, "")
     _active: tuple[Mask | None, bool] = (None, False)

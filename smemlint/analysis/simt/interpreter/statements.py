@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 @executes(ir.Compound)
 def execute_block(ev: Evaluator, node: ir.Compound) -> None:
     """Executes a block in a scope of its own."""
-    scopes = ev.state.frame.scopes
+    state = ev.state
+    scopes = state.frame.scopes
+    is_of_kernel = len(state.frames) == 1
     scopes.append({})
     try:
         for item in node.block_items:
+            if is_of_kernel:
+                state.under_way = item
             ev.execute(item)
     finally:
         scopes.pop()

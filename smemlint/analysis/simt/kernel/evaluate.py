@@ -34,6 +34,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.state import BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
@@ -50,6 +51,7 @@ from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from smemlint.analysis.simt.domain.trace import Event
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.config.preconditions import Precondition
     from smemlint.frontend.program import Function, Unit
@@ -124,7 +126,7 @@ def _evaluated(
     summary = AccessSummary(unit, task.instance, task.assumptions, arch)
     for run in runs:
         if run.failure is not None:
-            summary.add(replace(e, offset=Unknown(run.failure)) for e in run.trace.all_events())
+            summary.add(_before_the_end(unit, task, run, run.failure))
         else:
             summary.add(merged(run.trace, array_bases(run.ev.state.arrays.values())))
     arrays: dict[str, SharedArray] = {}
@@ -152,6 +154,20 @@ def _evaluated(
         steps,
         tuple(layouts.values()),
     )
+
+
+def _before_the_end(unit: Unit, task: KernelTask, run: _Run, failure: Reason) -> list[Event]:
+    """Returns the accesses of a run that a limit ended: of places not done with, none is known."""
+    events = merged(run.trace, array_bases(run.ev.state.arrays.values()))
+    tree = task.function.parse().tree
+    known: frozenset[ir.Node] = frozenset()
+    if tree is not None:
+        recorded = list(run.trace.all_events())
+        known = finished_accesses(unit, tree.body, recorded, run.ev.state.under_way)
+    for event in events:
+        if not all(part.node in known for part in event.fused):
+            known -= {part.node for part in event.fused}
+    return [e if e.node in known else replace(e, offset=Unknown(failure)) for e in events]
 
 
 def _array_places(ev: Evaluator) -> dict[str, int]:
