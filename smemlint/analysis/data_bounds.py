@@ -11,10 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from smemlint.facts import AccessKind, Certainty
-from smemlint.hardware import wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
 
 if TYPE_CHECKING:
@@ -82,6 +79,10 @@ def _bytes(array: SharedArray) -> int | None:
 def _bounds(kind: AccessKind, width: int, elements: int, operation: str) -> DataBounds | None:
     if not elements:
         return None
+    import numpy as np
+
+    from smemlint.hardware import wavefronts
+
     lane = np.arange(LANES, dtype=np.int64)
     in_bank = max(-(-elements * width // _ROW), 1)
     shaped = np.stack([lane * 0, lane % elements * width, lane % in_bank * _ROW])

@@ -93,6 +93,8 @@ MAX_LEAVES = 1 << 16
 
 MAX_TOKENS = 3_000_000
 """Of a file; the rest is not read, which is said."""
+MAX_LITERAL_CHARACTERS = 4_096
+"""Of an integer; Python reads a few more digits before it refuses."""
 MAX_INCLUDED_TOKENS = 3_000_000
 """Of all includes of a unit; of further ones only macros are read, which is said."""
 MAX_INCLUDES = 4_000

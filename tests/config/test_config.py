@@ -262,7 +262,7 @@ def test_a_baseline_hides_what_it_knows_and_is_pruned(smemlint, tmp_path):
     assert (code, out) == (0, "") and "(2 suppressed)" in err
     write(tmp_path, a_cu="// moved\n\n" + KERNEL)
     assert smemlint(*use)[0] == 0
-    write(tmp_path, a_cu=KERNEL.replace("[0];", "[0] + s[threadIdx.x][1];"))
+    write(tmp_path, a_cu=KERNEL.replace("[0];", "[0] + s[threadIdx.x][5];"))
     code, out, _ = smemlint(*use, "--output-format", "concise")
     assert code == 1 and out.count("SML101") == 1 and "a.cu:3:42" in out
     write(tmp_path, a_cu=KERNEL.replace("[32][32]", "[32][33]"))

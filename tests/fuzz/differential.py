@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from smemlint.facts import Access
+    from smemlint.reasons import Assumption
 
 _MAIN = """
 #include <cstdio>
@@ -114,20 +115,20 @@ def figures(number: int, text: str, measured: Measured) -> Iterator[Compared]:
                 yield Compared(number, access, claimed, means)
 
 
-_CONDITION = re.compile(r"`(.*)` (holds|does not hold)\Z", re.S)
+_CONDITION = re.compile(r"(?:the loop on )?`(.*)` (holds|does not hold|is entered)\Z", re.S)
 
 
-def _is_of_n(condition: str) -> bool:
-    match = _CONDITION.match(condition)
+def _is_of_n(condition: Assumption) -> bool:
+    match = _CONDITION.match(condition.text)
     return match is not None and set(re.findall(r"[A-Za-z_]\w*", match[1])) <= {"n"}
 
 
-def _holds(condition: str, n: int) -> bool:
-    match = _CONDITION.match(condition)
+def _holds(condition: Assumption, n: int) -> bool:
+    match = _CONDITION.match(condition.text)
     assert match is not None
     text = match[1].replace("&&", " and ").replace("||", " or ")
     text = re.sub(r"!(?!=)", " not ", text)
-    return bool(eval(text, {"n": n})) == (match[2] == "holds")
+    return bool(eval(text, {"n": n})) == (match[2] != "does not hold")
 
 
 def main() -> None:

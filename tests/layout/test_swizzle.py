@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -108,7 +109,7 @@ def test_a_tile_of_64_halves_exchanges_chunks_by_row() -> None:
 def test_the_violated_clause_is_named(triple: tuple[int, int, int], clause: str) -> None:
     reason = Swizzle.why_invalid(*triple)
     assert reason is not None and clause in reason
-    with pytest.raises(ValueError, match="is not a swizzle"):
+    with pytest.raises(ValueError, match=re.escape(clause)):
         Swizzle(*triple)
 
 

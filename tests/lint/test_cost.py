@@ -99,12 +99,12 @@ void run(float *o, const float4 *i) { k<<<1, 128>>>(o, i); }
     (tmp_path / "k.cu").write_text(text)
     _, out, _ = smemlint("check", "k.cu", "--output-format", "json")
     (finding,) = json.loads(out)["findings"]
-    assert [finding["line"], *(p["line"] for p in finding["places"])] == [8, 5, 6, 7]
+    assert (finding["line"], finding["places"]) == (8, [])  # the STS.128 stands on its last line
     assert (finding["cost"]["wavefronts"], finding["cost"]["ideal"]) == (128, 16)
-    ignored = re.sub(r"(= v\.\w;)", r"\1  // smemlint: ignore[bank-conflict]", text)
+    ignored = re.sub(r"(= v\.w;)", r"\1  // smemlint: ignore[bank-conflict]", text)
     (tmp_path / "k.cu").write_text(ignored)
     code, out, closing = smemlint("check", "k.cu")
-    assert (code, out) == (0, "") and "(4 suppressed)" in closing
+    assert (code, out) == (0, "") and "(1 suppressed)" in closing
 
 
 def test_the_summary_of_a_kernel_is_in_the_table_and_on_the_page(smemlint, tmp_path):
@@ -126,6 +126,6 @@ def test_full_reports_begin_with_what_costs_most(smemlint, tmp_path):
         "  o[0] = s[threadIdx.x * 32]; }\nvoid run(float *o) { k<<<1, 32>>>(o); }\n"
     )
     _, out, _ = smemlint("check", "k.cu")
-    assert re.findall(r"SML101 bank-conflict: (\d+)-way", out) == ["32", "2"]
+    assert re.findall(r"SML101 bank-conflict(?: \(note\))?: (\d+)-way", out) == ["32", "2"]
     _, out, _ = smemlint("check", "k.cu", "--output-format", "concise")
     assert re.findall(r"(\d+)-way", out) == ["2", "32"]

@@ -173,12 +173,13 @@ __global__ void k(float *out) {
   auto mine = local_partition(s, Layout<Shape<_32>>{}, threadIdx.x);
   auto values = make_fragment_like(mine);
   copy(values, mine);
+  __syncthreads();
   cute::copy(values, mine);
 }
 void launch(float *o) { k<<<1, 32>>>(o); }
 """
     )
-    assert figures(text) == [(4, "store", 4, 1, 1, 1), (11, "store", 4, 2, 1, 1)]
+    assert figures(text) == [(4, "store", 4, 1, 1, 1), (12, "store", 4, 2, 1, 1)]
 
 
 SWITCHES = """

@@ -29,7 +29,9 @@ def test_literals(text, value, is_decimal, is_unsigned, is_long):
     assert read_integer(text) == IntegerLiteral(value, is_decimal, is_unsigned, is_long)
 
 
-@pytest.mark.parametrize("text", ["", "1.0", "09", "0x", "1e3", "1f", "-1", "0b2", "x", "u"])
+@pytest.mark.parametrize(
+    "text", ["", "1.0", "09", "0x", "1e3", "1f", "-1", "0b2", "x", "u", "9" * 5_000]
+)
 def test_other_texts(text):
     assert read_integer(text) is None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from smemlint.limits.budgets import MAX_LITERAL_CHARACTERS
+
 _LITERAL = re.compile(
     r"(?:0x(?P<hex>[0-9a-f']+)|0b(?P<binary>[01']+)|(?P<octal>0[0-7']*)|(?P<decimal>[1-9][0-9']*))"
     r"(?P<suffix>[ulz]*)",
@@ -31,8 +33,8 @@ class IntegerLiteral:
 
 
 def read_integer(text: str) -> IntegerLiteral | None:
-    """Returns what an integer literal says; None for other texts."""
-    match = _LITERAL.fullmatch(text)
+    """Returns what an integer literal says; None for other texts, and for longer ones."""
+    match = _LITERAL.fullmatch(text) if len(text) <= MAX_LITERAL_CHARACTERS else None
     if match is None:
         return None
     kind = next(name for name in _BASES if match[name] is not None)

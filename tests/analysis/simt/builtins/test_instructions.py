@@ -6,7 +6,7 @@ import pytest
 from conftest import accesses_of, facts_of
 from figures import expected_lanes, figure, kernel, lanes
 
-from smemlint.facts import AccessKind, Certainty
+from smemlint.facts import AccessKind, Certainty, Stat
 
 ADDRESS = (
     "__device__ unsigned at(const void *p) "
@@ -303,6 +303,6 @@ class TestCertainty:
         (k,) = facts_of(kernel(body)).kernels
         assert [n.reason.code for n in k.not_analysed] == ["step-limit"]
         assert [(str(a.kind), str(a.certainty), a.wavefronts) for a in k.accesses] == [
-            ("store", "unknown", None),
+            ("store", "assumed", Stat(1, 1, 1)),  # it was done with before the limit
             ("store", "unknown", None),
         ]
