@@ -14,6 +14,8 @@ from functools import reduce
 from math import gcd
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -107,8 +109,9 @@ def _dynamic(operator: Callable[[Any, Any], Any], left: Integer, right: Integer)
     if a is None or b is None:
         return DynamicInt()
     try:
-        return DynamicInt(operator(a, b))
-    except ZeroDivisionError:
+        with np.errstate(divide="raise"):
+            return DynamicInt(operator(a, b))
+    except (ZeroDivisionError, FloatingPointError, OverflowError):  # no value, or wider than int64
         return DynamicInt()
 
 

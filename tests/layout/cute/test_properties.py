@@ -184,3 +184,10 @@ def test_the_atoms_of_wgmma_are_those_of_the_headers() -> None:
     assert (wide.swizzle, str(wide.layout)) == (Swizzle(2, 5, 2), "(32,4):(1,32)")
     assert cute.smem_atom("Layout_K_SW256_Atom", 16) is None
     assert cute.select_smem_atom("K", 16, 128, 96) == "Layout_K_SW64_Atom"
+
+
+def test_numbers_that_no_lane_can_hold_are_unknown():
+    lanes = DynamicInt(np.arange(2))
+    assert (7 // lanes).value is None
+    assert (lanes + (1 << 70)).value is None
+    assert list((lanes + 1).value) == [1, 2]

@@ -477,7 +477,10 @@ def _concrete_divide(a: Lanes, b: Lanes, type: IntType) -> AffineInt | Unknown:
             return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
         q = abs(a) // abs(b)
         return AffineInt(q if (a < 0) == (b < 0) else -q, type)
-    x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)  # of wider numbers numpy makes floats
+    try:
+        x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    except OverflowError:
+        return Unknown(Reason(ReasonCode.NO_VALUE, "a number of more than 64 bits"))
     safe = np.where(y == 0, 1, y)
     quotient = np.abs(x) // np.abs(safe)
     return AffineInt(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)

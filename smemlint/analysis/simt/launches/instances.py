@@ -175,6 +175,8 @@ class Instances:
         launch: Launch | None = None,
     ) -> list[KernelTask]:
         """A task for each shape; what they agree on is reported, and `known` says of what."""
+        if not shapes:
+            return []
         blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
         listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
         text = f"{known}: the figure is the same for blocks of {listed}"
