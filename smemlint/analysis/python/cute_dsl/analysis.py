@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cute_dsl.imported_layouts import MAKER, Siblings, find_imported_maker
 from smemlint.analysis.python.cute_dsl.layouts import ComposedValue, SwizzleValue
-from smemlint.analysis.python.cute_dsl.memory import StructType
+from smemlint.analysis.python.cute_dsl.memory import struct_of
 from smemlint.analysis.python.cute_dsl.model import DTYPES, CuteModel
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget, Policy
 from smemlint.analysis.python.interpreter.calls import call, instance_from_outside
@@ -144,12 +144,7 @@ def _execute_class(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes)
     """Binds a class, or the layout of a `cute.struct`."""
     execute_class(interpreter, node, scopes)
     if _is_struct(node):
-        members = [
-            (ast.unparse(member.target), interpreter.evaluate(member.annotation, scopes))
-            for member in node.body
-            if isinstance(member, ast.AnnAssign)
-        ]
-        scopes[-1][node.name] = StructType.of(members)
+        scopes[-1][node.name] = struct_of(interpreter, node, scopes)
     return True
 
 

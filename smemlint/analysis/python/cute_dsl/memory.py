@@ -7,11 +7,16 @@ splits the copy silently where it cannot. Seen in the PTX of nvidia-cutlass-dsl 
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from math import gcd, prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.python.interpreter.values import DType, ModelValue, Value
+
+if TYPE_CHECKING:
+    from smemlint.analysis.python.interpreter import Interpreter
+    from smemlint.analysis.python.interpreter.values import Scopes
 
 WIDEST = 16
 """Bytes of the widest vector, and what the first allocation of a kernel is aligned to at least."""
@@ -117,6 +122,17 @@ class StructType(ModelValue):
         if at is not None and alignment is not None:
             size = -(-at // alignment) * alignment
         return StructType(fields, alignment, size)
+
+
+def struct_of(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> StructType:
+    """Returns the layout of the annotated members of a class, in order."""
+    return StructType.of(
+        [
+            (ast.unparse(member.target), interpreter.evaluate(member.annotation, scopes))
+            for member in node.body
+            if isinstance(member, ast.AnnAssign)
+        ]
+    )
 
 
 def as_range(value: Value) -> MemRange | None:

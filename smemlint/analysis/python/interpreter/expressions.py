@@ -118,6 +118,20 @@ def items_of(
             yield interpreter.evaluate(node, scopes)
 
 
+def keywords_of(
+    interpreter: Interpreter, keywords: Sequence[ast.keyword], scopes: Scopes
+) -> dict[str, Value]:
+    """Returns values by name; those of an unpacked table that is known are among them."""
+    named: dict[str, Value] = {}
+    for keyword in keywords:
+        value = interpreter.evaluate(keyword.value, scopes)
+        if keyword.arg is not None:
+            named[keyword.arg] = value
+        elif isinstance(value, dict):
+            named |= {k: v for k, v in value.items() if isinstance(k, str)}
+    return named
+
+
 @evaluates(ast.Dict)
 def evaluate_dict(interpreter: Interpreter, node: ast.Dict, scopes: Scopes) -> Value:
     """Returns a dictionary, unless one of its keys is not known."""
@@ -338,13 +352,7 @@ def _call_container_method(
 def _launch(interpreter: Interpreter, kernel: Function, node: ast.Call, scopes: Scopes) -> Value:
     """Records the launch of a kernel."""
     arguments = list(items_of(interpreter, node.args, scopes))
-    named: Scope = {}
-    for keyword in node.keywords:
-        value = interpreter.evaluate(keyword.value, scopes)
-        if keyword.arg is not None:
-            named[keyword.arg] = value
-        elif isinstance(value, dict):
-            named |= {k: v for k, v in value.items() if isinstance(k, str)}
+    named = keywords_of(interpreter, node.keywords, scopes)
     spec = kernel.node.args
     names = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
     given = arguments_by_name(names, arguments)

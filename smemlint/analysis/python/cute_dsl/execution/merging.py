@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter.values import Scope
 
-    Merge = Callable[
-        [AffineInt | UnknownNumber, AffineInt | UnknownNumber], AffineInt | UnknownNumber
-    ]
+    Merge = Callable[[AffineInt, AffineInt], AffineInt | UnknownNumber]
+    """What covers two numbers that differ."""
 
 _DIFFERS = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, "a number that hangs on a condition"))
 
@@ -52,13 +51,7 @@ def merge_branches(
         condition: by thread, or why it is not known.
     """
 
-    def merge(
-        a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber
-    ) -> AffineInt | UnknownNumber:
-        if not isinstance(a, AffineInt) or not isinstance(b, AffineInt):
-            return a if isinstance(a, UnknownNumber) else b
-        if a.identity() == b.identity():
-            return a
+    def merge(a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
         if isinstance(condition, UnknownNumber):
             if condition.is_uniform:
                 return _one_of(run, a, b)
@@ -79,13 +72,7 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
         after: variables behind its first iteration.
     """
 
-    def merge(
-        a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber
-    ) -> AffineInt | UnknownNumber:
-        if not isinstance(a, AffineInt) or not isinstance(b, AffineInt):
-            return a if isinstance(a, UnknownNumber) else b
-        if a.identity() == b.identity():
-            return a
+    def merge(a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
         step = run.domain.add(b, a, -1)
         if step.constant is not None and step.constant > 0:
             times = run.domain.multiply(run.fresh("iteration"), step)
@@ -119,7 +106,9 @@ def merged_value(run: Execution, one: Value, other: Value, merge: Merge) -> Valu
     if _is_number(one) and _is_number(other):
         if isinstance(one, int) and isinstance(other, int) and one == other:
             return one
-        return Number(merge(numbers.operand_of(run, one), numbers.operand_of(run, other)))
+        return Number(
+            _merged_number(numbers.operand_of(run, one), numbers.operand_of(run, other), merge)
+        )
     if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
         return tuple(merged_value(run, a, b, merge) for a, b in zip(one, other, strict=True))
     if isinstance(one, Cute) and isinstance(other, Cute):
@@ -129,6 +118,16 @@ def merged_value(run: Execution, one: Value, other: Value, merge: Merge) -> Valu
     if isinstance(one, Unknown) or isinstance(other, Unknown):
         return one if isinstance(one, Unknown) else other
     return join(one, other)
+
+
+def _merged_number(
+    a: AffineInt | UnknownNumber, b: AffineInt | UnknownNumber, merge: Merge
+) -> AffineInt | UnknownNumber:
+    if isinstance(a, UnknownNumber):
+        return a
+    if isinstance(b, UnknownNumber):
+        return b
+    return a if a.identity() == b.identity() else merge(a, b)
 
 
 def _is_number(value: Value) -> bool:
@@ -172,8 +171,7 @@ def _object(origin: object) -> object:
 def _merged_integer(run: Execution, a: cute.Integer, b: cute.Integer, merge: Merge) -> cute.Integer:
     if isinstance(a, int) and isinstance(b, int) and a == b:
         return a
-    one, other = from_engine(a), from_engine(b)
-    found = merge(one, other)
+    found = _merged_number(from_engine(a), from_engine(b), merge)
     if isinstance(found, AffineInt) and found.constant is not None:
         return found.constant
     if isinstance(found, UnknownNumber):

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cute_dsl.execution import (
+# The modules below register what they call.
+from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
     atoms,
     copies,
     hopper,
@@ -80,18 +81,6 @@ _UNIFORM = (
     "TmemAllocator",
 )
 """Parts of names whose objects are the same for all threads of a warp."""
-_TABLES = (
-    atoms,
-    copies,
-    hopper,
-    host,
-    int_tuple_functions,
-    layout_functions,
-    methods,
-    storage,
-    tensor_functions,
-)
-"""Importing them fills `FUNCTIONS` and `METHODS`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -114,13 +103,7 @@ class Program:
         """Returns the result of a call."""
         callee = interpreter.evaluate(node.func, scopes)
         arguments = list(expressions.items_of(interpreter, node.args, scopes))
-        named: Scope = {}
-        for keyword in node.keywords:
-            value = interpreter.evaluate(keyword.value, scopes)
-            if keyword.arg is not None:
-                named[keyword.arg] = value
-            elif isinstance(value, dict):
-                named |= {k: v for k, v in value.items() if isinstance(k, str)}
+        named = expressions.keywords_of(interpreter, node.keywords, scopes)
         return self.apply(interpreter, callee, arguments, named, node, scopes)
 
     def evaluate_lambda(self, interpreter: Interpreter, node: ast.Lambda, scopes: Scopes) -> Value:

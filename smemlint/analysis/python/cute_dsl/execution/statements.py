@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.execution.copies import access_element
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
 from smemlint.analysis.python.cute_dsl.execution.values import Opaque, UnknownTensor, payload_of
-from smemlint.analysis.python.cute_dsl.memory import StructType
+from smemlint.analysis.python.cute_dsl.memory import struct_of
 from smemlint.analysis.python.interpreter import Policy
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
@@ -75,12 +75,7 @@ class Statements:
         """Binds a class, or the layout of a `cute.struct`."""
         execute_class(interpreter, node, scopes)
         if any(ast.unparse(d).endswith("struct") for d in node.decorator_list):
-            members = [
-                (ast.unparse(member.target), interpreter.evaluate(member.annotation, scopes))
-                for member in node.body
-                if isinstance(member, ast.AnnAssign)
-            ]
-            scopes[-1][node.name] = StructType.of(members)
+            scopes[-1][node.name] = struct_of(interpreter, node, scopes)
         return True
 
     def execute_assignment(
