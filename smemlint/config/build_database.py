@@ -31,20 +31,29 @@ def named_database(path: str) -> str:
     return file
 
 
-def database_above(folder: Path) -> str:
+def database_above(folder: Path, known: dict[Path, str]) -> str:
     """Returns the nearest database at or above a folder, or in `build*` there; empty for none.
 
     The search ends at the root of the repository. Outside of any, the folder alone is looked at.
 
     Args:
         folder: absolute.
+        known: folders to their own databases, for the next search.
     """
     folders = [folder, *folder.parents]
     root = next((k for k, here in enumerate(folders) if is_repository(here)), 0)
     for here in folders[: root + 1]:
-        for place in (here, *_build_folders(here)):
-            if os.path.isfile(place / FILE_NAME):  # noqa: PTH113 - says no instead of raising
-                return _shown(place / FILE_NAME)
+        if here not in known:
+            known[here] = _database_in(here)
+        if known[here]:
+            return known[here]
+    return ""
+
+
+def _database_in(folder: Path) -> str:
+    for place in (folder, *_build_folders(folder)):
+        if os.path.isfile(place / FILE_NAME):  # noqa: PTH113 - says no instead of raising
+            return _shown(place / FILE_NAME)
     return ""
 
 

@@ -172,6 +172,7 @@ class Configuration:
         self._searches = not isolated and self._file is None
         self._folders: dict[Path, Settings] = {}
         self._shown: dict[Path, Settings] = {}
+        self._databases: dict[Path, str] = {}
         self._with_database: dict[tuple[int, str], Settings] = {}
         self._named: dict[str, Settings] = {}
         self._base: Settings | None = None
@@ -218,7 +219,8 @@ class Configuration:
         elif settings.build_path:
             database = build_database.named_database(settings.build_path)
         else:
-            database = build_database.database_above(folder) if self._searches else ""
+            known = self._databases
+            database = build_database.database_above(folder, known) if self._searches else ""
         if database == settings.build_path:
             return settings
         key = id(settings), database

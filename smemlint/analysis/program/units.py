@@ -55,6 +55,7 @@ class ProgramIndex:
         self._texts: dict[str, str | None] = {}
         self._refusals: dict[str, AccessDenied] = {}
         self._includes: dict[str, tuple[str, ...]] = {}
+        self._builds: dict[str, Build] = {}
         self.dependencies = Dependencies()
         self._dependencies_of: dict[str, Dependencies] = {}
         self._steps: dict[str, int] = {}
@@ -104,6 +105,7 @@ class ProgramIndex:
         if path not in self._units:
             outer, self.dependencies = self.dependencies, Dependencies()
             before = current().spent
+            self._builds.pop(path, None)  # what it was read from is a dependency of the unit
             try:
                 unit: Unit = self._load(path, ())
                 homes = (self.home(name, path) for name in unit.not_found)
@@ -171,10 +173,12 @@ class ProgramIndex:
         return self._load_unit(path, self.read(path) or "", options)
 
     def _build(self, path: str) -> Build:
-        """Returns how a root is built."""
-        return (
-            Build() if is_python_path(path) else build_of(path, self.settings.build_path, self.read)
-        )
+        """Returns how a root is built, found out once each time that its unit is read."""
+        if path not in self._builds:
+            database = self.settings.build_path
+            is_built = not is_python_path(path)
+            self._builds[path] = build_of(path, database, self.read) if is_built else Build()
+        return self._builds[path]
 
     def unused_builds(self, path: str) -> Iterator[NotAnalysed]:
         """Yields what is said of a root's build and is not used, and why."""

@@ -113,13 +113,10 @@ def _values(
             joined = next((o for o in _JOINED if argument.startswith(o)), "")
             what, value = _TAKES_NEXT.get(joined, ""), argument.removeprefix(joined)
         if what == "file" and read is not None:  # such a file names no further one
-            yield from _values(iter(_split(read(value) or "")), None)
+            words = split_command(read(value) or "")[:MAX_BUILD_ARGUMENTS]
+            yield from _values(iter(words), None)
         elif what and what not in ("host", "file") and value:
             yield what, value
-
-
-def _split(text: str) -> list[str]:
-    return split_command(text)[:MAX_BUILD_ARGUMENTS]
 
 
 def split_command(text: str) -> list[str]:

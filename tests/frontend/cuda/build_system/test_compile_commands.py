@@ -124,11 +124,11 @@ def test_the_search_ends_at_the_repository(tmp_path):
     (tmp_path / "compile_commands.json").write_text("[]")
     (tmp_path / "repository/.git").mkdir(parents=True)
     (tmp_path / "repository/a").mkdir()
-    assert database_above(tmp_path / "repository/a") == ""
+    assert database_above(tmp_path / "repository/a", {}) == ""
     (tmp_path / "repository/build").mkdir()
     (tmp_path / "repository/build/compile_commands.json").write_text("[]")
     expected = os.path.join("repository", "build", "compile_commands.json")  # noqa: PTH118
-    assert database_above(tmp_path / "repository/a").endswith(expected)
+    assert database_above(tmp_path / "repository/a", {}).endswith(expected)
 
 
 def test_settings_are_shared_by_folders_without_a_database(tmp_path):
