@@ -95,7 +95,7 @@ def test_processes_end_with_the_one_that_began_them():
         "import os, time\n"
         "from smemlint.driver.workers import spread\n"
         "def work(task):\n"
-        "    print(os.getpid(), flush=True)\n"
+        "    os.write(1, b'%d\\n' % os.getpid())  # at once: three write to one pipe\n"
         "    time.sleep(60)\n"
         "for _ in spread([1, 2, 3], work, jobs=3, seconds=60): pass\n"
     )
