@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from smemlint.hardware.arch import LANES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LANES = 32
 
 Coordinate: TypeAlias = tuple[int, ...]
 Bases: TypeAlias = tuple[Coordinate, ...]

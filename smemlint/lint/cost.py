@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Cost
+from smemlint.hardware.arch import LANES
 
 if TYPE_CHECKING:
     from smemlint.facts import Access, KernelFacts
 
 OPEN_LOOP_TRIPS = 16
 """Iterations that a loop of unknown length counts as."""
-LANES = 32
 
 
 @dataclass(frozen=True, slots=True)

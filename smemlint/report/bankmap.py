@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.hardware.arch import BANKS, LANES
 from smemlint.lint.passes import passes
 
 if TYPE_CHECKING:
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, WarpPattern
     from smemlint.lint.passes import Pass
 
-_BANKS, _LANES = 32, 32
 _CELL_W, _CELL_H = 11, 8
 _LEFT, _TOP, _BARS, _FOOT = 44, 34, 48, 22
-_WIDTH = _LEFT + _BANKS * _CELL_W + 14
-_HEIGHT = _TOP + _LANES * _CELL_H + _BARS + 16 + _FOOT
+_WIDTH = _LEFT + BANKS * _CELL_W + 14
+_HEIGHT = _TOP + LANES * _CELL_H + _BARS + 16 + _FOOT
 _TICKS = (0, 8, 16, 24, 31)
 
 HATCH = (
@@ -79,12 +79,12 @@ def _frame(part: Pass) -> str:
     """The outline of a pass: what is inside is served together."""
     height = (part.last - part.first + 1) * _CELL_H
     top = _y(part.first) - 0.5
-    width = _BANKS * _CELL_W
+    width = BANKS * _CELL_W
     return f"M{_LEFT - 0.5} {top}h{width}v{height}h-{width}z"
 
 
 def _bars(crowded: Pass, highest: int, is_part: bool) -> Sequence[str]:
-    base = _y(_LANES) + _BARS + 10
+    base = _y(LANES) + _BARS + 10
     found = []
     for bank, words in enumerate(crowded.words):
         if words:
@@ -94,7 +94,7 @@ def _bars(crowded: Pass, highest: int, is_part: bool) -> Sequence[str]:
             found.append(f"<rect class='{kind}' {box}/>")
     lanes = f" of lanes {crowded.first}-{crowded.last}" if is_part else ""
     said = f"words in each bank{lanes}: up to {crowded.turns}"
-    line = f"<path class='grid' d='M{_LEFT} {base}h{_BANKS * _CELL_W}'/>"
+    line = f"<path class='grid' d='M{_LEFT} {base}h{BANKS * _CELL_W}'/>"
     return (*found, line, _text(_LEFT, base + 16, said, anchor="start"))
 
 

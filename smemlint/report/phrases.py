@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.lint.cost import LANES, OPEN_LOOP_TRIPS
+from smemlint.hardware.arch import LANES
+from smemlint.lint.cost import OPEN_LOOP_TRIPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -30,6 +30,7 @@ from smemlint.facts import (
     NotAnalysed,
     SharedArray,
 )
+from smemlint.hardware.arch import LANES
 from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
 from smemlint.limits.budgets import MAX_OFFSETS, MAX_PATTERNS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.python.python_source import PythonText
 
 _NO_OFFSETS = Reason(ReasonCode.NOT_MODELLED, "it is not made of `tl.arange`s and numbers")
-_LANES = 32
 _BASE = 1024
 """Bytes that offset 0 is taken to lie on a multiple of: the longest period of a named swizzle."""
 
@@ -302,7 +302,7 @@ def _patterns(declared: DeclaredOffsets, tile: NDArray[np.int64], arch: str) -> 
     if declared.declared is not None:
         first = declared.declared.in_bytes(declared.element_bytes)(first)
     # Lanes beyond the last element hold it again, as Triton's do.
-    lanes = np.resize(first, (-(-first.size // _LANES), 1, _LANES))
+    lanes = np.resize(first, (-(-first.size // LANES), 1, LANES))
     try:
         return patterns_of(lanes, kind="load", width=declared.width, arch=arch)
     except ValueError as error:

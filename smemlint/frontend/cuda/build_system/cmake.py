@@ -14,8 +14,6 @@ from smemlint.limits.budgets import MAX_BUILD_COMMANDS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-FILE_NAME = "CMakeLists.txt"
-
 _TOKEN = re.compile(
     r"\#\[(=*)\[.*?\]\1\] | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\]"
     r" | \"(?P<quoted>(?:[^\"\\]|\\.)*)\""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -121,6 +120,8 @@ def _values(
 
 def split_command(text: str) -> list[str]:
     """Returns the arguments of a command as a shell splits them; none if quotes do not close."""
+    import shlex
+
     try:
         return shlex.split(text)
     except ValueError:

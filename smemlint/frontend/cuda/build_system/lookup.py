@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.config.build_database import FILE_NAME
-from smemlint.frontend.cuda.build_system import cmake, makefile, setup_py
-from smemlint.frontend.cuda.build_system.compile_commands import commands_of
+from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of
 from smemlint.limits.budgets import MAX_BUILD_FOLDERS_UP
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.build_system.compile_commands import Command
 
     Read = Callable[[str], str | None]
+
+_CMAKE, _SETUP = "CMakeLists.txt", "setup.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ def build_of(path: str, database: str, read: Read) -> Build:
 
 
 def _in_database(path: str, database: str, read: Read) -> Build | None:
+    from smemlint.frontend.cuda.build_system.compile_commands import commands_of
+
     text = read(database)
     if text is None:
         raise ValueError("is not read")
@@ -94,13 +97,24 @@ def _in_build_files(path: str, read: Read) -> Build:
     if macros:
         return Build(BuildFlags(macros), "the Makefile")
     for below, source in _above(folder, name):
-        for reader in (cmake, setup_py):
-            text = read(posixpath.join(below, reader.FILE_NAME))
-            flags = reader.flags_for(text, source) if text is not None else BuildFlags()
+        for file in (_CMAKE, _SETUP):
+            text = read(posixpath.join(below, file))
+            flags = _literal_flags(file, text, source) if text is not None else BuildFlags()
             if flags != BuildFlags():
                 folders = tuple(posixpath.join(below, f) for f in flags.include_dirs)
-                return Build(replace(flags, include_dirs=folders), reader.FILE_NAME)
+                return Build(replace(flags, include_dirs=folders), file)
     return Build()
+
+
+def _literal_flags(file: str, text: str, source: str) -> BuildFlags:
+    """What a build file says of a source; its reader is loaded where there is such a file."""
+    if file == _SETUP:
+        from smemlint.frontend.cuda.build_system import setup_py
+
+        return setup_py.flags_for(text, source)
+    from smemlint.frontend.cuda.build_system import cmake
+
+    return cmake.flags_for(text, source)
 
 
 def _above(folder: str, name: str) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,6 @@ from smemlint.sources.source import Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-FILE_NAME = "setup.py"
 _EXTENSIONS = ("CUDAExtension", "CppExtension", "Extension")
 
 
@@ -61,7 +60,7 @@ def _strings(value: object) -> list[str]:
 def _extensions(text: str) -> tuple[Mapping[str, object], ...]:
     """The literal arguments of every extension, by keyword."""
     try:
-        return tuple(_literals(PythonText.of(Source(FILE_NAME, text.encode())).tree))
+        return tuple(_literals(PythonText.of(Source("setup.py", text.encode())).tree))
     except (NotPython, RecursionError):
         return ()
 
