@@ -38,7 +38,7 @@ def debug_strings(text: str) -> dict[str, str]:
     section = text[start : end if end >= 0 else len(text)]
     found = {}
     for label, data in _STRING.findall(section):
-        numbers = (int(number, 0) for number in _BYTE.findall(data.replace(".b8", " ")))
+        numbers = (integer(number) or 0 for number in _BYTE.findall(data.replace(".b8", " ")))
         content = bytes(number & 0xFF for number in numbers)
         found[label] = content.split(b"\0")[0].decode("utf-8", "replace")
     return found

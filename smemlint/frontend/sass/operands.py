@@ -129,7 +129,7 @@ def parse_operand(text: str) -> Operand:
     if match := _PREDICATE.match(text):
         return Predicate(match[2], bool(match[1]))
     if _INTEGER.match(text):
-        return Immediate(int(text, 0) & 0xFFFFFFFF, text)
+        return Immediate(_integer(text) & 0xFFFFFFFF, text)
     if _FLOAT.match(text):
         return Immediate(_float_bits(text), text)
     if match := _LABEL.search(text):
@@ -183,12 +183,16 @@ def _constant(text: str) -> Constant | None:
     )
 
 
+def _integer(text: str) -> int:
+    return int(text, 16 if "x" in text else 10)
+
+
 def _address(text: str) -> Operand:
     terms, offset = [], 0
     for part in _TERM.findall(text):
         term = part.replace(" ", "").removeprefix("+")
         if _INTEGER.match(term):
-            offset += int(term, 0)
+            offset += _integer(term)
             continue
         name = term.split(".")[0]
         if not _REGISTER.match(name):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smemlint.frontend.ptx.locations import debug_strings
 from smemlint.frontend.ptx.module import parse_module
 from smemlint.frontend.ptx.parser import parse_body
 from smemlint.frontend.ptx.syntax import (
@@ -163,6 +164,11 @@ def test_a_cut_file_is_known_to_be_cut() -> None:
     text = (FIXTURES / "transpose.ptx").read_text(encoding="utf-8")
     module = parse_module(text[: len(text) // 2])
     assert [f.is_whole for f in module.functions][-1] is False
+
+
+def test_bytes_of_strings_may_begin_with_zero() -> None:
+    text = ".section .debug_str\n{\n$L0:\n.b8 0101\n.b8 0x62\n.b8 09\n.b8 0\n}\n"
+    assert debug_strings(text) == {"$L0": "Ab"}
 
 
 @settings(max_examples=60, deadline=None)

@@ -36,6 +36,7 @@ TEXT = Path(__file__).parents[3].joinpath("fixtures/sass/kernels.sass").read_tex
         ("UP3", Predicate("UP3")),
         ("0x1f", Immediate(31, "0x1f")),
         ("-0x1", Immediate(0xFFFFFFFF, "-0x1")),
+        ("-010", Immediate(0xFFFFFFF6, "-010")),
         ("1.5", Immediate(0x3FC00000, "1.5")),
         ("+INF", Immediate(0x7F800000, "+INF")),
         ("c[0x0][0x210]", Constant(0, "", 0x210)),
