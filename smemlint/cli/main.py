@@ -36,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments, unknown = parser.parse_known_args(given)
     if unknown:
         return _refused(parser, arguments.command, unknown[0])
+    if getattr(arguments, "debug", False):
+        _show_tracebacks()
     try:
         code = int(arguments.run(arguments))
         sys.stdout.flush()  # what cannot be written is known here, not at the exit
@@ -61,6 +63,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint = "  hint: run again with --debug and report what it prints"
         print_lines(f"smemlint: internal error: {what}", hint)
     return FAILED
+
+
+def _show_tracebacks() -> None:
+    """Sends what is logged of internal errors, which cost a file only, to standard error."""
+    import logging
+
+    logger = logging.getLogger("smemlint")
+    logger.handlers = [logging.StreamHandler()]
+    logger.setLevel(logging.DEBUG)
 
 
 def _with_implied(argv: Sequence[str]) -> list[str]:

@@ -43,7 +43,10 @@ def stop_reason(error: BaseException) -> Reason:
 
 
 def crash_reason(error: BaseException, where: str = "") -> Reason:
-    """Returns what a report says of an error that is a defect of smemlint."""
+    """Returns what a report says of an error that is a defect of smemlint; logs its traceback."""
+    import logging  # takes milliseconds of every start, and is needed after a defect only
+
+    logging.getLogger("smemlint").debug("internal error", exc_info=error)
     place = f" in {where}" if where else ""
     text = f"internal error{place}: {type(error).__name__}: {error}"
     return Reason(ReasonCode.INTERNAL_ERROR, text)

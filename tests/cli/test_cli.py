@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -323,3 +324,20 @@ def test_an_error_of_the_system_is_not_blamed_on_standard_output(monkeypatch, ca
     assert main(["check", "--isolated", "."]) == 2
     said = "smemlint: internal error: OSError: [Errno 12] Cannot allocate memory\n"
     assert capsys.readouterr().err.startswith(said)
+
+
+def test_debug_shows_the_traceback_of_a_defect_that_costs_one_file(monkeypatch, capsys, tmp_path):
+    def analyze(*_):
+        raise OverflowError("a defect")
+
+    (tmp_path / "kernel.py").write_text(
+        "import cutlass.cute as cute\n@cute.kernel\ndef k(): pass\n"
+    )
+    monkeypatch.setattr("smemlint.analysis.python.cute_dsl.analysis.analyze", analyze)
+    arguments = ["check", "--isolated", "--jobs", "1", str(tmp_path / "kernel.py")]
+    main(arguments)
+    assert "Traceback" not in capsys.readouterr().err
+    main([*arguments, "--debug"])
+    assert capsys.readouterr().err.count("OverflowError: a defect") == 1
+    logging.getLogger("smemlint").handlers.clear()
+    logging.getLogger("smemlint").setLevel(logging.NOTSET)

@@ -241,7 +241,7 @@ def executed(handler: Handler, call: Call) -> Value:
     except cute.CuteError as error:
         text = f"`{call.name}`: {error}" if "`" not in str(error) else str(error)
         return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
-    except (TypeError, ValueError, IndexError, ZeroDivisionError, AssertionError, RecursionError):
+    except (TypeError, ValueError, IndexError, ArithmeticError, AssertionError, RecursionError):
         return Unknown(
             Reason(ReasonCode.NOT_MODELLED, f"`{call.name}` is not followed with these arguments")
         )

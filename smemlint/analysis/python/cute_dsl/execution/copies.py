@@ -32,6 +32,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
+from smemlint.limits.budgets import MAX_ARRAY_BYTES
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 _PARTLY_MERGED = Reason(
     ReasonCode.COMPILER,
     "the compiler merges only some of these accesses of single elements of a swizzled tensor",
+)
+_OUTSIDE = UnknownNumber(
+    Reason(ReasonCode.UNKNOWN_ADDRESS, "an address that lies outside of all shared memory")
 )
 
 
@@ -350,7 +354,9 @@ def _source_of(copied: CopiedFrom) -> dict[str, object]:
 
 
 def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumber:
-    """Returns a lane address as a number of bytes."""
+    """Returns a lane address as a number of bytes; none is known outside of any array."""
+    if isinstance(address, int) and abs(address) >= MAX_ARRAY_BYTES:
+        return _OUTSIDE
     number: cute.Integer = address if isinstance(address, int) else cute.DynamicInt(address)
     found = from_engine(number)
     if not isinstance(found, AffineInt):
