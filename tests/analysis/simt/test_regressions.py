@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from conftest import accesses_of, facts_of, ways_of
 from figures import facts_in
 
@@ -100,7 +99,6 @@ void f(float *a) { k<<<1, 256>>>(a, a); }
     assert [(kind, w.mean, i.mean) for kind, w, i in found] == [("atomic", 2, 2), ("load", 1, 1)]
 
 
-@pytest.mark.xfail(strict=True, reason="119 of 120 loads of `s[t][j]`: one is taken for a copy")
 def test_an_accumulation_in_a_loop_loads_its_element_once() -> None:
     """nvcc 13.0.88 for sm_90 loads `s[t][j]` in every one of the 120 rounds."""
     text = """

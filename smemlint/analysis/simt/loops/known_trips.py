@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.values import (
     Object,
     Pointer,
     Unknown,
+    Value,
 )
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
@@ -26,6 +27,8 @@ from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_FORESEEN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from smemlint.analysis.simt.evaluator import Evaluator
 
 Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
@@ -72,7 +75,7 @@ def execute_iterations(
     name = counter_of(parts.node)
     loop = Loop(state.none_active(), state.none_active(), name)
     state.loops.append(loop)
-    assumed = len(state.assumptions)
+    assumed, returned = len(state.assumptions), len(state.frame.returns)
     state.memory.begin()
     head = state.frame.scopes[-1] if isinstance(parts.node, ir.For | ir.RangeFor) else {}
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
@@ -95,12 +98,16 @@ def execute_iterations(
             loop.copy = len(starts) % together if together is not None else len(starts)
             starts.append(len(state.trace.items))
             execute_iteration(ev, name, parts.step, parts.body, loop)
-            if loop.is_left_openly and _is_endless(parts.cond):
+            if _is_endless(parts) and (
+                loop.is_left_openly or _has_returned_openly(state.frame.returns[returned:])
+            ):
                 execute_widened(ev, parts.node, None, parts.step, parts.body, is_uniform=True)
                 break
     finally:
         state.loops.pop()
         drop_guards(ev, assumed, state.memory.commit(), own=own)
+    if _is_endless(parts) and not may_be_left(parts.body):
+        state.mask = state.none_active()
     state.mask = kept(entry, state.mask | left | loop.broken)
     join_at_target(ev, loop.breaks)
     if together is None:
@@ -120,9 +127,11 @@ def execute_iterations(
 def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int) -> Mask | None:
     """Threads that go on; None when the loop ends for all or was generalized."""
     state = ev.state
-    if parts.cond is None or trips >= state.budget.max_trips:
+    if isinstance(parts.node, ir.RangeFor) or trips >= state.budget.max_trips:
         execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
         return None
+    if parts.cond is None:
+        return state.mask
     value = to_condition(ev, ev.evaluate(parts.cond))
     if isinstance(value, Unknown) or value.terms:
         is_uniform = value.is_uniform or _is_uniform_count(ev, parts)
@@ -207,10 +216,36 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
             loop.cost = cost
 
 
-def _is_endless(cond: ir.Node | None) -> bool:
+def _is_endless(parts: LoopParts) -> bool:
     """Returns whether only the body can end the loop: `for (;;)`, `while (true)`."""
+    cond = parts.cond
+    if isinstance(parts.node, ir.RangeFor):
+        return False
     is_true = isinstance(cond, ir.ID) and cond.name == "true"
-    return cond is None or is_true or isinstance(cond, ir.Constant)
+    is_number = isinstance(cond, ir.Constant) and cond.value != "0"
+    return cond is None or is_true or is_number
+
+
+def _has_returned_openly(returns: Iterable[tuple[Mask, Value, Unknown | None]]) -> bool:
+    """Returns whether a `return` among these stands under an open condition."""
+    return any(condition is not None for _, _, condition in returns)
+
+
+def may_be_left(body: ir.Node) -> bool:
+    """Returns whether control may come from a loop's body to behind the loop."""
+    match body:
+        case ir.Break() | ir.Goto() | ir.Unparsed():
+            return True
+        case ir.Lambda():
+            return False
+        case ir.For() | ir.RangeFor() | ir.While() | ir.DoWhile() | ir.Switch():
+            return any(map(_jumps_anywhere, body.children()))
+    return any(map(may_be_left, body.children()))
+
+
+def _jumps_anywhere(node: ir.Node) -> bool:
+    """Returns whether a statement jumps to a label, or could not be parsed."""
+    return isinstance(node, ir.Goto | ir.Unparsed) or any(map(_jumps_anywhere, node.children()))
 
 
 def _is_geometric(step: ir.Node | None) -> bool:

@@ -41,7 +41,7 @@ def execute_blocks(
         trips: how many iterations there are, where the header tells.
     """
     state = ev.state
-    done = 0
+    done, begin = 0, len(state.trace.items)
     for size in (together, 2 * together):
         blocks = ((trips or 0) - done) // size
         if blocks < REPEATED:
@@ -63,7 +63,10 @@ def execute_blocks(
             break
     if done:
         state.trace.fence("iteration")
-    execute_iterations(ev, parts, together, carried, done=done)
+    rest, _ = execute_iterations(ev, parts, together, carried, done=done)
+    if done + rest > together:  # a loop that stays one is in blocks of its own
+        state.trace.fence_between([begin])
+        state.trace.fence("block")  # what its last iteration left in registers stays there
 
 
 def _execute_representative(

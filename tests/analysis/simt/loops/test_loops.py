@@ -29,10 +29,7 @@ def only(body, **how):
         ("int i = 2; while (i < 30) { {} i = i * 3; }", 32, [2, 6, 18]),
         ("int i = 4; do { {} i--; } while (i > 1);", 32, [4, 3, 2]),
         ("int i = 9; do {} while (++i < 9);", 32, [9]),
-        pytest.param(
-            "for (int i = 0; ; i++) { if (i == 3) break; {} }", 32, [0, 1, 2],
-            marks=pytest.mark.xfail(strict=True, reason="a `for` without a condition runs once"),
-        ),
+        ("for (int i = 0; ; i++) { if (i == 3) break; {} }", 32, [0, 1, 2]),
         ("for (int i = 0; i < 6; i++) { if (i % 2) continue; {} }", 32, [0, 2, 4]),
         ("for (int i = 0; i < 100; i++) { if (i > 2) return; {} }", 32, [0, 1, 2]),
         ("int i = 5; while (i--) {}", 32, [4, 3, 2, 1, 0]),
@@ -148,9 +145,24 @@ def test_long_loops_are_counted_whole():
     assert figure(access) == ("store", 4, 4000, 2, 1)
 
 
-def test_an_endless_loop_ends():
-    inside, behind = accesses_of(kernel("while (true) { s[t] = 1; }\ns[t * 2] = 1;"))
-    assert (inside.wavefronts.mean, behind.wavefronts.mean) == (1, 2)
+@pytest.mark.parametrize("loop", ["while (true)", "for (;;)", "while (1)"])
+def test_nothing_behind_an_endless_loop_is_reached(loop):
+    inside = only(f"{loop} {{ s[t] = 1; }}\ns[t * 2] = 1;")
+    assert inside.wavefronts.mean == 1
+
+
+@pytest.mark.parametrize(
+    ("leave", "figures"),
+    [
+        ("return", [("store", 4, 2), ("store", 4, 2)]),
+        ("break", [("store", 4, 2), ("store", 4, 2), ("store", 4, 1)]),
+    ],
+)
+def test_an_endless_loop_that_data_end_is_run_for_its_first_and_a_general_iteration(leave, figures):
+    body = f"while (true) {{ s[t] = 1;\nif (g[n] > 0) {leave}; n++;\ns[t * 2] = 1; }}\ns[t] = 1;"
+    found = accesses_of(kernel(body))
+    assert [(a.kind, a.width_bytes, a.instructions) for a in found] == figures
+    assert [[c.subject for c in a.conditions] for a in found][1] == ["g[n] > 0"]
 
 
 def test_goto_is_not_followed_and_said():
