@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from hashlib import blake2b
 from math import gcd
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -62,7 +63,7 @@ class DynamicInt:
     def __repr__(self) -> str:
         value = self.value
         if hasattr(value, "tobytes"):
-            return f"?#{hash(value.tobytes()):x}"
+            return f"?#{blake2b(value.tobytes(), digest_size=16).hexdigest()}"
         return "?" if value is None else f"?{value}"
 
     def __add__(self, other: Integer) -> DynamicInt:

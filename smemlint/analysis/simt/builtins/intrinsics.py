@@ -13,6 +13,7 @@ from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import FLOAT, HALF, I32, U64
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -21,7 +22,6 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     assuming,
     number,
-    settled,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary

@@ -9,13 +9,13 @@ import numpy as np
 
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import common
+from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
     LanePredicate,
     Unknown,
     Value,
-    settled,
 )
 from smemlint.frontend import ir
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from smemlint.analysis.simt.domain.affine import AffineDomain
-    from smemlint.analysis.simt.domain.values import Lanes
+    from smemlint.analysis.simt.domain.lanes import Lanes
     from smemlint.analysis.simt.evaluator import Evaluator
 
 _MAYBE_NEGATIVE = Assumption(Topic.NUMBER, "an index that is not known does not count from the end")

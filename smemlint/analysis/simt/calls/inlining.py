@@ -30,6 +30,7 @@ from smemlint.analysis.simt.domain.environment import (
     is_reference,
     type_of,
 )
+from smemlint.analysis.simt.domain.masking import select
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -39,7 +40,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
     offset_of,
-    select,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom, power_of_two, scaled, sum_of
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def _divisor(value: AffineInt) -> int:
 def combined(op: str, a: AffineInt, b: AffineInt, alignment: int = 1) -> Scev:
     """Returns the form of an operation that is not linear: an atom, keyed by its operands."""
     x, y = scev_of(a), scev_of(b)
-    key = hash((op, a.identity(), b.identity(), x.terms, y.terms))
+    key = digest(f"{a.identity()} {b.identity()} {x.terms} {y.terms}".encode())
     by_lane = x.is_divergent or y.is_divergent
-    return atom(f"({op} {key:x})", alignment, is_divergent=by_lane)
+    return atom(f"({op} {key})", alignment, is_divergent=by_lane)
 
 
 def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:

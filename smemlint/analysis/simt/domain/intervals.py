@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain.lanes import largest, smallest
+
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import AffineInt, Lanes
+    from smemlint.analysis.simt.domain.values import AffineInt
 
 _INFINITY = 1 << 62
-
-
-def smallest(a: Lanes) -> int:
-    """Returns the smallest of all threads."""
-    return a if isinstance(a, int) else int(a.min())
-
-
-def largest(a: Lanes) -> int:
-    """Returns the largest of all threads."""
-    return a if isinstance(a, int) else int(a.max())
 
 
 def lower(a: AffineInt) -> int:

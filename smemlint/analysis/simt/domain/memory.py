@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Aggregate,
-    Object,
-    Unknown,
-    Value,
-    masked_update,
-    select,
-    under_mask,
-)
+from smemlint.analysis.simt.domain.masking import masked_update, select, under_mask
+from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, Object, Unknown, Value
 from smemlint.limits.budgets import MAX_SCATTER
 from smemlint.reasons import Reason, ReasonCode
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.affine import COMPARISONS, is_plain
+from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import BOOL, I64
 from smemlint.analysis.simt.domain.integer_scev import operated_scev
+from smemlint.analysis.simt.domain.linear_forms import is_plain
+from smemlint.analysis.simt.domain.masking import propagated
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -15,7 +17,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
     number,
-    propagated,
 )
 from smemlint.analysis.simt.interpreter.pointers import advance_or_forget
 from smemlint.reasons import Reason, ReasonCode

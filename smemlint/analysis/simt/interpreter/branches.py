@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Unknown,
-    truth_bounds,
-)
+from smemlint.analysis.simt.domain.masking import truth_bounds
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.interpreter.conditional import note_data_condition
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes

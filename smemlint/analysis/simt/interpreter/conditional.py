@@ -10,13 +10,8 @@ from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Unknown,
-    Value,
-    select,
-    truth_bounds,
-)
+from smemlint.analysis.simt.domain.masking import select, truth_bounds
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.frontend import ir

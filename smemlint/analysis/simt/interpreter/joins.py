@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain.masking import (
+    is_truth,
+    lane_predicate,
+    same,
+    truth_bounds,
+    under_mask,
+)
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -13,11 +20,6 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Unknown,
     assuming,
-    is_truth,
-    lane_predicate,
-    same,
-    truth_bounds,
-    under_mask,
 )
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
 from smemlint.frontend import ir

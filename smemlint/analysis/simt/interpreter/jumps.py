@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.values import FloatValue, Unknown, Value, same
+from smemlint.analysis.simt.domain.masking import same
+from smemlint.analysis.simt.domain.values import FloatValue, Unknown, Value
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.state import BudgetExceeded, PendingJumps
 from smemlint.frontend import ir

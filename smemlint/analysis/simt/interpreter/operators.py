@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_any, is_reference
+from smemlint.analysis.simt.domain.masking import lane_predicate, propagated, truth_bounds
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     CallableValue,
@@ -26,10 +27,7 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
-    lane_predicate,
     number,
-    propagated,
-    truth_bounds,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.affine import is_plain
 from smemlint.analysis.simt.domain.ctypes import I64, ArrayType, CType, is_sized
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.linear_forms import is_plain
+from smemlint.analysis.simt.domain.masking import propagated
 from smemlint.analysis.simt.domain.unknown_offset import LOST
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -17,7 +18,6 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
-    propagated,
 )
 from smemlint.reasons import Reason, ReasonCode
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from smemlint.analysis.simt.domain.lanes import Lanes
     from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.analysis.simt.domain.values import Lanes
 
 LINE = BANKS * WORD
 """Bytes of a line of global memory, and of a row of shared memory."""

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.dispatch import executes
+from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.trace import Event, Fence
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Pointer,
-    Value,
-    same,
-)
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import kept
+from smemlint.analysis.simt.domain.masking import same, under_mask
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
@@ -13,8 +14,6 @@ from smemlint.analysis.simt.domain.values import (
     Symbol,
     Unknown,
     Value,
-    same,
-    under_mask,
 )
 from smemlint.analysis.simt.loops.known_trips import execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between

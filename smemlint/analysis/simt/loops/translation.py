@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.lanes import is_zero, settled
 from smemlint.analysis.simt.domain.trace import Event, Fence
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Pointer,
-    Symbol,
-    Unknown,
-    Value,
-    is_zero,
-    settled,
-)
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Symbol, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
+from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -20,9 +21,6 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
-    masked_update,
-    same,
-    under_mask,
 )
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
 from smemlint.analysis.simt.interpreter.pointers import forget_offset

@@ -8,6 +8,7 @@ from traces import shared
 
 from smemlint.analysis.simt.domain.ctypes import FLOAT, I32, I64
 from smemlint.analysis.simt.domain.environment import Geometry
+from smemlint.analysis.simt.domain.masking import masked_update, select, under_mask
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -18,9 +19,6 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Symbol,
     Unknown,
-    masked_update,
-    select,
-    under_mask,
 )
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.interpreter.joins import join

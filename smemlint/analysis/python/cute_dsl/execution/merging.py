@@ -20,7 +20,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value, join
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
-from smemlint.analysis.simt.domain.values import AffineInt, settled
+from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode

@@ -27,7 +27,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value
 from smemlint.analysis.simt.domain.ctypes import I32
-from smemlint.analysis.simt.domain.values import AffineInt, settled
+from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode

@@ -1,0 +1,123 @@
+"""Sums of a base and coefficient x symbol: normal form, wrap-around, divisibility."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.lanes import is_zero, settled
+from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
+from smemlint.limits.budgets import MAX_SPLIT
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.ctypes import IntType
+    from smemlint.analysis.simt.domain.lanes import Lanes
+    from smemlint.analysis.simt.domain.scev import Scev
+
+_SMALL = 1 << 31
+
+
+def is_plain(a: AffineInt) -> bool:
+    """Returns whether it is one number that the compiler knows too: most are."""
+    return not a.terms and a.form is None and isinstance(a.base, int)
+
+
+def narrowed(number: int, type: IntType) -> AffineInt:
+    """Returns a plain number, wrapped where the type is narrower."""
+    if -_SMALL <= number < _SMALL and (type.signed or number >= 0):
+        return AffineInt(number, type)
+    return wrapped(AffineInt(number, type))
+
+
+def with_form(value: AffineInt, form: Scev | None) -> AffineInt:
+    """Returns the same number as the compiler computes it."""
+    return AffineInt(value.base, value.type, value.terms, form)
+
+
+def normalized(base: Lanes, type: IntType, terms: list[tuple[Symbol, Lanes]]) -> AffineInt:
+    """Returns a sum without the terms that are zero."""
+    kept = tuple((s, settled(c)) for s, c in terms if not is_zero(c))
+    return AffineInt(settled(base), type, kept)
+
+
+def divided(a: AffineInt, m: int) -> list[tuple[Symbol, Lanes]]:
+    """Returns the terms of `a / m` where `m` divides them all, with what divides a symbol."""
+    return [(s if s.multiple == 1 else s.part(), c * s.multiple // m) for s, c in a.terms]
+
+
+def added(a: AffineInt, b: AffineInt, sign: int, type: IntType) -> AffineInt:
+    """Returns `a + sign * b` of a type, not wrapped."""
+    base = a.base + b.base if sign == 1 else a.base - b.base
+    if not b.terms:
+        return AffineInt(base if isinstance(base, int) else settled(base), type, a.terms)
+    table: dict[Symbol, Lanes] = dict(a.terms)
+    for s, c in b.terms:
+        table[s] = table.get(s, 0) + sign * c
+    return normalized(base, type, list(table.items()))
+
+
+def wrapped(value: AffineInt, narrowing: bool = False) -> AffineInt:
+    """Returns what the type keeps of a number.
+
+    Unsigned results wrap; signed overflow is undefined, so only conversions wrap it.
+    """
+    type = value.type
+    if value.terms or type.bits >= 64:
+        return value
+    if not type.signed:
+        if isinstance(value.base, int):
+            return AffineInt(value.base & ((1 << type.bits) - 1), type)
+        if np.count_nonzero(value.base >> type.bits):  # too large, or negative
+            return AffineInt(settled(value.base & ((1 << type.bits) - 1)), type)
+        return value
+    half = 1 << (type.bits - 1)
+    if isinstance(value.base, int):
+        fits = -half <= value.base < half
+    else:
+        fits = type.bits == 32 and not np.count_nonzero(value.base != value.base.astype(np.int32))
+    if fits and not narrowing:
+        return value
+    return AffineInt(settled(((value.base + half) & (2 * half - 1)) - half), type)
+
+
+def content_of(a: AffineInt, type: IntType) -> int:
+    """Returns what divides a uniform value in that type; unsigned ones wrap around."""
+    if not a.is_uniform:
+        return 1
+    content = gcd(int(a.base), *(int(c) * s.multiple for s, c in a.terms))
+    return content if type.signed else gcd(content, 1 << type.bits)
+
+
+def divides(m: int, a: AffineInt) -> bool:
+    """Returns whether every unknown moves the value by multiples of `m`."""
+    return all(is_zero((c * s.multiple) % m) for s, c in a.terms)
+
+
+def split_of(a: AffineInt, modulus: int) -> tuple[Symbol, int] | None:
+    """Returns the symbol and modulus whose residues decide a value's own by `modulus`."""
+    for s, c in a.terms:
+        if not isinstance(c, int):
+            return None
+        if (c * s.multiple) % modulus:
+            residues = modulus // gcd(c * s.multiple, modulus)
+            return (s, residues * s.multiple) if residues * s.multiple <= MAX_SPLIT else None
+    return None
+
+
+def quotient(a: Lanes, b: Lanes, type: IntType) -> AffineInt | Unknown:
+    """Returns `a / b` of known numbers, rounded towards zero."""
+    if isinstance(a, int) and isinstance(b, int):
+        if b == 0:
+            return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
+        q = abs(a) // abs(b)
+        return AffineInt(q if (a < 0) == (b < 0) else -q, type)
+    try:
+        x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    except OverflowError:
+        return Unknown(Reason(ReasonCode.NO_VALUE, "a number of more than 64 bits"))
+    safe = np.where(y == 0, 1, y)
+    quotient = np.abs(x) // np.abs(safe)
+    return AffineInt(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)

@@ -1,0 +1,158 @@
+"""Values thread by thread: equality, truth, and what the threads of a mask hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    FloatValue,
+    LanePredicate,
+    PartialValue,
+    Pointer,
+    Unknown,
+)
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.simt.domain.lanes import Lanes
+    from smemlint.analysis.simt.domain.values import Symbol, Value
+
+
+def same(a: Value | None, b: Value | None) -> bool:
+    """Returns whether two values are known to be equal."""
+    if a is b:
+        return True
+    if isinstance(a, AffineInt) and isinstance(b, AffineInt):
+        return a.identity() == b.identity()
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        return a.object is b.object and same(a.offset, b.offset)
+    if isinstance(a, FloatValue) and isinstance(b, FloatValue):
+        return True
+    if isinstance(a, Aggregate) and isinstance(b, Aggregate):
+        return a.cells.keys() == b.cells.keys() and all(
+            same(v, b.cells[k]) for k, v in a.cells.items()
+        )
+    return a == b if isinstance(a, Unknown) and isinstance(b, Unknown) else False
+
+
+def truth_bounds(value: Value) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Returns the threads for which a truth value may hold, and those for which it is known to.
+
+    Scalars, which broadcast, stand for all threads.
+    """
+    if isinstance(value, LanePredicate):
+        return value.may_hold, value.holds
+    if isinstance(value, AffineInt) and value.is_concrete:
+        known = np.asarray(value.base) != 0
+        return known, known
+    return np.asarray(True), np.asarray(False)
+
+
+def lane_predicate(why: Unknown, may_hold: NDArray[np.bool_], holds: NDArray[np.bool_]) -> Unknown:
+    """Returns the condition with these bounds, where they say anything about single threads."""
+    if not may_hold.ndim and not holds.ndim:
+        return Unknown(why.reason, why.is_data)
+    may_hold, holds = np.broadcast_arrays(may_hold, holds)
+    return LanePredicate(why.reason, why.is_data, may_hold=may_hold, holds=holds)
+
+
+def is_truth(value: Value) -> bool:
+    """Returns whether it is unknown, or 0 or 1 for each thread."""
+    if isinstance(value, Unknown):
+        return True
+    return (
+        isinstance(value, AffineInt)
+        and value.is_concrete
+        and bool(np.isin(value.base, (0, 1)).all())
+    )
+
+
+def propagated(a: Value, b: Value) -> Unknown:
+    """Returns what an operation on two values gives, one of which is unknown."""
+    unknown = a if isinstance(a, Unknown) else b
+    assert isinstance(unknown, Unknown)
+    uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
+    data = any(isinstance(v, Unknown) and v.is_data for v in (a, b))
+    return Unknown(unknown.reason, data, uniform, unknown.split)
+
+
+def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
+    """Thread by thread `a` where `mask`, else `b`."""
+    if same(a, b):
+        return a
+    if isinstance(a, AffineInt) and isinstance(b, AffineInt):
+        coefficients: dict[Symbol, tuple[Lanes, Lanes]] = {s: (c, 0) for s, c in a.terms}
+        for s, c in b.terms:
+            coefficients[s] = (coefficients.get(s, (0, 0))[0], c)
+        terms = tuple((s, _where(mask, x, y)) for s, (x, y) in coefficients.items())
+        return AffineInt(_where(mask, a.base, b.base), a.type, terms)
+    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
+        offset = select(mask, a.offset, b.offset)
+        assert isinstance(offset, AffineInt)
+        return Pointer(a.object, offset, a.target, a.is_volatile or b.is_volatile)
+    if isinstance(a, FloatValue | Unknown) and isinstance(b, FloatValue):
+        return a
+    if isinstance(a, FloatValue) and isinstance(b, AffineInt | Unknown):
+        return a
+    if isinstance(a, Aggregate) and isinstance(b, Aggregate):
+        keys = [*a.cells, *(k for k in b.cells if k not in a.cells)]
+        return Aggregate(a.type, {k: _select_cell(mask, a, b, k) for k in keys})
+    unknown = a if isinstance(a, Unknown) else b
+    if isinstance(unknown, Unknown) and is_truth(a) and is_truth(b):
+        (a_may, a_does), (b_may, b_does) = truth_bounds(a), truth_bounds(b)
+        return lane_predicate(unknown, np.where(mask, a_may, b_may), np.where(mask, a_does, b_does))
+    if isinstance(unknown, Unknown):
+        return Unknown(unknown.reason, unknown.is_data)
+    return Unknown(
+        Reason(ReasonCode.UNKNOWN_CONDITION, "different threads hold values of different kinds")
+    )
+
+
+def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
+    """Returns what a variable holds after the threads of `mask` wrote over it."""
+    made = select(mask, value, under_mask(None, old))
+    if not isinstance(made, Unknown):
+        return made
+    kept: Value | None = None
+    holders = np.zeros_like(mask)
+    if isinstance(old, PartialValue):
+        kept, holders = old.value, old.holders
+    elif isinstance(old, AffineInt | Pointer):
+        kept, holders = old, np.ones_like(mask)
+    if isinstance(value, AffineInt | Pointer):
+        both = select(mask, value, kept) if kept is not None else None
+        follows_both = isinstance(both, AffineInt | Pointer)
+        kept, holders = (both, holders | mask) if follows_both else (value, mask)
+    else:
+        holders = holders & ~mask
+    if not isinstance(kept, AffineInt | Pointer) or not np.count_nonzero(holders):
+        return made
+    return PartialValue(made.reason, made.is_data, value=kept, holders=holders, of_all=made)
+
+
+def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:
+    """Returns what those threads see of it; None: all of them."""
+    if not isinstance(value, PartialValue):
+        return value
+    if mask is not None and not np.count_nonzero(mask & ~value.holders):
+        return value.value
+    return value.of_all
+
+
+def _select_cell(mask: NDArray[np.bool_], a: Aggregate, b: Aggregate, key: int) -> Value:
+    x, y = a.cells.get(key), b.cells.get(key)
+    if x is None or y is None:
+        return x if y is None and x is not None else y  # type: ignore[return-value]
+    return select(mask, x, y)
+
+
+def _where(mask: NDArray[np.bool_], a: Lanes, b: Lanes) -> Lanes:
+    if isinstance(a, int) and isinstance(b, int) and a == b:
+        return a
+    return np.where(mask, a, b).astype(np.int64, copy=False)
