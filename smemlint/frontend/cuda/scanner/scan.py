@@ -174,12 +174,21 @@ class _Scanner:
     def _bounded_head(self, head: int, brace: int) -> int:
         """Returns where the last `MAX_HEAD` tokens before a `{` begin, outside of brackets.
 
-        Macro calls without a `;` may stand before a definition in any number.
+        Macro calls without a `;` may stand before a definition in any number. A kernel that begins
+        earlier, which has thousands of parameters, is noted.
         """
+        begin = head
         while brace - head > MAX_HEAD:
             opens = self.tokens[head].text in ("(", "[", "{")
             head = max(self.brackets.after(head) if opens else head, head + 1)
-        return min(head, brace)
+        head = min(head, brace)
+        for i in range(begin, head):
+            if self.tokens[i].text == "__global__":
+                self._notice(
+                    i,
+                    Reason(ReasonCode.TOO_LARGE, f"a kernel's head of more than {MAX_HEAD} tokens"),
+                )
+        return head
 
     def _block(self, head: int, brace: int, scope: _Scope) -> bool:
         """Takes the `{..}` at `brace` as what its head says; False when it only is a part of it."""
