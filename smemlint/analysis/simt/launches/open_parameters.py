@@ -47,6 +47,7 @@ class OpenParameters:
 
 def open_parameters(
     function: Function,
+    kernel: Function,
     launching: frozenset[str],
     functions_named: Callable[[str], Sequence[Function]],
 ) -> OpenParameters:
@@ -54,16 +55,18 @@ def open_parameters(
 
     Args:
         function: host code.
+        kernel: whose launches these are.
         launching: names of the functions that it calls to launch.
         functions_named: their definitions.
     """
-    return _Reading(launching, functions_named).of(function)
+    return _Reading(kernel, launching, functions_named).of(function)
 
 
 @dataclass(slots=True)
 class _Reading:
     """Reads functions, each once."""
 
+    kernel: Function
     launching: frozenset[str]
     functions_named: Callable[[str], Sequence[Function]]
     known: dict[int, OpenParameters] = field(default_factory=dict)
@@ -87,7 +90,9 @@ class _Reading:
             of_shape, of_arguments = self._words_of(call)
             shape |= of_shape
             arguments |= of_arguments
-        own = {p.name for p in parameters_of(tree)} | {p.name for p in function.template}
+        parameters = parameters_of(tree)
+        own = {p.name for p in parameters} | {p.name for p in function.template}
+        flow.note_types(parameters, {p.name for p in function.template})
         if function.record is not None:
             own.add(THIS)
 
@@ -101,21 +106,31 @@ class _Reading:
     def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[set[str], set[str]]:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""
         if isinstance(call, ir.Launch):
-            return _words((call.kernel, *call.configuration[1:2])), _words(call.args)
+            shape = _words((call.kernel, *call.configuration[1:2])) | self._deduced(call)
+            return shape, _words(call.args)
         given = call.args
-        positions = LAUNCHERS.get(called_name(call))
+        positions = LAUNCHERS.get(called_name(call.name))
         if positions is not None:
             return _words(_picked(given, positions[:2])), _words(given)
         shape: set[str] = set()
         arguments: set[str] = set()
-        for function in self.functions_named(called_name(call)):
+        for function in self.functions_named(called_name(call.name)):
             needed = self.of(function)
-            shape |= _passed(call, function, needed.shape)
-            arguments |= _passed(call, function, needed.arguments)
+            shape |= _passed(call.name, given, function, needed.shape)
+            arguments |= _passed(call.name, given, function, needed.arguments)
         return shape, arguments
 
+    def _deduced(self, call: ir.Launch) -> set[str]:
+        """Returns the words of arguments whose types tell template arguments of the kernel."""
+        if called_name(call.kernel) != self.kernel.name:
+            return set()
+        names = frozenset(p.name for p in self.kernel.template)
+        return _passed(call.kernel, call.args, self.kernel, names)
 
-def _passed(call: ir.FuncCall, function: Function, needed: frozenset[str]) -> set[str]:
+
+def _passed(
+    callee: ir.Node, given: Sequence[ir.Node], function: Function, needed: frozenset[str]
+) -> set[str]:
     """Returns the words of a call that tell some parameters of the function that it calls."""
     tree = function.parse_head().tree
     if not needed or tree is None:
@@ -123,10 +138,10 @@ def _passed(call: ir.FuncCall, function: Function, needed: frozenset[str]) -> se
     found: set[str] = set()
     of_template = needed & {p.name for p in function.template}
     if of_template:
-        found |= _words((call.name,))
+        found |= _words((callee,))
     if THIS in needed:
-        found |= _words((call.name,)) | {THIS}
-    params, given = parameters_of(tree), call.args
+        found |= _words((callee,)) | {THIS}
+    params = parameters_of(tree)
     for index, param in enumerate(params):
         is_needed = param.name in needed or bool(_words((param.type,)) & of_template)
         is_last = index == len(params) - 1
@@ -163,6 +178,11 @@ class _Flow:
             work |= self._sources.get(word, set()) - found
         return found
 
+    def note_types(self, parameters: Iterable[ir.Decl], names: set[str]) -> None:
+        """Notes which of some template parameters the types of a function's parameters name."""
+        for parameter in parameters:
+            self._note(parameter.name, _words((parameter.type,)) & names, ())
+
     def read(self, node: ir.Node, control: Control) -> None:
         """Reads a statement or expression.
 
@@ -189,7 +209,7 @@ class _Flow:
 
     def _read_call(self, node: ir.FuncCall, control: Control) -> None:
         inner = node.name
-        name = called_name(node)
+        name = called_name(inner)
         if name in LAUNCHERS or name in self._launching:
             self.launches.append(node)
             return
@@ -220,9 +240,8 @@ def _is_writable(node: ir.Node) -> bool:
     return "const" not in (getattr(node.type, "quals", None) or ())
 
 
-def called_name(node: ir.FuncCall) -> str:
+def called_name(callee: ir.Node) -> str:
     """Returns the last component of the name that a call spells; empty where it spells none."""
-    callee = node.name
     if isinstance(callee, ir.StructRef):
         callee = callee.field
     name = getattr(callee, "name", "")

@@ -254,7 +254,8 @@ class _Climb:
         )
 
     def _open_parameters(self, function: Function) -> OpenParameters:
-        return open_parameters(function, self._launching - {function.name}, self._host.named)
+        launching = self._launching - {function.name}
+        return open_parameters(function, self._kernel, launching, self._host.named)
 
     def _may_be_told(self, function: Function) -> bool:
         """Returns whether some caller may tell what a function leaves open."""

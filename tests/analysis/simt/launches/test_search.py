@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from figures import facts_in
 
 from smemlint.analysis.analyze import analyze
@@ -125,9 +126,41 @@ def test_parameters_that_a_launch_may_depend_on():
         LoadOptions(read=lambda path: None),
     )
     (function,) = unit.functions_named("a")
-    found = open_parameters(function, frozenset(("start",)), unit.functions_named)
+    (kernel,) = unit.functions_named("k")
+    found = open_parameters(function, kernel, frozenset(("start",)), unit.functions_named)
     assert found.shape == {"N", "n", "m"}
     assert found.arguments == {"p", "q"}
+
+
+DEDUCED = """
+template <class T> __global__ void k(const T *in, int n) {
+  __shared__ T tile[64];
+  tile[threadIdx.x] = in[n];
+}
+template <class T> void go(const T *in, int n) { int m = n + 1; k<<<1, 64>>>(in, m); }
+"""
+
+
+def test_the_type_of_an_argument_tells_a_template_argument_of_the_kernel():
+    unit = load_unit("a.cu", DEDUCED, LoadOptions(read=lambda path: None))
+    (kernel,), (function,) = unit.functions_named("k"), unit.functions_named("go")
+    found = open_parameters(function, kernel, frozenset(), unit.functions_named)
+    assert found.shape == {"in", "T"}
+    assert found.arguments == {"in", "n", "T"}
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "void all(float *a, double *b) { go(a, 1); go(b, 1); }",
+        "template <class T> void run() { T *p; go(p, 1); }\n"
+        "int main() { run<float>(); run<double>(); }",
+    ],
+)
+def test_callers_tell_the_types_of_pointers_that_they_pass(calls):
+    facts = facts_in(a_cu=DEDUCED + calls)
+    assert {k.instance.template for k in facts.kernels} == {(("T", "float"),), (("T", "double"),)}
+    assert {a.width_bytes for k in facts.kernels for a in k.accesses} == {4, 8}
 
 
 def test_calls_as_a_text_spells_them():
