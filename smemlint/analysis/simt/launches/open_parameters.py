@@ -106,8 +106,8 @@ class _Reading:
     def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[set[str], set[str]]:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""
         if isinstance(call, ir.Launch):
-            shape = _words((call.kernel, *call.configuration[1:2])) | self._deduced(call)
-            return shape, _words(call.args)
+            spelled = _words((call.kernel, *call.configuration[1:2]))
+            return spelled | self._deduced(call), _words(call.args)
         given = call.args
         positions = LAUNCHERS.get(called_name(call.name))
         if positions is not None:
