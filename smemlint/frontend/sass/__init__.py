@@ -1,1 +1,1 @@
-"""Machine code of NVIDIA GPUs: cubins, their line tables, and `nvdisasm` text of sm_90."""
+"""Machine code of NVIDIA GPUs: cubins, their line tables, and `nvdisasm`'s text."""

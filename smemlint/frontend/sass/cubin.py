@@ -27,8 +27,8 @@ _PARAMETER = 0x17
 _EXTENTS = struct.Struct("<III")
 _PARAMETER_INFO = struct.Struct("<IHHI")
 _SIZE_SHIFT = 18
-RESERVED = 0x400
-"""Bytes of shared memory that sm_90 keeps for itself in front of a kernel's own."""
+_CONSTANT_BANK = 0x0A
+_BANK_INFO = struct.Struct("<IHH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,9 @@ class KernelSection:
         name: mangled.
         block: the block shape that `__block_size__` or `.reqntid` demands.
         max_block: the bound of `__launch_bounds__`.
-        shared_bytes: of static arrays, without what the hardware reserves.
+        shared_bytes: up to the end of the static arrays, with what the hardware reserves.
         parameters: (offset, size) in bytes of each parameter, in order.
+        first_parameter: offset of the parameters in constant bank 0; None where it is not said.
     """
 
     name: str
@@ -48,6 +49,7 @@ class KernelSection:
     max_block: tuple[int, int, int] | None = None
     shared_bytes: int = 0
     parameters: tuple[tuple[int, int], ...] = ()
+    first_parameter: int | None = None
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class _Found:
     max_block: tuple[int, int, int] | None = None
     shared_bytes: int = 0
     parameters: dict[int, tuple[int, int]] = field(default_factory=dict)
+    first_parameter: int | None = None
 
 
 def is_elf(data: bytes) -> bool:
@@ -76,7 +79,7 @@ def kernel_sections(data: bytes) -> dict[str, KernelSection]:
             _read_attributes(data[body_at : body_at + size], kernel)
         elif name.startswith(".nv.shared.") and type_ == _NO_BITS:
             kernel = found.setdefault(name.removeprefix(".nv.shared."), _Found())
-            kernel.shared_bytes = max(size - RESERVED, 0)
+            kernel.shared_bytes = size
     return {
         name: KernelSection(
             name,
@@ -84,6 +87,7 @@ def kernel_sections(data: bytes) -> dict[str, KernelSection]:
             f.max_block,
             f.shared_bytes,
             tuple(place for _, place in sorted(f.parameters.items())),
+            f.first_parameter,
         )
         for name, f in found.items()
     }
@@ -122,6 +126,8 @@ def _read_attributes(body: bytes, kernel: _Found) -> None:
                 kernel.block = (x, y, z)
             else:
                 kernel.max_block = (x, y, z)
+        elif attribute == _CONSTANT_BANK and len(value) >= _BANK_INFO.size:
+            _, kernel.first_parameter, _ = _BANK_INFO.unpack_from(value)
         elif attribute == _PARAMETER and len(value) >= _PARAMETER_INFO.size:
             _, number, offset, packed = _PARAMETER_INFO.unpack_from(value)
             kernel.parameters[number] = (offset, packed >> _SIZE_SHIFT)

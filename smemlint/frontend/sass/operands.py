@@ -70,10 +70,17 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A memory operand: the sum of `register * scale` and an offset in bytes."""
+    """A memory operand: the sum of `register * scale` and an offset in bytes.
+
+    Attributes:
+        terms: (register, scale).
+        offset: in bytes.
+        pair: the register whose successor holds the upper word of a generic address.
+    """
 
     terms: tuple[tuple[str, int], ...]
     offset: int
+    pair: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +195,7 @@ def _integer(text: str) -> int:
 
 
 def _address(text: str) -> Operand:
-    terms, offset = [], 0
+    terms, offset, pair = [], 0, ""
     for part in _TERM.findall(text):
         term = part.replace(" ", "").removeprefix("+")
         if _INTEGER.match(term):
@@ -200,7 +207,9 @@ def _address(text: str) -> Operand:
         if name not in ZERO_REGISTERS:
             scale = _SCALE.search(term)
             terms.append((name, int(scale[1]) if scale else 1))
-    return Address(tuple(terms), offset)
+            if not term.endswith(".U32"):
+                pair = pair or name
+    return Address(tuple(terms), offset, pair)
 
 
 def _float_bits(text: str) -> int:

@@ -1,7 +1,8 @@
 """Machine code against the kernels' own index arithmetic.
 
-fixtures/sass/kernels.sass is what nvcc 13.0.88 and nvdisasm 13.5.37 make of kernels.cu. Here the
-addresses of every access are computed from the source once more.
+fixtures/sass/kernels.sass is what nvcc 13.0.88 and nvdisasm 13.5.37 make of kernels.cu for sm_90,
+the files beside it what ptxas makes of it for other targets. Here the addresses of every access are
+computed from the source once more.
 """
 
 from __future__ import annotations
@@ -15,26 +16,38 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.machine import Machine
 from smemlint.analysis.compiled.recorder import Group, Issued, Site
+from smemlint.analysis.compiled.sass.targets import TARGETS, launched
 from smemlint.analysis.compiled.sass.translate import translate
-from smemlint.analysis.compiled.state import Geometry
 from smemlint.facts import AccessKind
-from smemlint.frontend.sass.cubin import RESERVED
 from smemlint.frontend.sass.parser import Disassembly
 
-TEXT = Path(__file__).parents[3].joinpath("fixtures/sass/kernels.sass").read_text()
+FOLDER = Path(__file__).parents[3] / "fixtures/sass"
 T = np.arange(256)
 
 
+@pytest.fixture(params=["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"])
+def arch(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @cache
-def code() -> Disassembly:
-    return Disassembly(TEXT, lambda path: path != "kernels.cu")
+def code(arch: str) -> Disassembly:
+    name = "kernels.sass" if arch == "sm_90" else f"kernels_{arch}.sass"
+    found = Disassembly((FOLDER / name).read_text(), lambda path: path != "kernels.cu")
+    assert found.target == arch
+    return found
 
 
 def run(
-    kernel: str, block: tuple[int, int, int] = (256, 1, 1), constants: dict[int, int] | None = None
+    arch: str,
+    kernel: str,
+    block: tuple[int, int, int] = (256, 1, 1),
+    arguments: dict[int, int] | None = None,
 ) -> dict[Site, Issued]:
-    (name,) = [n for n in code().kernels if kernel in n]
-    machine = Machine(translate(code().function(name), constants), Geometry.of(block))
+    (name,) = [n for n in code(arch).kernels if kernel in n]
+    target = TARGETS[arch]
+    words = {target.parameters + at: word for at, word in (arguments or {}).items()}
+    machine = Machine(translate(code(arch).function(name)), launched(target, block, words))
     machine.run()
     assert not machine.is_spent
     return machine.recorder.sites
@@ -47,47 +60,49 @@ def groups(sites: dict[Site, Issued], line: int, kind: AccessKind) -> list[Group
     return [group for issued in found for group in issued.groups.values()]
 
 
-def addresses(sites: dict[Site, Issued], line: int, kind: AccessKind) -> NDArray[np.int64]:
+def addresses(
+    arch: str, sites: dict[Site, Issued], line: int, kind: AccessKind
+) -> NDArray[np.int64]:
     (group,) = groups(sites, line, kind)
     assert group.mask.all()
-    return group.addresses.reshape(-1) - RESERVED
+    return group.addresses.reshape(-1) - TARGETS[arch].reserved
 
 
-def test_transpose() -> None:
-    sites = run("transpose", (32, 8, 1))
+def test_transpose(arch: str) -> None:
+    sites = run(arch, "transpose", (32, 8, 1))
     x, y = T % 32, T // 32
-    assert (addresses(sites, 7, AccessKind.STORE) == 4 * (32 * y + x)).all()
-    assert (addresses(sites, 9, AccessKind.LOAD) == 4 * (32 * x + y)).all()
+    assert (addresses(arch, sites, 7, AccessKind.STORE) == 4 * (32 * y + x)).all()
+    assert (addresses(arch, sites, 9, AccessKind.LOAD) == 4 * (32 * x + y)).all()
 
 
-def test_division_by_constants() -> None:
-    sites = run("_Z8division")
-    assert (addresses(sites, 15, AccessKind.STORE) == 4 * (T * 7 // 3)).all()
-    assert (addresses(sites, 16, AccessKind.STORE) == 4 * (T % 5 + T // 12 * 3)).all()
+def test_division_by_constants(arch: str) -> None:
+    sites = run(arch, "_Z8division")
+    assert (addresses(arch, sites, 15, AccessKind.STORE) == 4 * (T * 7 // 3)).all()
+    assert (addresses(arch, sites, 16, AccessKind.STORE) == 4 * (T % 5 + T // 12 * 3)).all()
     own, shared = sorted(groups(sites, 18, AccessKind.LOAD), key=lambda g: not g.exact)
-    assert (own.addresses.reshape(-1) == RESERVED + 4 * T).all()
+    assert (own.addresses.reshape(-1) == TARGETS[arch].reserved + 4 * T).all()
     assert (shared.addresses == shared.addresses[0, 0]).all()
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
-def test_division_at_run_time(rows: int) -> None:
-    sites = run("run_time_division", (64, rows, 1))
+def test_division_at_run_time(arch: str, rows: int) -> None:
+    sites = run(arch, "run_time_division", (64, rows, 1))
     t = np.arange(64 * rows) % 64
     divisor = rows + 2
     wanted = 4 * (t // divisor + t % divisor * 32)
-    assert (addresses(sites, 25, AccessKind.STORE) == wanted).all()
+    assert (addresses(arch, sites, 25, AccessKind.STORE) == wanted).all()
 
 
-def test_known_rounds_of_a_loop() -> None:
-    sites = run("reduction")
+def test_known_rounds_of_a_loop(arch: str) -> None:
+    sites = run(arch, "reduction")
     masks = [g.mask.reshape(-1) for g in groups(sites, 36, AccessKind.STORE)]
     assert [m.sum() for m in masks] == [128, 64, 32, 16, 8, 4, 2, 1]
     for step, mask in zip((1, 2, 4, 8, 16, 32, 64, 128), masks, strict=True):
         assert (mask == (T % (2 * step) == 0)).all()
 
 
-def test_a_loop_of_unknown_length() -> None:
-    sites = run("ring")
+def test_a_loop_of_unknown_length(arch: str) -> None:
+    sites = run(arch, "ring")
     loads = groups(sites, 49, AccessKind.LOAD)
     assert len(loads) == 5  # unrolled by four, and the rest with an unknown stage
     for group in loads:
@@ -96,32 +111,32 @@ def test_a_loop_of_unknown_length() -> None:
     assert sorted(g.exact for g in loads) == [False, True, True, True, True]
 
 
-def test_shuffles_and_votes() -> None:
-    sites = run("shuffled")
+def test_shuffles_and_votes(arch: str) -> None:
+    sites = run(arch, "shuffled")
     t = T % 32
-    assert (addresses(sites, 59, AccessKind.STORE) == 4 * ((t ^ 5) * 3 * 2)).all()
+    assert (addresses(arch, sites, 59, AccessKind.STORE) == 4 * ((t ^ 5) * 3 * 2)).all()
     before = (t + 2) // 3  # lanes below that are multiples of 3
-    assert (addresses(sites, 61, AccessKind.STORE) == 4 * before * 33).all()
+    assert (addresses(arch, sites, 61, AccessKind.STORE) == 4 * before * 33).all()
 
 
-def test_matrices() -> None:
-    sites = run("matrices", (32, 1, 1))
+def test_matrices(arch: str) -> None:
+    sites = run(arch, "matrices", (32, 1, 1))
     (group,) = groups(sites, 72, AccessKind.LDMATRIX)
     t = np.arange(32)
-    wanted = RESERVED + (t & 15) * 128 + (t >> 4) * 16
+    wanted = TARGETS[arch].reserved + (t & 15) * 128 + (t >> 4) * 16
     assert (group.addresses.reshape(-1) == wanted).all()
     (site,) = [s for s in sites if s.kind is AccessKind.LDMATRIX]
     assert (site.matrices, site.width) == (4, 16)
 
 
-def test_generic_addresses_into_shared_memory() -> None:
-    sites = run("generic")
-    assert (addresses(sites, 80, AccessKind.STORE) == 4 * (T * 2 & 63)).all()
+def test_generic_addresses_into_shared_memory(arch: str) -> None:
+    sites = run(arch, "generic")
+    assert (addresses(arch, sites, 80, AccessKind.STORE) == 4 * (T * 2 & 63)).all()
 
 
-def test_calls_keep_what_the_callee_does_not_write() -> None:
-    sites = run("calls")
-    assert (addresses(sites, 92, AccessKind.STORE) == 16 * T).all()
+def test_calls_keep_what_the_callee_does_not_write(arch: str) -> None:
+    sites = run(arch, "calls")
+    assert (addresses(arch, sites, 92, AccessKind.STORE) == 16 * T).all()
     (found,) = [i for s, i in sites.items() if s.span.line == 93]
     assert found.undecided is not None
 
@@ -129,13 +144,13 @@ def test_calls_keep_what_the_callee_does_not_write() -> None:
 @pytest.mark.parametrize(
     ("line", "step", "first"), [(104, 1, 0), (105, 2, 0), (108, 16, 0), (109, 1, 8)]
 )
-def test_every_target_of_a_jump_table(line: int, step: int, first: int) -> None:
-    sites = run("table_jump")
-    assert (addresses(sites, line, AccessKind.LOAD) == 4 * (T * step + first)).all()
+def test_every_target_of_a_jump_table(arch: str, line: int, step: int, first: int) -> None:
+    sites = run(arch, "table_jump")
+    assert (addresses(arch, sites, line, AccessKind.LOAD) == 4 * (T * step + first)).all()
 
 
-def test_known_parameters() -> None:
-    sites = run("ring", constants={0x220: 6})
+def test_known_parameters(arch: str) -> None:
+    sites = run(arch, "ring", arguments={0x10: 6})
     loads = groups(sites, 49, AccessKind.LOAD)
     assert sum(g.count for g in loads) == 6
     assert all(g.exact for g in loads)

@@ -38,11 +38,12 @@ def test_launch_bounds_shared_memory_and_parameters() -> None:
         + attribute(0x10, struct.pack("<III", 32, 8, 1))
         + attribute(0x17, struct.pack("<IHHI", 0, 1, 8, 4 << 18))
         + attribute(0x17, struct.pack("<IHHI", 0, 0, 0, 8 << 18))
+        + attribute(0x0A, struct.pack("<IHH", 5, 0x380, 16))
     )
     data = cubin([(".nv.info.k", 1, info, len(info)), (".nv.shared.k", 8, b"", 0x400 + 4096)])
     assert is_elf(data)
     assert kernel_sections(data) == {
-        "k": KernelSection("k", (32, 8, 1), (256, 1, 1), 4096, ((0, 8), (8, 4)))
+        "k": KernelSection("k", (32, 8, 1), (256, 1, 1), 5120, ((0, 8), (8, 4)), 0x380)
     }
 
 

@@ -42,9 +42,10 @@ TEXT = Path(__file__).parents[3].joinpath("fixtures/sass/kernels.sass").read_tex
         ("c[0x0][0x210]", Constant(0, "", 0x210)),
         ("-c[0x3][R4+0x8]", Constant(3, "R4", 8, is_negated=True)),
         ("cx[UR4][0x0]", Constant(-1, "", 0)),
-        ("[R2.X4+UR5+-0x10]", Address((("R2", 4), ("UR5", 1)), -16)),
-        ("[UR4]", Address((("UR4", 1),), 0)),
-        ("desc[UR6][R2.64+0x80]", Address((("R2", 1),), 128)),
+        ("[R2.X4+UR5+-0x10]", Address((("R2", 4), ("UR5", 1)), -16, "R2")),
+        ("[UR4]", Address((("UR4", 1),), 0, "UR4")),
+        ("desc[UR6][R2.64+0x80]", Address((("R2", 1),), 128, "R2")),
+        ("[R0.U32+UR4]", Address((("R0", 1), ("UR4", 1)), 0, "UR4")),
         ("`(.L_x_4)", Label(".L_x_4")),
         ("SR_TID.X", Word("SR_TID.X")),
     ],
@@ -98,7 +99,7 @@ def test_guards_tables_and_annotations() -> None:
     (instruction,) = Disassembly(text).function("k").instructions
     assert instruction.mnemonic == "LDL.LU"
     assert instruction.guard == Predicate("P0", is_negated=True)
-    assert instruction.operands == (Register("R11"), Address((("R1", 1),), 12))
+    assert instruction.operands == (Register("R11"), Address((("R1", 1),), 12, "R1"))
 
 
 @pytest.mark.parametrize("end", range(0, len(TEXT), 997))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.accesses import accesses
 from smemlint.analysis.compiled.machine import Machine
+from smemlint.analysis.compiled.sass.targets import TARGETS, launched
 from smemlint.analysis.compiled.sass.translate import translate
-from smemlint.analysis.compiled.state import Geometry
 from smemlint.facts import Instance, Span
-from smemlint.frontend.sass.cubin import RESERVED, KernelSection, kernel_sections
+from smemlint.frontend.sass.cubin import KernelSection, kernel_sections
 from smemlint.frontend.sass.parser import Disassembly
 from smemlint.reasons import Reason, ReasonCode
 from tests.oracle.compiled.toolchain import demangle
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from smemlint.facts import Access
     from tests.oracle.compiled.toolchain import Toolchain
 
-ARCH = "sm_90"
-PARAMETERS = 0x210
+TARGET = TARGETS["sm_90"]
+PARAMETERS = TARGET.parameters
 LARGE = 4096
 
 
@@ -74,12 +74,12 @@ class Cubin:
         function = self._code.function(name)
         if limit is not None and len(function.instructions) > limit:
             raise OverflowError(name)
-        machine = Machine(translate(function, constants), Geometry.of(block))
+        machine = Machine(translate(function), launched(TARGET, block, constants))
         machine.run()
         spent = Reason(ReasonCode.STEP_LIMIT, "the budget of instructions is spent")
         failure = spent if machine.is_spent else None
         instance = Instance(name, Span("", 0, 0, 0, 0), block=block)
-        found = accesses(machine.recorder.sites, instance, arch=ARCH, failure=failure)
+        found = accesses(machine.recorder.sites, instance, arch=TARGET.arch, failure=failure)
         return Evaluation(
             found,
             len(function.instructions),
@@ -106,9 +106,9 @@ class Cubin:
 def _outside(
     found: tuple[Access, ...], section: KernelSection | None
 ) -> frozenset[tuple[str, int]]:
-    if section is None or not section.shared_bytes:
+    if section is None or section.shared_bytes <= TARGET.reserved:
         return frozenset()
-    end = RESERVED + section.shared_bytes
+    end = section.shared_bytes
     return frozenset(
         (access.span.path, access.span.line)
         for access in found

@@ -1,1 +1,1 @@
-"""What the machine instructions of sm_90 do to addresses and predicates."""
+"""What the machine instructions of sm_75 to sm_121 do to addresses and predicates."""

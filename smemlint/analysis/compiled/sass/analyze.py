@@ -11,15 +11,14 @@ from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
 from smemlint.analysis.compiled.machine import Machine
 from smemlint.analysis.compiled.recorder import Recorder
-from smemlint.analysis.compiled.sass.reading import PARAMETERS, constant_register
+from smemlint.analysis.compiled.sass.targets import TARGETS, launched, target_of
 from smemlint.analysis.compiled.sass.translate import translate
 from smemlint.analysis.compiled.source_places import Places, is_library
-from smemlint.analysis.compiled.state import Geometry
 from smemlint.analysis.compiled.triton_cache import triton_launch
 from smemlint.analysis.compiled.values import Value
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
 from smemlint.files.sandbox import Sandbox
-from smemlint.frontend.sass.cubin import RESERVED, KernelSection, is_elf, kernel_sections
+from smemlint.frontend.sass.cubin import KernelSection, is_elf, kernel_sections
 from smemlint.frontend.sass.nvdisasm import CannotDisassemble, disassemble
 from smemlint.frontend.sass.parser import Disassembly
 from smemlint.limits.errors import OutOfSteps
@@ -32,14 +31,13 @@ if TYPE_CHECKING:
     from smemlint.analysis.compiled.launch import SourceLaunches
     from smemlint.analysis.compiled.program import Program
     from smemlint.analysis.compiled.recorder import Issued, Site
+    from smemlint.analysis.compiled.sass.targets import Target
     from smemlint.config.options import Block
     from smemlint.config.settings import Settings
     from smemlint.frontend.sass.parser import Function
     from smemlint.reasons import Assumption
     from smemlint.sources.source import Source
 
-READ = "sm_90"
-"""The architecture whose instructions are known; `sm_90a` has the same."""
 _STEPS_AN_INSTRUCTION = 8
 """Parsing an instruction and translating it takes as long."""
 _WORD = 4
@@ -76,17 +74,17 @@ def cubin_facts(
             raise CannotDisassemble("no cubin: it is no 64-bit ELF file")
         sections = kernel_sections(data)
         code = Disassembly(disassemble(data, source.path), is_library)
-        if code.target.rstrip("a") != READ:
-            said = (
-                f"machine code of {code.target or 'an unknown target'} is not read, only {READ}'s"
-            )
+        target = target_of(code.target)
+        if target is None:
+            shown = code.target or "an unknown target"
+            said = f"machine code of {shown} is not read, only of {', '.join(TARGETS)}"
             raise CannotDisassemble(f"{said}: check the PTX of the kernel")
     except (CannotDisassemble, ValueError) as problem:
         return Facts(
             not_analysed=(_note(source.path, "", Reason(ReasonCode.UNREADABLE, str(problem))),)
         )
     launch = LaunchInfo(settings, triton_launch(source.path, Sandbox.around(source.path)), launches)
-    reader = _FileReader(source.path, code, sections, launch, paths)
+    reader = _FileReader(source.path, code, target, sections, launch, paths)
     kernels: list[KernelFacts] = []
     notes: list[NotAnalysed] = []
     for name in code.kernels:
@@ -110,28 +108,34 @@ def _note(path: str, kernel: str, reason: Reason) -> NotAnalysed:
     return NotAnalysed(Span(path, 1, 1, 1, 1), kernel, reason)
 
 
-def _probe(program: Program, block: Block, section: KernelSection) -> Probe:
+def _probe(program: Program, target: Target, block: Block, section: KernelSection) -> Probe:
     """Runs the kernel again with numbers in the place of its arguments."""
 
     def run(number: int) -> Mapping[Site, Issued] | None:
-        launch: dict[Hashable, Value] = {f"SR_CTAID.{axis}": Value(0) for axis in "XYZ"}
+        words = {}
         for offset, size in section.parameters:
-            place = PARAMETERS + offset
+            place = _first_parameter(target, section) + offset
             if size in (_WORD, 2 * _WORD):
-                launch[constant_register(place)] = Value(number)
+                words[place] = number
             if size == 2 * _WORD:
-                launch[constant_register(place + _WORD)] = Value(0)
+                words[place + _WORD] = 0
+        geometry = launched(target, block, words)
+        first: dict[Hashable, Value] = {f"SR_CTAID.{axis}": Value(0) for axis in "XYZ"}
         recorder = Recorder(has_sources=True)
-        machine = Machine(program, Geometry.of(block, launch), recorder)
+        machine = Machine(program, replace(geometry, launch={**geometry.launch, **first}), recorder)
         machine.run()
         return None if machine.is_spent else recorder.sites
 
     return Probe(run, has_pointers_apart=False)
 
 
-def _all_memory(span: Span) -> SharedArray:
+def _first_parameter(target: Target, section: KernelSection) -> int:
+    return target.parameters if section.first_parameter is None else section.first_parameter
+
+
+def _all_memory(target: Target, span: Span) -> SharedArray:
     """The shared memory of a block, of which machine code names no arrays."""
-    return SharedArray("", span, "", 0, (None,), RESERVED, None, _ALIGNMENT)
+    return SharedArray("", span, "", 0, (None,), target.reserved, None, _ALIGNMENT)
 
 
 class _FileReader:
@@ -141,12 +145,14 @@ class _FileReader:
         self,
         path: str,
         code: Disassembly,
+        target: Target,
         sections: dict[str, KernelSection],
         launch: LaunchInfo,
         paths: Sequence[str],
     ) -> None:
         self._path = path
         self._code = code
+        self._target = target
         self._sections = sections
         self._places = Places.of(path, {}, paths)
         self._launch = launch
@@ -184,19 +190,20 @@ class _FileReader:
         assert instance.block is not None
         name = instance.kernel
         words = dict(self._words(section, name))
-        program = translate(function, words)
-        machine = Machine(program, Geometry.of(instance.block))
+        target = self._target
+        program = translate(function)
+        machine = Machine(program, launched(target, instance.block, words))
         machine.run()
         text = f"evaluation stopped after {machine.steps} instructions"
         failure = Reason(ReasonCode.STEP_LIMIT, text) if machine.is_spent else None
         assumptions = [assumed] if assumed is not None else []
         found = accesses(
-            with_copies(machine.recorder.sites, _probe(program, instance.block, section)),
+            with_copies(machine.recorder.sites, _probe(program, target, instance.block, section)),
             instance,
-            arch=READ,
+            arch=target.arch,
             assumptions=assumptions,
             failure=failure,
-            arrays=(_all_memory(instance.span),),
+            arrays=(_all_memory(target, instance.span),),
         )
         notes = list(self._notes(function, name))
         if failure is not None:
@@ -206,13 +213,14 @@ class _FileReader:
 
     def _words(self, section: KernelSection, kernel: str) -> Iterator[tuple[int, int]]:
         """The constants that known arguments are, by their offset in the constant bank."""
+        first = _first_parameter(self._target, section)
         for name, value in self._launch.arguments(kernel):
             number = name.removeprefix("param_")
             if not number.isdigit() or int(number) >= len(section.parameters):
                 continue
             offset, size = section.parameters[int(number)]
             for word in range(max(size // _WORD, 1)):
-                yield PARAMETERS + offset + _WORD * word, value >> 32 * word & 0xFFFFFFFF
+                yield first + offset + _WORD * word, value >> 32 * word & 0xFFFFFFFF
 
     def _notes(self, function: Function, kernel: str) -> Iterator[NotAnalysed]:
         """What has no addresses by lane, once for each line."""

@@ -41,7 +41,7 @@ def _as_bits(values: NDArray[np.float64], rounding: str = "nearest") -> NDArray[
     return np.asarray(rounded.astype(np.float32).view(np.uint32).astype(np.int64))
 
 
-@translates("I2F", "I2FP")
+@translates("I2F", "I2FP", "UI2F", "UI2FP")
 def _to_float(instruction: Instruction) -> Step:
     modifiers = instruction.modifiers
     if "F64" in modifiers or "F16" in modifiers or {"S64", "U64"} & set(modifiers):
@@ -57,7 +57,7 @@ def _to_float(instruction: Instruction) -> Step:
     return writes(instruction, lambda s: lift(convert, BITS, x(s)))
 
 
-@translates("F2I")
+@translates("F2I", "UF2I")
 def _to_integer(instruction: Instruction) -> Step:
     modifiers = instruction.modifiers
     if any(m.endswith(("64", "F16")) for m in modifiers):

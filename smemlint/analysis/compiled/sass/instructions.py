@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.compiled.sass.reading import reader
-from smemlint.analysis.compiled.sass.registers import results
+from smemlint.analysis.compiled.sass.registers import PREDICATES_AFTER_RESULT, results
 from smemlint.analysis.compiled.values import DATA, top, weak
 from smemlint.frontend.sass.operands import Predicate, Register
 
@@ -102,7 +102,7 @@ def sources(instruction: Instruction) -> tuple[Operand, ...]:
         place += 1
     if place < len(operands) and isinstance(operands[place], Register):
         place += 1
-    if instruction.opcode in ("IADD3", "UIADD3", "IMAD", "UIMAD", "LEA", "ULEA", "LOP3", "ULOP3"):
+    if instruction.opcode in PREDICATES_AFTER_RESULT:
         while (
             place < len(operands)
             and isinstance(p := operands[place], Predicate)

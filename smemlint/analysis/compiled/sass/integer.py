@@ -36,11 +36,13 @@ from smemlint.analysis.compiled.values import (
 from smemlint.frontend.sass.operands import Immediate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from smemlint.analysis.compiled.sass.instructions import Step
     from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.operands import Predicate
+    from smemlint.frontend.sass.operands import Operand, Predicate
     from smemlint.frontend.sass.parser import Instruction
 
 _LOW = 0xFFFFFFFF
@@ -48,13 +50,56 @@ _LOW = 0xFFFFFFFF
 
 @translates("MOV", "UMOV", "R2UR", "UR2UR", "MOV32I")
 def _move(instruction: Instruction) -> Step:
-    return writes(instruction, reader(sources(instruction)[0]))
+    source = sources(instruction)[0]
+    if "64" in instruction.modifiers:
+        return _pair(instruction, reader(source), reader(source, 1))
+    return writes(instruction, reader(source))
 
 
-@translates("IADD3", "UIADD3", "VIADD", "IADD")
+@translates("IADD3", "UIADD3", "VIADD", "IADD", "UIADD")
 def _add(instruction: Instruction) -> Step:
     numbers, conditions = numbers_and_predicates(instruction)
+    if "64" in instruction.modifiers:
+        return _add_pairs(instruction, numbers)
     return _sum(instruction, [reader(o) for o in numbers], _carries(instruction, conditions))
+
+
+def _add_pairs(instruction: Instruction, numbers: Sequence[Operand]) -> Step:
+    """The sum of pairs of registers, which sm_120 has instructions for."""
+    lower = [reader(o) for o in numbers]
+    upper = [reader(o, 1) for o in numbers]
+
+    def low(state: State) -> Value:
+        return _total(state, lower)
+
+    def high(state: State) -> Value:
+        carry = lift(_carry_of_words, BITS, *[read(state) for read in lower])
+        return add(_total(state, upper), carry, BITS)
+
+    return _pair(instruction, low, high)
+
+
+def _carry_of_words(*words: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(sum(words[1:], words[0]) >> BITS)
+
+
+def _pair(instruction: Instruction, low: Read, high: Read) -> Step:
+    """The step that writes both words of a pair."""
+    names = general_registers(instruction)
+
+    def step(state: State) -> None:
+        words = (low(state), high(state))
+        for name, word in zip(names, words, strict=False):
+            state.set(name, word)
+
+    return step
+
+
+def _total(state: State, reads: Sequence[Read]) -> Value:
+    value = reads[0](state)
+    for read in reads[1:]:
+        value = add(value, read(state), BITS)
+    return value
 
 
 @translates("IMAD", "UIMAD")
@@ -129,10 +174,7 @@ def _sum(instruction: Instruction, addends: list[Read], carries: list[Read]) -> 
     reads = (*addends, *carries)
 
     def total(state: State) -> Value:
-        value = reads[0](state)
-        for read in reads[1:]:
-            value = add(value, read(state), BITS)
-        return value
+        return _total(state, reads)
 
     names = predicates_written(instruction)
     set_sum = writes(instruction, total)
@@ -184,7 +226,7 @@ def _absolute(instruction: Instruction) -> Step:
     return writes(instruction, lambda s: absolute(x(s), BITS))
 
 
-@translates("VIMNMX", "IMNMX", "VIADDMNMX", "UIMNMX", "VIMNMX3")
+@translates("VIMNMX", "IMNMX", "VIADDMNMX", "UIMNMX", "UVIMNMX", "VIMNMX3")
 def _extremum(instruction: Instruction) -> Step:
     numbers, conditions = numbers_and_predicates(instruction)
     reads = [reader(o) for o in numbers]

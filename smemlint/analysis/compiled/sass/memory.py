@@ -15,7 +15,7 @@ from smemlint.analysis.compiled.sass.instructions import (
     translates,
 )
 from smemlint.analysis.compiled.sass.reading import TOP, Read, address, reader
-from smemlint.analysis.compiled.sass.special import SHARED_WINDOW
+from smemlint.analysis.compiled.sass.targets import SHARED_WINDOW
 from smemlint.analysis.compiled.values import DATA, UNSET, ZERO, Value, top
 from smemlint.facts import AccessKind, Span
 from smemlint.frontend.sass.operands import Address, Constant, next_register
@@ -151,13 +151,13 @@ def _generic(instruction: Instruction) -> Step:
 
 
 def _upper(memory: Operand) -> Read:
-    if not isinstance(memory, Address) or not memory.terms:
+    if not isinstance(memory, Address) or not memory.pair:
         return lambda state: ZERO
-    name = next_register(memory.terms[0][0])
+    name = next_register(memory.pair)
     return lambda state: state.get(name)
 
 
-@translates("LDC", "ULDC")
+@translates("LDC", "LDCU", "ULDC")
 def _load_constant(instruction: Instruction) -> Step:
     names = general_registers(instruction)
     source = instruction.operands[-1]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.compiled.arithmetic import absolute, add, multiply, negate
 from smemlint.analysis.compiled.bits import bitwise, invert
+from smemlint.analysis.compiled.sass.targets import constant
 from smemlint.analysis.compiled.values import ONE, UNSET, ZERO, Value, top, uniform, weak
 from smemlint.frontend.sass.operands import (
     Address,
@@ -28,11 +29,6 @@ Read: TypeAlias = "Callable[[State], Value]"
 TOP = top(UNSET)
 
 BITS = 32
-PARAMETERS = 0x210
-"""Where the kernel's parameters start in constant bank 0 of sm_90."""
-_STACK_POINTER = 0x28
-_STACK_TOP = Value(1 << 20)
-_DIMENSIONS = (0x0, 0x4, 0x8)
 
 
 def reader(operand: Operand, word: int = 0) -> Read:
@@ -40,14 +36,15 @@ def reader(operand: Operand, word: int = 0) -> Read:
 
     Args:
         operand: a register, predicate, number or word of a constant bank; all else is uniform.
-        word: which word of a pair or quadruple; beyond the first, a number reads as zero.
+        word: which word of a pair or quadruple; beyond the first, a number reads as its sign.
     """
     if isinstance(operand, Register):
         return _signed(_register(operand, word), operand)
     if isinstance(operand, Predicate):
         return predicate(operand)
     if isinstance(operand, Immediate):
-        number = Value(0 if word else operand.bits)
+        sign = 0xFFFFFFFF if operand.text.startswith("-") else 0
+        number = Value(sign if word else operand.bits)
         return lambda state: number
     if isinstance(operand, Constant):
         return _signed(_constant(operand, 4 * word), operand)
@@ -125,23 +122,8 @@ def _constant(operand: Constant, offset: int) -> Read:
     place = operand.offset + offset
     if operand.bank != 0:
         return lambda state: uniform()
-    if place == _STACK_POINTER:
-        return lambda state: _STACK_TOP
-    if place in _DIMENSIONS:
-        axis = _DIMENSIONS.index(place)
-        return lambda state: Value(state.geometry.block[axis])
-    register, unknown = constant_register(place), _unknown_constant(place)
-
-    def read(state: State) -> Value:
-        given = state.geometry.launch.get(register, unknown)
-        return state.fragment.registers.get(register, given)
-
-    return read
-
-
-def constant_register(place: int) -> tuple[str, int]:
-    """Returns the register that stands for a word of constant bank 0."""
-    return ("constant", place)
+    register, unknown = constant(place), _unknown_constant(place)
+    return lambda state: state.geometry.launch.get(register, unknown)
 
 
 @lru_cache(maxsize=4096)

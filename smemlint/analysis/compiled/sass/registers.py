@@ -1,6 +1,7 @@
 """Which registers an instruction writes, and how its operands are read.
 
-The widths of results are those that ptxas 13.0 emits for sm_90; NVIDIA documents none of this.
+The widths of results are those that ptxas 13.0 emits for sm_75 to sm_121; NVIDIA documents none
+of this.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ _ONLY_PREDICATES = frozenset(
     ]
 )
 """What they write are predicates: a register that follows is read."""
-_PREDICATES_AFTER_RESULT = frozenset(
+PREDICATES_AFTER_RESULT = frozenset(
     [
         "IADD3",
         "UIADD3",
@@ -103,13 +104,19 @@ _PREDICATES_AFTER_RESULT = frozenset(
         "REDUX",
         "ATOM",
         "ATOMG",
+        "VIMNMX",
+        "UVIMNMX",
+        "VIMNMX3",
+        "VIADDMNMX",
     ]
 )
 _TWO_PREDICATES = frozenset(
     ["DSETP", "FSETP", "HSETP2", "ISETP", "PLOP3", "PSETP", "UISETP", "UPLOP3", "UPSETP"]
 )
-_LOADS = frozenset(["LDC", "ULDC", "LD", "LDG", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"])
+_LOADS = frozenset(["LDC", "LDCU", "ULDC", "LD", "LDG", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"])
 _DOUBLES = frozenset(["DADD", "DMUL", "DFMA", "DMNMX", "DSEL"])
+_WITH_PAIRS = frozenset(["IADD", "IADD3", "MOV", "UIADD", "UIADD3", "UMOV"])
+"""Of sm_120, with the modifier `64`."""
 _TILE = re.compile(r"\d+x(\d+)x\d+")
 
 
@@ -128,7 +135,7 @@ def results(instruction: Instruction) -> tuple[str, ...]:
     has_register = False
     for place, operand in enumerate(instruction.operands):
         if isinstance(operand, Predicate):
-            is_extra = opcode in _PREDICATES_AFTER_RESULT if has_register else True
+            is_extra = opcode in PREDICATES_AFTER_RESULT if has_register else True
             if not is_extra or operand.is_negated or (opcode in _TWO_PREDICATES and place > 1):
                 break
             names.append(operand.name)
@@ -157,7 +164,12 @@ def _width(instruction: Instruction) -> int:
         return 4
     if opcode == "CS2R":
         return 1 if "32" in modifiers else 2
-    is_wide = "WIDE" in modifiers or opcode in _DOUBLES or opcode == "LEPC"
+    is_wide = (
+        "WIDE" in modifiers
+        or (opcode in _WITH_PAIRS and "64" in modifiers)
+        or opcode in _DOUBLES
+        or opcode == "LEPC"
+    )
     if opcode in ("I2F", "F2F"):
         is_wide = modifiers[:1] == ("F64",)
     if opcode in ("F2I", "I2I", "FRND"):

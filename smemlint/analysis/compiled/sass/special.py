@@ -16,6 +16,7 @@ from smemlint.analysis.compiled.sass.instructions import (
     writes,
 )
 from smemlint.analysis.compiled.sass.reading import BITS, TOP, predicate, reader
+from smemlint.analysis.compiled.sass.targets import SHARED_WINDOW
 from smemlint.analysis.compiled.values import DATA, ZERO, Value, is_uniform, top, uniform
 from smemlint.frontend.sass.operands import Predicate, Word
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.compiled.state import State
     from smemlint.frontend.sass.parser import Instruction
 
-SHARED_WINDOW = 0x5A5A0000
-"""Stands for the upper word of generic addresses into shared memory, which no code looks at."""
 _LANE_BITS = 31
 _AXES = "XYZ"
 _LANE_MASKS = {

@@ -15,18 +15,19 @@ from smemlint.analysis.compiled.sass import (  # noqa: F401
     memory,
     special,
 )
+from smemlint.analysis.compiled.sass.branches import (
+    JUMPS,
+    TABLES,
+    call,
+    is_branch,
+    without_jumping_calls,
+)
 from smemlint.analysis.compiled.sass.conditions import conjunction
 from smemlint.analysis.compiled.sass.instructions import step_of
-from smemlint.analysis.compiled.sass.reading import (
-    TOP,
-    constant_register,
-    predicate,
-    registers_read,
-)
+from smemlint.analysis.compiled.sass.reading import TOP, predicate, registers_read
 from smemlint.analysis.compiled.sass.registers import results
-from smemlint.analysis.compiled.values import Cause, Value, top, uniform
+from smemlint.analysis.compiled.values import uniform
 from smemlint.frontend.sass.operands import Label, Predicate
-from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,29 +36,14 @@ if TYPE_CHECKING:
     from smemlint.analysis.compiled.state import State
     from smemlint.frontend.sass.parser import Function, Instruction
 
-_JUMPS = frozenset({"BRA", "JMP"})
-_ENDS = frozenset({"EXIT", "RET", "KILL", "BPT"})
-_TABLES = frozenset({"BRX", "JMX"})
-_FALLBACKS = frozenset({"DIV", "CONV"})
-"""Branches to code for warps that diverged where `*_sync` needs them together."""
 _KEPT = frozenset(
     ["LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS", "LD", "ST", "ATOM", "STL", "CALL"]
 )
-_FROM_CALLEE = top(
-    Cause(Reason(ReasonCode.NOT_MODELLED, "a function that is not inlined computes it"))
-)
-_CLOBBERED_BY_CALLS = (*(f"R{i}" for i in (*range(16), 20, 21)), *(f"P{i}" for i in range(7)))
-"""What functions of the CUDA ABI, such as `vprintf`, need not keep: code that ptxas makes keeps its
-values in R16 to R31 across calls, R20 and R21 aside, which hold the return address."""
 
 
-def translate(function: Function, constants: Mapping[int, int] | None = None) -> Program:
-    """Returns a kernel as a program.
-
-    Args:
-        function: the code.
-        constants: words of constant bank 0 that are known, by offset, e.g. parameters.
-    """
+def translate(function: Function) -> Program:
+    """Returns a kernel as a program."""
+    function = without_jumping_calls(function)
     code = function.instructions
     starts = _block_starts(function)
     numbers = {at: number for number, at in enumerate(starts)}
@@ -66,30 +52,12 @@ def translate(function: Function, constants: Mapping[int, int] | None = None) ->
         _block(function, start, end, labels, numbers)
         for start, end in zip(starts, [*starts[1:], len(code)], strict=True)
     ]
-    if constants and blocks:
-        blocks[0].code.insert(0, _preset(constants))
     return program(blocks, {f"{p}{i}": 1 for p in ("P", "UP") for i in range(8)})
-
-
-def _preset(constants: Mapping[int, int]) -> Operation:
-    values = {constant_register(at): Value(word) for at, word in constants.items()}
-
-    def run(state: State) -> None:
-        for register, value in values.items():
-            state.set(register, value)
-
-    return Operation(run, (), tuple(values), is_kept=True)
-
-
-def _is_branch(instruction: Instruction) -> bool:
-    if instruction.opcode in _JUMPS:
-        return not _FALLBACKS & set(instruction.modifiers)
-    return instruction.opcode in _ENDS or instruction.opcode in _TABLES
 
 
 def _block_starts(function: Function) -> list[int]:
     starts = {0, *function.labels.values()}
-    starts.update(i + 1 for i, each in enumerate(function.instructions) if _is_branch(each))
+    starts.update(i + 1 for i, each in enumerate(function.instructions) if is_branch(each))
     return sorted(at for at in starts if at < len(function.instructions))
 
 
@@ -102,7 +70,7 @@ def _block(
 ) -> Block:
     block = Block()
     for instruction in function.instructions[start:end]:
-        if _is_branch(instruction):
+        if is_branch(instruction):
             block.exits += _exits(instruction, labels)
         elif (operation := _operation(function, instruction)) is not None:
             block.code.append(operation)
@@ -123,10 +91,10 @@ def _exits(instruction: Instruction, labels: Mapping[str, int | None]) -> list[E
     condition = conjunction(*(predicate(p) for p in asked)) if asked else None
     reads = tuple(p.name for p in asked)
     reason = _place(instruction)
-    if instruction.opcode in _TABLES:
+    if instruction.opcode in TABLES:
         return _table_exits(instruction, labels, condition, reads)
     target = None
-    if instruction.opcode in _JUMPS:
+    if instruction.opcode in JUMPS:
         label = next((o for o in instruction.operands if isinstance(o, Label)), None)
         target = labels.get(label.name) if label else None
         if any(str(getattr(o, "name", "")).startswith("UR") for o in instruction.operands):
@@ -161,7 +129,7 @@ def _operation(function: Function, instruction: Instruction) -> Operation | None
             return None
         guard = None
     if instruction.opcode == "CALL":
-        return _call(function, instruction)
+        return call(function, instruction)
     written = results(instruction)
     is_kept = instruction.opcode in _KEPT
     if not written and not is_kept:
@@ -176,40 +144,3 @@ def _operation(function: Function, instruction: Instruction) -> Operation | None
         state.run_if(condition(state), step, written, place)
 
     return Operation(run, (*reads, guard.name, *written), written, is_kept)
-
-
-def _call(function: Function, instruction: Instruction) -> Operation:
-    """A call that was not inlined: what the callee may write is not known afterwards."""
-    label = next((o for o in instruction.operands if isinstance(o, Label)), None)
-    start = function.labels.get(label.name) if label is not None else None
-    written = _CLOBBERED_BY_CALLS if start is None else _written_from(function, start)
-
-    def run(state: State) -> None:
-        for register in written:
-            state.set(register, _FROM_CALLEE)
-
-    return Operation(run, (), written, is_kept=True)
-
-
-def _written_from(function: Function, start: int) -> tuple[str, ...]:
-    """The registers that a subroutine of the same section writes until it returns."""
-    written: dict[str, None] = {}
-    seen: set[int] = set()
-    worklist = [start]
-    while worklist:
-        at = worklist.pop()
-        if at in seen or at >= len(function.instructions):
-            continue
-        seen.add(at)
-        instruction = function.instructions[at]
-        if instruction.opcode == "CALL":
-            written.update(dict.fromkeys(_CLOBBERED_BY_CALLS))
-        written.update(dict.fromkeys(results(instruction)))
-        labels = [o.name for o in instruction.operands if isinstance(o, Label)]
-        if _is_branch(instruction) and instruction.opcode not in _ENDS:
-            worklist += [
-                function.labels[n] for n in (*labels, *instruction.targets) if n in function.labels
-            ]
-        if not (_is_branch(instruction) and instruction.guard is None):
-            worklist.append(at + 1)
-    return tuple(written)
