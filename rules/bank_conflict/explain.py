@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from smemlint.facts import AccessKind
 from smemlint.hardware.arch import BANKS, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.facts import Access, WarpPattern
+    from smemlint.facts import Access, KernelFacts, WarpPattern
     from smemlint.lint.passes import Pass
 
 _MOST_LANES = 4
@@ -65,17 +66,40 @@ def _listed(lanes: Sequence[int]) -> str:
     return f"lanes {', '.join(map(str, lanes[:-1]))} and {lanes[-1]}"
 
 
-def reduction_help(access: Access) -> str:
-    """Returns what to write where lanes move apart from iteration to iteration of a reduction."""
-    strides = {stride for p in access.patterns if (stride := _stride(p)) is not None}
-    steps = sorted(stride // WORD for stride in strides if stride % WORD == 0)
-    doubled = sum(2 * step in steps for step in steps)
-    if doubled < _FEWEST_DOUBLINGS or access.width_bytes > 2 * WORD:
+def reduction_help(access: Access, kernel: KernelFacts) -> str:
+    """Returns what to write where lanes move apart from iteration to iteration of a reduction.
+
+    The first lane of a reduction always writes the same element. That of a scan's tree moves with
+    the stride, and its elements are all asked for later: what is said of reductions breaks it.
+    """
+    doubles = _doubles_its_stride(access)
+    if not doubles or access.width_bytes > 2 * WORD:
+        return ""
+    writers = [
+        other
+        for other in kernel.accesses
+        if other.array == access.array
+        and other.kind is AccessKind.STORE
+        and _doubles_its_stride(other)
+    ]
+    if not writers or any(_first_lane_moves(writer) for writer in writers):
         return ""
     return (
         "let neighbouring threads take neighbouring elements, and halve their number instead of "
         "doubling the stride: `for (k = n / 2; k > 0; k /= 2) if (t < k) s[t] += s[t + k]`"
     )
+
+
+def _doubles_its_stride(access: Access) -> bool:
+    strides = {stride for p in access.patterns if (stride := _stride(p)) is not None}
+    steps = sorted(stride // WORD for stride in strides if stride % WORD == 0)
+    return sum(2 * step in steps for step in steps) >= _FEWEST_DOUBLINGS
+
+
+def _first_lane_moves(access: Access) -> bool:
+    """Returns whether the first lane of the block goes to several places."""
+    first = [p for p in access.patterns if p.warp == 0 and p.active[0]]
+    return len({int(p.addresses[0]) for p in first}) > 1
 
 
 def _stride(pattern: WarpPattern) -> int | None:

@@ -62,7 +62,7 @@ class BankConflict(Rule):
             pattern=pattern,
             kernel=kernel,
             notes=tuple(filter(None, notes)),
-            help=access.advice or reduction_help(access),
+            help=access.advice or reduction_help(access, kernel),
             weight=ways,
         )
 

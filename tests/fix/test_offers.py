@@ -311,6 +311,30 @@ def test_where_no_row_aligns_a_vector_the_help_is_what_has_to_hold():
     assert found.fix is None and re.findall(r"\d+", found.help) == ["4", "16"]
 
 
+SCAN = """\
+__global__ void k(int *out) {
+  __shared__ int s[512];
+  int t = threadIdx.x, offset = 1;
+  s[t] = out[t];
+  s[t + 256] = out[t + 256];
+  for (int d = 256; d > 0; d /= 2) {
+    __syncthreads();
+    if (t < d) s[offset * (2 * t + 2) - 1] += s[offset * (2 * t + 1) - 1];
+    offset *= 2;
+  }
+  out[t] = s[t];
+}
+void run(int *out) { k<<<1, 256>>>(out); }
+"""
+
+
+def test_the_tree_of_a_scan_is_not_told_to_become_a_reduction():
+    """Its elements hold sums of pairs that the way down asks for (after Blelloch)."""
+    found = [f for f in conflicts(SCAN) if f.access.kind.value == "load"]
+    assert [f.access.ways for f in found] == [16.0, 16.0]
+    assert not any(f.help for f in found)
+
+
 def test_a_reduction_with_growing_strides_has_help():
     text = """\
 __global__ void k(float *o) {
