@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom, power_of_two, scaled, sum_of
+from smemlint.analysis.simt.domain.scev import (
+    CONSTANT,
+    Scev,
+    atom,
+    difference,
+    power_of_two,
+    scaled,
+    sum_of,
+)
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Operation, Sum
 
 if TYPE_CHECKING:
@@ -146,9 +154,8 @@ def _fits_below(constant: Linear, x: Linear) -> bool:
 
 
 def _sum(x: Linear, y: Linear, sign: int = 1) -> Linear:
-    return Linear(
-        x.constant + sign * y.constant, sum_of(x.form, y.form, sign), x.variable or y.variable
-    )
+    form = sum_of(x.form, y.form) if sign > 0 else difference(x.form, y.form, x.constant)
+    return Linear(x.constant + sign * y.constant, form, x.variable or y.variable)
 
 
 def _scaled(x: Linear, factor: int) -> Linear:

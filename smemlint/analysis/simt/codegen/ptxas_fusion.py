@@ -7,7 +7,8 @@ one basic block, after unrolling:
 - Loads fuse across anything but a shared store, a shared atomic or a barrier; stores only with
   stores of their slot, with no other shared access between them. All under one predicate, none
   volatile.
-- The address space is cut into slots as wide as the provable alignment of the run, at most 16 bytes
+- The address space is cut into slots as wide as the provable alignment of the run (a difference
+  proves little, see `scev.difference`), at most 16 bytes
   (8 for 2-byte elements; bytes never fuse). Static arrays lie in declaration order, each at its
   natural alignment, and the offset there is what counts.
 - Of a slot of four elements, three or four loads become one load of the whole slot, the lower or
@@ -91,7 +92,7 @@ def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple
 def _slot_size(event: Event, offset: AffineInt, base: int) -> int:
     """Bytes that one instruction can take around the access, as far as ptxas knows."""
     most = _SLOT.get(event.width, event.width)
-    return max(min(most, scev_of(offset).alignment, power_of_two(base)), event.width)
+    return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), event.width)
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
-from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
+from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
 from smemlint.analysis.simt.domain.intervals import decided, lower, upper
 from smemlint.analysis.simt.domain.lanes import (
     digest,
@@ -128,7 +128,7 @@ class AffineDomain:
         type = common(a.type, b.type)
         if is_plain(a) and is_plain(b):
             return narrowed(a.base + sign * b.base, type)  # type: ignore[arg-type]
-        form = sum_of(scev_of(a), scev_of(b), sign)
+        form = sum_of(scev_of(a), scev_of(b)) if sign > 0 else subtracted_scev(a, b)
         return with_form(wrapped(added(a, b, sign, type)), form)
 
     def multiply(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:

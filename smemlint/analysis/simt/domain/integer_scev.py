@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.lanes import digest
-from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom, power_of_two, scaled, sum_of
+from smemlint.analysis.simt.domain.scev import (
+    CONSTANT,
+    Scev,
+    atom,
+    difference,
+    power_of_two,
+    scaled,
+    sum_of,
+)
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.values import AffineInt
@@ -26,6 +34,11 @@ def scev_of(value: AffineInt) -> Scev:
             return atom(value.identity(), is_divergent=True)
         form = sum_of(form, scaled(atom(symbol.key, power_of_two(symbol.multiple)), factor))
     return form
+
+
+def subtracted_scev(a: AffineInt, b: AffineInt) -> Scev:
+    """Returns the form of `a - b`."""
+    return difference(scev_of(a), scev_of(b), a.base if isinstance(a.base, int) else 1)
 
 
 def chosen_scev(a: AffineInt, b: AffineInt, made: AffineInt) -> Scev:

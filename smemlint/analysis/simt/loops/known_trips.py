@@ -10,7 +10,7 @@ import numpy as np
 from smemlint.analysis.simt.codegen.unroll import unrolled
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
+from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Object,
@@ -173,7 +173,7 @@ def _mark_loop_carried(
         key = state.key(node, f"{obj.key}+{at}#{trip}")
         form = sum_of(before, atom(key, alignment))
         if trip:
-            form = Scev(((key, 1),), form.alignment, form.is_divergent)
+            form = replace(form, terms=((key, 1),))
         marked = AffineInt(number.base, number.type, number.terms, form)
         if isinstance(value, Pointer):
             state.memory.set_cell(obj, at, replace(value, offset=marked))

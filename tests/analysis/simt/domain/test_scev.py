@@ -31,7 +31,7 @@ def test_terms_are_the_sum_and_the_alignment_divides_it(parts, values):
     form = form_of(parts)
     total = sum(factor * values[key] for key, factor in parts)
     assert sum(factor * values[key] for key, factor in form.terms) == total
-    assert total % form.alignment == 0
+    assert total % form.alignment == total % form.ptxas_alignment == 0
     assert all(factor for _, factor in form.terms)
 
 
@@ -50,12 +50,12 @@ def test_the_power_of_two_of_a_number(number, divisor):
 
 def test_what_is_proved_is_what_is_computed_not_what_it_adds_up_to():
     x = atom("x")  # (9 - x) * 17 + x moves by multiples of 16
-    assert sum_of(scaled(sum_of(CONSTANT, x, -1), 17), x) == Scev((("x", -16),), 1)
+    assert sum_of(scaled(sum_of(CONSTANT, x, -1), 17), x) == Scev((("x", -16),), 1, False, 1)
 
 
 def test_what_tells_lanes_apart_stays_divergent():
     lane = atom("threadIdx.x", is_divergent=True)
     assert sum_of(scaled(atom("n"), 4), scaled(lane, 8)) == Scev(
-        (("n", 4), ("threadIdx.x", 8)), 4, is_divergent=True
+        (("n", 4), ("threadIdx.x", 8)), 4, is_divergent=True, ptxas_alignment=4
     )
     assert scaled(lane, 0) == CONSTANT

@@ -1,0 +1,74 @@
+"""How wide loads are whose index was subtracted, against the SASS of nvcc 13.0.88, sm_90, -O3.
+
+ptxas sees no alignment through a difference but that of a common factor; LLVM, which knows what
+`__align__` promises, does. Each kernel was compiled with threadIdx.x as `t` and four loads
+`h[g + j]` or `h[g - j]` in an unrolled loop.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """\
+__global__ void k(int *o, int n) {
+  __shared__ %s int h[2048];
+  int t = threadIdx.x;
+  h[t] = o[t];
+  __syncthreads();
+  int g = %s, s = 0;
+  #pragma unroll
+  for (int j = 0; j < 4; ++j) s += h[%s];
+  o[t] = s;
+}
+void run(int *o, int n) { k<<<1, 128>>>(o, n); }
+"""
+
+
+def width(start: str, index: str, aligned: str = "") -> int:
+    found = accesses_of(KERNEL % (aligned, start, index))
+    (load,) = (access for access in found if access.kind is AccessKind.LOAD)
+    return max(pattern.width for pattern in load.patterns if pattern.count)
+
+
+@pytest.mark.parametrize(
+    ("start", "index", "expected"),
+    [
+        ("4 * (t & 31)", "g + j", 16),
+        ("4 * t - 4", "g + j", 16),
+        ("7 + 8 * (t & 31)", "g - j", 16),
+        ("4 * (31 - (t & 31))", "g + j", 16),
+        ("4 * (n - (t & 31))", "g + j", 16),
+        ("4 * n - 4 * (t & 31)", "g + j", 16),
+        ("512 - 4 * t", "g + j", 16),
+        ("4 * (128 - t)", "g + j", 16),
+        ("4 * (31 - (t & 31)) + 128 * (t >> 5)", "g + j", 16),
+        ("128 - 4 * (t & 31)", "g + j", 4),
+        ("124 - 4 * (t & 31)", "g + j", 4),
+        ("127 - 4 * (t & 31)", "g - j", 4),
+        ("512 - 16 * (t >> 5)", "g + j", 4),
+        ("511 - 4 * t", "g - j", 4),
+        ("64 * n - 4 * t", "g + j", 4),
+        ("4 * (t & 31) + 128 - 16 * (t >> 5)", "g + j", 4),
+        ("128 * (t >> 5) - 4 * (t & 7) + 124", "g + j", 4),
+    ],
+)
+def test_what_ptxas_makes_of_a_difference(start, index, expected):
+    assert width(start, index) == expected
+
+
+@pytest.mark.parametrize(
+    ("start", "index"),
+    [("128 - 4 * (t & 31)", "g + j"), ("511 - 4 * t", "g - j"), ("64 * n - 4 * t", "g + j")],
+)
+def test_llvm_sees_through_it(start, index):
+    assert width(start, index, "__align__(16)") == 16
+
+
+def test_a_bucket_search_downwards_meets_in_four_banks():
+    """Eight loads of 255 - 8 * lane - j: eight LDS of 8 wavefronts (exllamav3's dsa_topk)."""
+    text = KERNEL.replace("j < 4", "j < 8") % ("", "255 - 8 * (t & 31)", "g - j")
+    (load,) = (access for access in accesses_of(text) if access.kind is AccessKind.LOAD)
+    assert {(p.width, p.wavefronts, p.ideal) for p in load.patterns} == {(4, 8, 1)}
