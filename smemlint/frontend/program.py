@@ -210,6 +210,11 @@ class Declaration(Protocol):
         """Of the name."""
         ...
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The `#if` conditions that were assumed true around it; see `Unit.conditions`."""
+        ...
+
     def parse(self) -> ir.Declaration | ir.Enum | None:
         """`Decl` (with init), `Typedef` or `Enum`."""
         ...

@@ -243,6 +243,11 @@ class CudaDeclaration:
         """Of the name."""
         return self._unit.token_span(self._found.name_token)
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The assumed `#if` conditions around it."""
+        return self._unit.conditions_at(self._found.name_token)
+
     @cached_property
     def _parsed(self) -> ir.Declaration | ir.Enum | None:
         from smemlint.frontend.cuda.parser.parse import parse_declaration
@@ -352,8 +357,10 @@ class CudaUnit:
     def conditions(self, node: ir.Node) -> tuple[str, ...]:
         """The assumed `#if` conditions around a node and around the macro that made it."""
         token = self.table.token(node)
-        if token is None:
-            return ()
+        return () if token is None else self.conditions_at(token)
+
+    def conditions_at(self, token: Token) -> tuple[str, ...]:
+        """The same of a token."""
         around = self._source.regions.at(token.file, token.start)
         return tuple(dict.fromkeys((*around, *token.assumed)))
 

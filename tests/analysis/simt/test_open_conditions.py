@@ -157,3 +157,22 @@ void f(float *g, int m) {{ k<<<1, 32>>>(g, m); }}
     (access,) = accesses_of(text)
     assert (access.wavefronts.mean if access.wavefronts else None) == wavefronts
     assert access.conditions == ((said,) if said else ())
+
+
+def test_the_condition_that_chose_a_type_is_assumed():
+    """Each build of cholla defines PRECISION; without it `Real` is no type at all."""
+    (store,) = accesses_of("""\
+#if PRECISION == 1
+typedef float Real;
+#endif
+#if PRECISION == 2
+typedef double Real;
+#endif
+__global__ void k(Real *o) {
+  __shared__ Real s[6 * 32];
+  s[6 * threadIdx.x] = o[threadIdx.x];
+}
+void run(Real *o) { k<<<1, 32>>>(o); }
+""")
+    assert store.wavefronts.mean == 2
+    assert "PRECISION == 1" in {assumption.subject for assumption in store.assumptions}

@@ -200,6 +200,7 @@ class Object:
         origin: the object that this one is a view of; None for the object itself.
         layout: the swizzle that offsets in the view have gone through.
         default: what a read of a cell that was never written gives; None for uninitialized.
+        conditions: assumed `#if` conditions that chose its type.
     """
 
     name: str
@@ -213,6 +214,7 @@ class Object:
     is_volatile: bool = False
     origin: Object | None = None
     layout: LayoutUse | None = None
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -206,7 +206,8 @@ def emit_event(
         offset = why_lost(obj)
     layout = obj.layout if obj is not None else None
     obj = obj.origin or obj if obj is not None else None
-    built = (Assumption(Topic.BUILD, text, text) for text in state.unit.conditions(node))
+    conditions = (*state.unit.conditions(node), *(obj.conditions if obj is not None else ()))
+    built = (Assumption(Topic.BUILD, text, text) for text in dict.fromkeys(conditions))
     assumptions = (*built, *state.assumptions)
     if obj is not None and obj.shared is not None:
         declared = state.declared_swizzle(obj.shared)

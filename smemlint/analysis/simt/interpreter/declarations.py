@@ -29,6 +29,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.initializers import _first_argument, initialize
 from smemlint.analysis.simt.state import BudgetExceeded
+from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
 from smemlint.frontend import ir
@@ -144,9 +145,24 @@ def shared_object(ev: Evaluator, node: ir.Decl, kind: CType) -> Object:
         is_dynamic,
     )
     volatile = "volatile" in node.quals
-    obj = Object(node.name, kind, Space.SHARED, key, shared=shared, is_volatile=volatile)
+    obj = Object(
+        node.name,
+        kind,
+        Space.SHARED,
+        key,
+        shared=shared,
+        is_volatile=volatile,
+        conditions=_conditions_of_type(ev, node.type),
+    )
     state.arrays[key] = obj
     return obj
+
+
+def _conditions_of_type(ev: Evaluator, node: ir.Node | None) -> tuple[str, ...]:
+    """Returns the assumed `#if` conditions around the alias that names a declared type."""
+    words = type_words(node)
+    declared = ev.state.unit.declarations.get(words[-1], ()) if words else ()
+    return next((d.conditions for d in declared if d.kind == "alias"), ())
 
 
 def _spelled(kind: CType) -> str:

@@ -139,6 +139,7 @@ class PythonConstant:
     scope: tuple[str, ...] = ()
     template: tuple[TemplateParameter, ...] = ()
     specifiers: frozenset[str] = frozenset(("const",))
+    conditions: tuple[str, ...] = ()
 
     @property
     def span(self) -> Span:
