@@ -36,6 +36,32 @@ def k(a, b, o, B: tl.constexpr):
 def h():
     a = torch.empty((64, 64), dtype=torch.float16, device="cuda")
 """
+DSL = """
+import argparse
+import cutlass
+import cutlass.cute as cute
+import cutlass.utils as utils
+{imports}
+
+@cute.kernel
+def k(n: cutlass.Constexpr):
+    sA = utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((32, n)), 16)
+    sA[cute.arch.thread_idx()[0], 0] = 1.0
+
+{more}
+@cute.jit
+def h(n):
+    k(n).launch(grid=[1, 1, 1], block=[32, 1, 1])
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--n", choices=[1, 2, 3, 4, 5, 6, 7, 8, 9][:{choices}], default=1)
+    n = parser.parse_args().n
+    {run}
+"""
+
+
+def dsl(imports: str = "", more: str = "", choices: int = 1, run: str = "h(n)") -> str:
+    return DSL.format(imports=imports, more=more, choices=choices, run=run)
 
 
 def lines(text: str, count: int) -> str:
@@ -76,6 +102,23 @@ CASES = {
         {"k.py": TRITON.format(configs=1) + "    k[(1,)](a, a.T, a)\n" * 11}, [("k.py", 5, 3)], 1,
     ),
     "configurations of Triton": ({"k.py": TRITON.format(configs=18) + "    k[(1,)](a, a.T, a)\n"}, [("k.py", 5, 2)], 1),
+    "launches of the CuTe DSL": ({"k.py": dsl(run="; ".join(f"h({i + 1})" for i in range(30)))}, [("k.py", 9, 6)], 1),
+    "choices of the CuTe DSL": ({"k.py": dsl(choices=9)}, [("k.py", 1, 2)], 1),
+    "functions of the CuTe DSL": (
+        {"k.py": dsl(more=lines("@cute.jit\ndef h{0}():\n    k({0} + 1).launch(grid=[1, 1, 1], block=[32, 1, 1])\n", 30))},
+        [("k.py", 1, 6)], 1,
+    ),
+    "modules of the CuTe DSL": (
+        {"k.py": dsl(imports=lines("from m{0} import x{0}\n", 45)), **{f"m{i}.py": f"x{i} = 1\n" for i in range(45)}},
+        [("k.py", 1, 5)], 1,
+    ),
+    "makers of swizzles": (
+        {
+            "k.py": "import cutlass.cute as cute\n" + lines("import m{0}\n", 20) + "def h():\n" + lines("    m{0}.make()\n", 20),
+            **{f"m{i}.py": "import cutlass.cute as cute\ndef make():\n    return cute.make_swizzle(3, 3, 3)\n" for i in range(20)},
+        },
+        [("k.py", 1, 4)], 1,
+    ),
 }  # fmt: skip
 
 

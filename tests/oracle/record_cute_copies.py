@@ -1,6 +1,8 @@
-"""Records what CuTe's copies touch and its layout algebra answers, compiled on the host with g++.
+r"""Records what CuTe's copies touch and its layout algebra answers, compiled on the host with g++.
 
     python tests/oracle/record_cute_copies.py CUTLASS/include CUDA/include fixtures/cute/random.xz
+    python tests/oracle/record_cute_copies.py CUTLASS/include CUDA/include \
+        fixtures/cute/random_half.xz --type half --seed 20261123 --copies 150 --algebra 0
 
 CuTe's own `copy` runs for every thread; the two places where it executes an instruction log it
 instead. Cases are drawn by `tests/layout/cute/random_cases.py`; needs no GPU.
@@ -8,12 +10,14 @@ instead. Cases are drawn by `tests/layout/cute/random_cases.py`; needs no GPU.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +28,8 @@ import numpy as np  # noqa: E402
 import random_cases  # noqa: E402
 from cute_recordings import Recorded, write  # noqa: E402
 
-SEED, COPIES, ALGEBRA, CHUNK = 20261122, 300, 620, 20
-RECORDED = 240
-"""Of the copies that are drawn: each costs g++ some seconds."""
+SEED, COPIES, ALGEBRA, CHUNK = 20261122, 240, 620, 10
+"""Each copy costs g++ some seconds."""
 TYPES = {8: "int8_t", 16: "recorded::half", 32: "float", 64: "double", 128: "uint128_t"}
 
 PATCHES = {
@@ -224,7 +227,7 @@ class Host:
         self._command = ["nice", "g++", "-std=c++17", "-O0", "-w", "-DNDEBUG", "-fmax-errors=0"]
         self._command += [f"-I{root}" for root in roots]
 
-    def run(self, statements: list[str]) -> tuple[str, set[int]]:
+    def run(self, statements: list[str], name: str = "one") -> tuple[str, set[int]]:
         """What the statements print, and which of them do not compile."""
         good, bad = list(range(len(statements))), set[int]()
         while True:
@@ -232,7 +235,8 @@ class Host:
             calls = "".join(f'printf("@ {i}\\n"); case{i}();' for i in good)
             lines = ['#include "forms.hpp"', "using namespace recorded;", *functions,
                      f"int main() {{ {calls} }}", ""]  # fmt: skip
-            source = self._folder / "cases.cpp"
+            source = self._folder / name / "cases.cpp"
+            source.parent.mkdir(exist_ok=True)
             source.write_text("\n".join(lines))
             program = source.with_suffix("")
             done = subprocess.run(
@@ -253,29 +257,33 @@ class Host:
         return text.split()[-1]
 
 
-def chunks_of(host: Host, statements: list[str], size: int) -> list[list[str] | None]:
+def chunks_of(host: Host, statements: list[str], size: int, jobs: int) -> list[list[str] | None]:
     """The lines that each statement prints; None where it does not compile.
 
     What a chunk printed is kept in the folder of temporary files, so that an interrupted run goes on.
     """
-    found: list[list[str] | None] = []
-    for start in range(0, len(statements), size):
-        part = statements[start : start + size]
-        digest = hashlib.sha256(json.dumps([host.key, part]).encode()).hexdigest()[:16]
-        kept = Path(tempfile.gettempdir()) / f"cute_copies_{digest}.json"
-        if not kept.exists():
-            text, bad = host.run(part)
-            kept.write_text(json.dumps([text, sorted(bad)]))
-        text, bad = json.loads(kept.read_text())
-        blocks: dict[int, list[str]] = {}
-        for line in text.splitlines():
-            if line.startswith("@ "):
-                current = blocks[int(line[2:])] = []
-            else:
-                current.append(line)
-        found += [None if i in bad else blocks[i] for i in range(len(part))]
-        print(start + len(part), "of", len(statements), file=sys.stderr, flush=True)
-    return found
+    parts = [statements[start : start + size] for start in range(0, len(statements), size)]
+    with ThreadPoolExecutor(jobs) as pool:
+        return [
+            lines for found in pool.map(lambda part: _chunk(host, part), parts) for lines in found
+        ]
+
+
+def _chunk(host: Host, part: list[str]) -> list[list[str] | None]:
+    digest = hashlib.sha256(json.dumps([host.key, part]).encode()).hexdigest()[:16]
+    kept = Path(tempfile.gettempdir()) / f"cute_copies_{digest}.json"
+    if not kept.exists():
+        text, bad = host.run(part, digest)
+        kept.write_text(json.dumps([text, sorted(bad)]))
+        print(kept, "refused:", sorted(bad), file=sys.stderr, flush=True)
+    text, bad = json.loads(kept.read_text())
+    blocks: dict[int, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("@ "):
+            current = blocks[int(line[2:])] = []
+        else:
+            current.append(line)
+    return [None if i in bad else blocks[i] for i in range(len(part))]
 
 
 def parsed(lines: list[str]) -> Recorded:
@@ -288,30 +296,51 @@ def parsed(lines: list[str]) -> Recorded:
     return Recorded.of(name, by_thread)
 
 
-def main() -> None:
-    cutlass, cuda, target = map(Path, sys.argv[1:4])
-    draw = random_cases.Draw(SEED)
-    copies: list[dict[str, Any]] = []
-    while len(copies) < COPIES:
-        case = draw.copy_case()
-        if random_cases.accepted(lambda case=case: random_cases.build(case)):
-            copies.append(case)
-    questions: list[tuple[str, list[Any]]] = [("mma_traits", [n]) for n in MMA_NAMES]
-    questions += [("copy_traits", [n, 0, bits]) for n, bits in COPY_NAMES]
+def questions_of(draw: random_cases.Draw, copies: list[dict[str, Any]], algebra: int) -> list[Any]:
+    """Operations and arguments: of the copies' atoms, all traits, and as many of the algebra."""
+    questions: list[tuple[str, list[Any]]] = []
     questions += [("thread_value", [c["mma"]]) for c in copies if "mma" in c]
     questions += [("tiled_copy", [c["tiled"]]) for c in copies if "tiled" in c]
-    while len(questions) < ALGEBRA + 80 + len(COPY_NAMES) + len(MMA_NAMES):
+    if not algebra:
+        return questions
+    questions += [("mma_traits", [n]) for n in MMA_NAMES]
+    questions += [("copy_traits", [n, 0, bits]) for n, bits in COPY_NAMES]
+    most = len(questions) + algebra
+    while len(questions) < most:
         question = draw.algebra()
         if random_cases.accepted(lambda q=question: random_cases.algebra_answer(*q)):
             questions.append(question)
-    del copies[RECORDED:]
+    return questions
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    for name in ("cutlass", "cuda", "target"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--type", choices=random_cases.BITS, help="draw copies of this type only")
+    parser.add_argument("--copies", type=int, default=COPIES)
+    parser.add_argument("--algebra", type=int, default=ALGEBRA)
+    parser.add_argument("--jobs", type=int, default=1)
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = arguments()
+    draw = random_cases.Draw(given.seed)
+    copies: list[dict[str, Any]] = []
+    while len(copies) < given.copies:
+        case = draw.copy_case()
+        is_wanted = given.type in (None, case["type"])
+        if is_wanted and random_cases.accepted(lambda case=case: random_cases.build(case)):
+            copies.append(case)
+    questions = questions_of(draw, copies, given.algebra)
     with tempfile.TemporaryDirectory() as folder:
-        host = Host(cutlass, cuda, Path(folder))
+        host = Host(given.cutlass, given.cuda, Path(folder))
         version = host.version()
-        answers = chunks_of(host, [algebra_statement(*q) for q in questions], 100)
-        printed = chunks_of(
-            host, [copy_statement(f"random_{i}", c) for i, c in enumerate(copies)], CHUNK
-        )
+        answers = chunks_of(host, [algebra_statement(*q) for q in questions], 100, given.jobs)
+        statements = [copy_statement(f"random_{i}", c) for i, c in enumerate(copies)]
+        printed = chunks_of(host, statements, CHUNK, given.jobs)
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True)
     recorded = [parsed(lines) if lines is not None else None for lines in printed]
     header = {
@@ -325,7 +354,7 @@ def main() -> None:
         "copies": [c for c, one in zip(copies, recorded, strict=True) if one is not None],
         "refused": sum(one is None for one in (*answers, *recorded)),
     }
-    write(target, header, [one for one in recorded if one is not None])
+    write(given.target, header, [one for one in recorded if one is not None])
     print(json.dumps({k: len(v) for k, v in header.items() if isinstance(v, list)}))
 
 

@@ -199,6 +199,10 @@ class _File:
         for use in self._model.uses:
             key = (use.span, use.swizzle, use.units, use.element_bytes, use.shape, use.stride)
             seen.setdefault(key, use)
+        left = len(self._siblings.left_out)
+        if left:
+            reason = Reason(ReasonCode.LEFT_OUT, f"{left} further imported files are not read")
+            self._notes.append(NotAnalysed(Span(self._text.path, 1, 1, 1, 1), "", reason))
         known = {use.span for use in seen.values()}
         said = Reason(ReasonCode.UNKNOWN_VALUE, "the numbers of this swizzle are not known")
         self._notes += (

@@ -71,6 +71,7 @@ class Siblings:
 
     Attributes:
         read: paths that were read or looked for, the file's own left out.
+        left_out: files that were not read for their number.
     """
 
     def __init__(self, home: PythonText, interpret: Callable[[PythonText], Scope]) -> None:
@@ -78,6 +79,7 @@ class Siblings:
         self._interpret = interpret
         self._scopes: dict[str, Scope] = {}
         self.read: dict[str, None] = {}
+        self.left_out: set[str] = set()
 
     def text_of(self, node: ast.AST) -> PythonText:
         """The text that a node is of."""
@@ -110,6 +112,8 @@ class Siblings:
         if path not in self._scopes:
             self._scopes[path] = {}  # ends recursion
             if len(self.read) >= MAX_LAYOUT_FILES:
+                if _makes_swizzles(path, self._home.sandbox):
+                    self.left_out.add(path)
                 return {}
             self.read[path] = None
             try:

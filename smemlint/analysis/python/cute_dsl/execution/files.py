@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import guesses
 from smemlint.analysis.python.cute_dsl.execution.kernels import execute_guessed, facts_of
+from smemlint.analysis.python.cute_dsl.execution.left_out import LeftOut
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.cute_dsl.execution.program import Program
@@ -70,6 +71,7 @@ def execute_file(text: PythonText, settings: Settings) -> FileFacts:
     file.run_main()
     file.run_from_outside()
     file.found.notes += _unreached(text, file.found, file.failure)
+    file.found.notes += file.left_out.notes()
     return file.found
 
 
@@ -80,6 +82,7 @@ class _File:
         self.text = text
         self.settings = settings
         self.found = FileFacts()
+        self.left_out = LeftOut(text.path)
         self.failure = ""
         self._seen: set[object] = set()
 
@@ -88,7 +91,9 @@ class _File:
         first = _Run(self.text, self.settings.arch, {})
         self.failure = first.failure
         self._take(first, (DEFAULTS,))
-        for name, value in _variants(first):
+        choices = _choices(first)
+        self.left_out.add("choices of options are not executed", len(choices) - MAX_DSL_VARIANTS)
+        for name, value in choices[:MAX_DSL_VARIANTS]:
             variant = _Run(self.text, self.settings.arch, {name: value})
             self._take(
                 variant, (DEFAULTS, Assumption(Topic.ARGUMENT, f"`{name}` is {value!r}", name))
@@ -100,6 +105,7 @@ class _File:
 
     def _facts(self, run: _Run, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
         state, found = run.state, self.found
+        self.left_out.add_run(state)
         found.reached |= state.reached
         found.entered |= state.entered
         found.layouts.update(state.layouts)
@@ -119,11 +125,13 @@ class _File:
         """Enters the functions that the program does not: host functions, then kernels."""
         if not names_shared_tensor(self.text.text):
             return
-        entries = [*_entries(self.text, JIT_MARKS), *_entries(self.text, MARKS)]
+        marked = [*_entries(self.text, JIT_MARKS), *_entries(self.text, MARKS)]
+        entries = [e for e in marked if self._leads_to_a_kernel(e)]
         for entry in entries[:MAX_DSL_ENTRIES]:
-            if entry.function in self.found.entered or not self._leads_to_a_kernel(entry):
-                continue
-            self._enter(entry)
+            if entry.function not in self.found.entered:
+                self._enter(entry)
+        left = [e for e in entries[MAX_DSL_ENTRIES:] if e.function not in self.found.entered]
+        self.left_out.add("functions are not entered", len(left))
 
     def _leads_to_a_kernel(self, entry: _Entry) -> bool:
         """Returns whether a function is a kernel, or may launch one."""
@@ -256,19 +264,15 @@ class _Run:
         return scope
 
 
-def _variants(run: _Run) -> Iterator[tuple[str, Value]]:
-    """Yields options of the command line with the choices that are not their defaults."""
-    count = 0
-    for parser in run.program.parsers:
-        for name, choices in parser.choices.items():
-            default = parser.options.get(name)
-            for choice in choices:
-                if not is_known(choice) or choice == default:
-                    continue
-                count += 1
-                if count > MAX_DSL_VARIANTS:
-                    return
-                yield name, choice
+def _choices(run: _Run) -> list[tuple[str, Value]]:
+    """Options of the command line with the choices that are not their defaults."""
+    return [
+        (name, choice)
+        for parser in run.program.parsers
+        for name, choices in parser.choices.items()
+        for choice in choices
+        if is_known(choice) and choice != parser.options.get(name)
+    ]
 
 
 def _identity(facts: KernelFacts) -> object:

@@ -40,7 +40,10 @@ def execute_kernel(
     """Executes a kernel for all threads of a block at once."""
     callee = prepared.kernel
     function = callee.function if isinstance(callee, BoundMethod) else callee
-    if run.kernel is not None or len(run.finished) >= MAX_DSL_KERNELS:
+    if run.kernel is not None:
+        return
+    if len(run.finished) >= MAX_DSL_KERNELS:
+        run.left_out[function.node] += 1
         return
     extents = _block_of(run, block)
     if extents is None:

@@ -23,11 +23,13 @@ class Texts:
 
     Attributes:
         read: paths that were read or looked for, the file's own left out.
+        left_out: files that were not read for their number.
     """
 
     def __init__(self, home: PythonText, interpret: Callable[[PythonText], Scope]) -> None:
         self.home = home
         self.read: dict[str, None] = {}
+        self.left_out: set[str] = set()
         self._interpret = interpret
         self._scopes: dict[str, Scope] = {}
         self._texts: dict[str, PythonText] = {home.path: home}
@@ -61,6 +63,8 @@ class Texts:
         if path not in self._scopes:
             self._scopes[path] = {}  # ends recursion
             if len(self.read) >= MAX_DSL_FILES:
+                if self.home.sandbox.stamp(path) is not None:
+                    self.left_out.add(path)
                 return {}
             self.read[path] = None
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,7 @@ class Execution:
         guessed: what was guessed.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
+        left_out: how many launches of each kernel were left out for their number.
         texts: the files that are executed.
         arch: the target.
     """
@@ -85,6 +87,7 @@ class Execution:
         self.arch = arch
         self.domain = AffineDomain()
         self.unlaunched: dict[ast.FunctionDef, str] = {}
+        self.left_out: Counter[ast.FunctionDef] = Counter()
         self.kernel: Kernel | None = None
         self.finished: list[Kernel] = []
         self.reached: set[Span] = set()
