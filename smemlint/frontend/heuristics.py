@@ -16,7 +16,10 @@ _DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
 _HIP_FILE = re.compile(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
 _HIP_CALL = re.compile(r"hip[A-Z]\w*")
 _CUDA_CALL = re.compile(r"cu(?:da)?[A-Z]\w*")
-_SHARED = re.compile(r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared")
+_SHARED = re.compile(
+    r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared"
+    r"|\bmake_smem_ptr\b|\bcutlass::(?:device_kernel|kernel_launch)\b"
+)
 _SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
 _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
 _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*<<<")

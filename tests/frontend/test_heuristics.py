@@ -29,7 +29,8 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("triton.experimental.gluon.language.amd.cdna3", "gl.amd"), ("amd", "gluon.nvidia"),
     ),
     heuristics.may_touch_shared: (
-        ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)"), ("std::shared_ptr<int>", ""),
+        ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>"),
+        ("std::shared_ptr<int>", "my_kernel_launch", ""),
     ),
     heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),
     heuristics.names_shared_tensor: (("sA_SMEM", "SharedStorage"), ("gmem", "share")),

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.analysis.simt.unreached import unreached
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.unit import load_unit
 from smemlint.frontend.heuristics import describes_swizzle, launched_and_not_defined
 from smemlint.limits.budgets import MAX_PYTHON_FRAMES
@@ -296,6 +297,8 @@ class Project:
     def _is_here(self, span: Span, unit: Unit) -> bool:
         """Returns whether what a function there does is evaluated in this unit."""
         path = posixpath.normpath(span.path)
+        if is_cutlass_header(path):
+            return True
         if path not in self.index.sources:
             return False
         is_of_unit = self.main_files.is_evaluated_in(path, unit.path)

@@ -33,6 +33,9 @@ class SmemAtom:
     swizzle: Swizzle
     layout: Layout
 
+    def __str__(self) -> str:
+        return f"{self.swizzle} o smem_ptr o {self.layout}"
+
 
 def smem_atom(name: str, element_bits: int) -> SmemAtom | None:
     """Returns the atom of that name; None for no such name or a width that does not fit."""

@@ -258,8 +258,14 @@ class Cute:
 
     def __str__(self) -> str:
         if isinstance(self.payload, tuple):
-            return f"({','.join(map(str, self.payload))})"
+            return f"({','.join(map(_component_text, self.payload))})"
         return str(self.payload)
+
+
+def _component_text(value: object) -> str:
+    """A part of a CuTe tuple; a number of run time is a question mark, as CuTe prints its type."""
+    is_open = isinstance(value, AffineInt) and value.constant is None
+    return "?" if is_open else str(value)
 
 
 Value: TypeAlias = AffineInt | Unknown | FloatValue | Pointer | Aggregate | CallableValue | Cute

@@ -8,6 +8,7 @@ from zlib import crc32
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
+from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
 if TYPE_CHECKING:
     from smemlint.frontend.program import Function
@@ -62,14 +63,26 @@ def _record_text(kind: RecordType) -> str:
 
 def is_known(scope: Scope, function: Function) -> bool:
     """Returns whether every template parameter that a launch can tell is a known type or number."""
-    for parameter in function.template:
-        bound = scope.get(parameter.name)
-        if parameter.is_pack or not parameter.name:
-            continue
-        if bound is None or is_opaque(bound) or isinstance(bound, Unknown):
-            return False
-        if isinstance(bound, AffineInt) and bound.constant is None:
-            return False
-        if isinstance(bound, CallableValue) and isinstance(bound.payload, CTYPES):
-            return False  # `decltype(flag)::value` of a type that is not known
-    return True
+    return all(
+        _is_known(scope.get(parameter.name), MAX_TYPE_DEPTH)
+        for parameter in function.template
+        if parameter.name and not parameter.is_pack
+    )
+
+
+def _is_known(bound: object, depth: int) -> bool:
+    """Whether a type or number is known; a class is where its template arguments are."""
+    if isinstance(bound, AffineInt):
+        return bound.constant is not None
+    if isinstance(bound, CallableValue):  # `decltype(flag)::value` of a type that is not known
+        return not isinstance(bound.payload, CTYPES)
+    if bound is None or isinstance(bound, Unknown) or is_opaque(bound):
+        return False
+    if not isinstance(bound, RecordType) or not depth:
+        return True
+    template = getattr(bound.record, "template", ())
+    return all(
+        _is_known(bound.statics.get(p.name), depth - 1)
+        for p in template
+        if p.name and not p.is_pack
+    )

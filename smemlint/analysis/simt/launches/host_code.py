@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from smemlint.frontend.program import Function, Unit
 
-LAUNCH_WORDS = frozenset(("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
+LAUNCH_WORDS = frozenset(
+    ("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "launch_kernel_on_cluster")
+)
 
 
 class UnitHostCode:

@@ -49,8 +49,12 @@ LAUNCHERS = {
     "cudaLaunchKernel": (0, 2, 4),
     "cudaLaunchCooperativeKernel": (0, 2, 4),
     "hipLaunchKernelGGL": (0, 2, 3),
+    "launch_kernel_on_cluster": (1, 0, 0),
 }
-"""Function -> positions of kernel, block and dynamic shared memory."""
+"""Function -> positions of kernel, block and dynamic shared memory.
+
+CUTLASS's takes the shapes and the shared memory as one `ClusterLaunchParams`.
+"""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 
 

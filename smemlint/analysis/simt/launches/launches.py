@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from smemlint.reasons import Assumption
 
 Extents = tuple[int | None, int | None, int | None]
+_CLUSTER_BLOCK, _CLUSTER_BYTES = 12, 36
+"""Bytes before the block, and before the size of shared memory, in `ClusterLaunchParams`: behind
+the shapes of grid, block and cluster (CUTLASS 4.7)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +101,8 @@ class LaunchPolicy(HostPolicy):
         """Notes a launch."""
         block, shared = _at(node.configuration, 1), _at(node.configuration, 2)
         if block is not None:
-            self._note(ev, node.kernel, block, shared, node.args, node)
+            size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
+            self._note(ev, node.kernel, self._extents(ev.evaluate(block)), size, node.args, node)
         return True
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
@@ -107,9 +111,15 @@ class LaunchPolicy(HostPolicy):
         if isinstance(name, str):
             last = ev.state.unit.template_arguments(name)[0].rsplit("::", 1)[-1]
             positions, items = LAUNCHERS.get(last), node.args
-            if positions is not None and len(items) > positions[1]:
+            if positions is not None and len(items) > max(positions[:2]):
                 kernel, block, shared = positions
-                self._note(ev, items[kernel], items[block], _at(items, shared), (), node)
+                given, more = ev.evaluate(items[block]), _at(items, shared)
+                if block == shared:
+                    extents, size = self._of_cluster(given)
+                    self._note(ev, items[kernel], extents, size, items[kernel + 1 :], node)
+                else:
+                    size = self.number_of(ev.evaluate(more)) if more is not None else 0
+                    self._note(ev, items[kernel], self._extents(given), size, (), node)
                 return number(0)
         return None
 
@@ -117,13 +127,11 @@ class LaunchPolicy(HostPolicy):
         self,
         ev: Evaluator,
         kernel: ir.Node,
-        block: ir.Node,
-        shared: ir.Node | None,
+        extents: Extents,
+        size: int | None,
         operands: Sequence[ir.Node],
         node: ir.Node,
     ) -> None:
-        extents = self._extents(ev.evaluate(block))
-        size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
         values = [operand_of(ev, o) for o in operands]
         for spelling in self._kernels(ev, kernel):
             name, arguments = ev.state.unit.template_arguments(spelling)
@@ -188,14 +196,20 @@ class LaunchPolicy(HostPolicy):
                 return _choices(value)
         return tuple(self._assigned.get(node.name, (node.name,)))
 
-    def _extents(self, value: Value) -> Extents:
+    def _extents(self, value: Value, start: int = 0) -> Extents:
+        """The shape that a number, or a `dim3` that begins at a byte of a value, means."""
         if isinstance(value, AffineInt):
             return self.number_of(value), 1, 1
         if isinstance(value, Aggregate):
-            cells = value.cells
-            x, y, z = (self.number_of(cells[o]) if o in cells else 1 for o in (0, 4, 8))
+            at = (value.cells.get(start + offset) for offset in (0, 4, 8))
+            x, y, z = (self.number_of(cell) if cell is not None else 1 for cell in at)
             return x, y, z
         return None, None, None
+
+    def _of_cluster(self, value: Value) -> tuple[Extents, int | None]:
+        """The block and the shared memory of a `ClusterLaunchParams`."""
+        size = value.cells.get(_CLUSTER_BYTES) if isinstance(value, Aggregate) else None
+        return self._extents(value, _CLUSTER_BLOCK), None if size is None else self.number_of(size)
 
 
 def _choices(value: CallableValue) -> tuple[str, ...]:

@@ -194,6 +194,8 @@ class _Flow:
             case ir.Decl(name=str(name)):
                 self._declared[name] = len(control)
                 self._note(name, _words((node.init, node.type)), control)
+            case ir.Typedef():
+                self._note(node.name, _words((node.type,)), ())
             case ir.Assignment():
                 self._note(root_of(node.lvalue), _words((node.lvalue, node.rvalue)), control)
             case ir.UnaryOp(op="++" | "--" | "p++" | "p--"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import cutlass_header
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.includes import Includes, prepare_cached
 from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
@@ -282,6 +283,7 @@ class _Run:
             return
         is_followed = is_quoted or folder not in _MODELLED_FOLDERS
         found = self._includes.find(name, prepared.source.path) if is_followed else None
+        found = found or cutlass_header(name)
         if found is None and is_of_system(name):
             return
         if found is None:

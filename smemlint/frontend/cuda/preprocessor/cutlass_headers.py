@@ -1,0 +1,81 @@
+"""How CUTLASS launches kernels, as its headers say it; who uses them is analysed without.
+
+A kernel of CUTLASS 3 is a class with `operator()(Params const&, char*)`, which one function
+template runs: without that definition no launch of FlashAttention 3, say, leads to a kernel.
+
+Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h` and `cluster_launch.hpp`.
+"""
+
+from __future__ import annotations
+
+_KERNEL = """\
+#pragma once
+namespace cutlass {
+template <typename Operator>
+__global__ __launch_bounds__(Operator::MaxThreadsPerBlock, Operator::MinBlocksPerMultiprocessor)
+void device_kernel(typename Operator::Params const params) {
+  extern __shared__ char smem[];
+  Operator op;
+  op(params, smem);
+}
+}
+"""
+_LAUNCH = """\
+#pragma once
+#include "cutlass/device_kernel.h"
+namespace cutlass {
+template <typename GemmKernel, typename Params>
+int kernel_launch(dim3 grid, dim3 block, size_t bytes, cudaStream_t stream, Params const &params,
+                  bool launch_with_pdl) {
+  device_kernel<GemmKernel><<<grid, block, bytes, stream>>>(params);
+  return 0;
+}
+}
+"""
+_CLUSTER = """\
+#pragma once
+namespace cutlass {
+struct ClusterLaunchParams {
+  dim3 grid_dims;
+  dim3 block_dims;
+  dim3 cluster_dims;
+  int smem_size_in_bytes;
+  cudaStream_t cuda_stream;
+};
+}
+"""
+_CONSTANTS = """\
+#pragma once
+namespace cutlass {
+static const int NumThreadsPerWarp = 32;
+static const int NumThreadsPerWarpGroup = 128;
+static const int NumWarpsPerWarpGroup = 4;
+static const int NumThreadsPerHalfWarp = 16;
+static const int NumThreadsPerQuad = 4;
+static const int NumThreadsPerQuadPair = 8;
+}
+"""
+_ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }}\n".format(
+    "\n".join(
+        f"struct Sm{n} {{ static int const kMinComputeCapability = {n}; }};"
+        for n in (50, 60, 61, 70, 72, 75, 80, 86, 89, 90, 100, 101, 103, 120, 121)
+    )
+)
+_TEXTS = {
+    "cutlass/arch/arch.h": _ARCHITECTURES,
+    "cutlass/cutlass.h": _CONSTANTS,
+    "cutlass/device_kernel.h": _KERNEL,
+    "cutlass/kernel_launch.h": _LAUNCH,
+    "cutlass/cluster_launch.hpp": _CLUSTER,
+}
+
+
+def is_cutlass_header(path: str) -> bool:
+    """Returns whether a path is that of such a text, which is no file."""
+    return path.startswith("<cutlass>/")
+
+
+def cutlass_header(name: str) -> tuple[str, str] | None:
+    """Returns path and text of what stands for a header of CUTLASS that was not found."""
+    text = _TEXTS.get(name)
+    return (name.replace("cutlass", "<cutlass>", 1), text) if text is not None else None

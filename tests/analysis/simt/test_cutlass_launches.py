@@ -1,0 +1,65 @@
+"""Kernels that CUTLASS's `device_kernel` runs, with CUTLASS's headers nowhere to be found."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.config.settings import Settings
+from smemlint.driver.run import check
+from smemlint.facts import Certainty
+from smemlint.sources.source import Source
+
+OPERATOR = """
+#include "cutlass/device_kernel.h"
+#include "cutlass/kernel_launch.h"
+#include <cutlass/cluster_launch.hpp>
+namespace mine {
+template <int N, class Element>
+struct Transposer {
+  static constexpr int MaxThreadsPerBlock = 256;
+  static constexpr int MinBlocksPerMultiprocessor = 1;
+  struct SharedStorage { Element tile[32][N]; };
+  struct Params { Element const *in; Element *out; };
+  __device__ void operator()(Params const &params, char *smem_buf) {
+    SharedStorage &s = *reinterpret_cast<SharedStorage *>(smem_buf);
+    s.tile[threadIdx.x / 32][threadIdx.x % 32] = params.in[threadIdx.x];
+    __syncthreads();
+    params.out[threadIdx.x] = s.tile[threadIdx.x % 32][threadIdx.x / 32];
+  }
+};
+}
+void launch(float *a, float *b, int *out, cudaStream_t stream) {
+  using K = mine::Transposer<PITCH, float>;
+  typename K::Params params{a, b};
+  int bytes = sizeof(typename K::SharedStorage);
+"""
+LAUNCHES = {
+    "kernel_launch": "cutlass::kernel_launch<K>(dim3(1), dim3(256), bytes, stream, params, false);",
+    "chevrons": "auto kernel = cutlass::device_kernel<K>; kernel<<<1, 256, bytes, stream>>>(params);",
+    "cluster": """
+  void const *kernel = (void const *)cutlass::device_kernel<K>;
+  cutlass::ClusterLaunchParams shape{dim3(2), dim3(256), dim3(2, 1, 1), bytes, stream};
+  cutlass::launch_kernel_on_cluster(shape, kernel, params);
+""",
+    "cluster, the kernel's address": """
+  dim3 block(128), grid(4), cluster(2);
+  cutlass::ClusterLaunchParams shape = {grid, block, cluster, bytes};
+  cutlass::launch_kernel_on_cluster(shape, (void const *)&cutlass::device_kernel<K>, params);
+""",
+}
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize(("pitch", "ways"), [(32, 32), (33, 1)])
+def test_the_operator_is_run(tmp_path, launch, pitch, ways):
+    path = tmp_path / "k.cu"
+    path.write_text(OPERATOR.replace("PITCH", str(pitch)) + LAUNCHES[launch] + "\n}\n")
+    facts = check([Source(str(path))], Settings()).facts
+    (kernel,) = facts.kernels
+    assert kernel.instance.kernel == "device_kernel"
+    assert kernel.instance.block == (128 if "address" in launch else 256, 1, 1)
+    assert [(a.span.line, a.ways, a.certainty) for a in kernel.accesses] == [
+        (14, 1, Certainty.ASSUMED),
+        (16, ways, Certainty.ASSUMED),
+    ]
+    assert facts.not_analysed == ()
