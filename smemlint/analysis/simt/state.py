@@ -62,6 +62,7 @@ class Frame:
         scopes: innermost last; the first holds template arguments.
         this: the object that a method works on.
         returns: (mask, value, open condition) of each return that was reached.
+        result: the type that the function declares for its result; None without a function.
         open: the conditions around what is executed that are not known, innermost last, with the
             statements that they are of.
         pending: what was written before returns under them.
@@ -79,6 +80,7 @@ class Frame:
     record: RecordType | None = None
     returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
     returns_reference: bool = False
+    result: ir.Type | None = None
     open: list[tuple[Unknown, ir.Node]] = field(default_factory=list)
     pending: PendingJumps = field(default_factory=PendingJumps)
     guards: dict[Assumption, None] = field(default_factory=dict)

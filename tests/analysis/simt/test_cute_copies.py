@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from conftest import accesses_of, facts_of
+
+from smemlint.facts import Certainty
 
 HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
 
@@ -259,3 +263,26 @@ void launch(float *o) { k<<<1, 32>>>(o); }
     (access,) = accesses_of(text)
     assert not access.certainty.is_decided
     assert access.span.line == 11
+    # 4 rows of 128 bytes: 16 bytes a lane take the 4 wavefronts that they need, 2 bytes take 4, too.
+    assert [int(n) for n in re.findall(r"(\d)-way", access.reason.text)] == [1, 4]
+
+
+def test_elements_that_are_free_at_any_width_are_priced():
+    """A warp reads one row of 64 halves, two a lane: free as words and as single halves."""
+    text = (
+        HEAD
+        + """
+__global__ void k(float *out) {
+  __shared__ half_t smem[4096];
+  auto atom = composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  Tensor s = make_tensor(make_smem_ptr(smem), tile_to_shape(atom, Shape<_32, _64>{}));
+  auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint32_t>, half_t>{},
+                               Layout<Shape<_1, _32>>{}, Layout<Shape<_1, _2>>{});
+  Tensor mine = tiled.get_slice(threadIdx.x).partition_D(s);
+  clear(mine(_, 0, _));
+}
+void launch(float *o) { k<<<1, 32>>>(o); }
+"""
+    )
+    (access,) = accesses_of(text)
+    assert (access.width_bytes, access.ways, access.certainty) == (4, 1, Certainty.ASSUMED)

@@ -63,3 +63,31 @@ def test_the_operator_is_run(tmp_path, launch, pitch, ways):
         (16, ways, Certainty.ASSUMED),
     ]
     assert facts.not_analysed == ()
+
+
+RETURNED = """
+#include <tuple>
+#include <cute/tensor.hpp>
+using namespace cute;
+struct Tile { int m; int n; };
+constexpr std::tuple<int, int, bool> tuple_of(int d) { if (d <= 64) { return {128, 64, true}; } return {64, 32, false}; }
+constexpr Tile struct_of(int d) { if (d <= 64) { return {128, 64}; } return {64, 32}; }
+template <int D> __global__ void k(float *o) {
+  static constexpr std::tuple<int, int, bool> tile = tuple_of(D);
+  using L = Layout<Shape<Int<std::get<0>(tile)>, _32>, Stride<Int<std::get<1>(tile) / 4>, _1>>;
+  __shared__ float s[4096];
+  auto x = make_tensor(make_smem_ptr(s), L{});
+  x(threadIdx.x, 0) = 1.f;
+  Tile other = struct_of(D);
+  s[threadIdx.x * (other.n / 8)] = 1.f;
+}
+void go(float *o) { k<64><<<1, 32>>>(o); k<128><<<1, 32>>>(o); }
+"""
+
+
+def test_numbers_come_back_from_a_function_in_braces(tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text(RETURNED)
+    facts = check([Source(str(path))], Settings()).facts
+    found = [[(a.span.line, a.ways) for a in kernel.accesses] for kernel in facts.kernels]
+    assert sorted(found) == [[(13, 8), (15, 4)], [(13, 16), (15, 8)]]

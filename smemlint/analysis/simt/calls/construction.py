@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
@@ -20,6 +21,7 @@ from smemlint.analysis.simt.domain.environment import LValue, is_reference
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    Cute,
     FloatValue,
     Unknown,
     Value,
@@ -31,6 +33,8 @@ from smemlint.analysis.simt.interpreter.lvalues import member_lvalue
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
+
+_TUPLE = re.compile(r"(?:\w+::)*(?:tuple|pair)\s*<")
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +51,8 @@ def construct(
         values = [ev.evaluate(a) for a in arguments]
         if isinstance(kind, StaticType):
             return static_value(kind)
+        if isinstance(kind, OpaqueType) and _TUPLE.match(kind.spelling):
+            return Cute(tuple(values))
         if isinstance(kind, OpaqueType):
             return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
         return convert(ev, values[0], kind) if values else zero_value(kind)

@@ -140,7 +140,7 @@ def _inline(
     result_type = tree.type.type
     with entered_frame(ev, frame, params, operands, node):
         kind = ev.types.resolve(result_type)
-        frame.returns_reference = is_reference(kind)
+        frame.returns_reference, frame.result = is_reference(kind), result_type
         ev.execute(tree.body)
     return returned_value(ev, frame, kind, node)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.copy_sources import source_of_event
@@ -21,8 +21,6 @@ from smemlint.layout.cute import DynamicInt, Integer
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend import ir
     from smemlint.layout.cute import CopiedFrom, Instruction, Tensor
@@ -34,12 +32,6 @@ KINDS = {
     "ldmatrix": AccessKind.LDMATRIX,
     "stmatrix": AccessKind.STMATRIX,
 }
-_WIDEST = 16
-"""Bytes of one access."""
-_PARTLY_MERGED = Reason(
-    ReasonCode.COMPILER,
-    "the compiler merges only some of these accesses of single elements of a swizzled tensor",
-)
 _INLINE_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
 
@@ -56,17 +48,15 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
             name = name_of(instruction.tensor)
             text = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
             ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
-    merges_partly = is_partly_merged(located, _has_swizzle)
-    for instruction, offset in located:
+    for instruction, offset in merged_partly(located, _has_swizzle, ev.state.mask):
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
-        is_open = merges_partly and instruction.op in ("load", "store")
         extra = _source_of(instruction.copied) if instruction.copied is not None else {}
         emit_event(
             ev,
             KINDS[instruction.op],
             origin.pointer.object,
-            Unknown(_PARTLY_MERGED) if is_open else offset,
+            offset,
             instruction.width,
             node,
             matrices=instruction.matrices,
@@ -77,27 +67,6 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
 
 def _has_swizzle(tensor: Tensor) -> bool:
     return isinstance(tensor.origin, Origin) and tensor.origin.use is not None
-
-
-def is_partly_merged(
-    located: list[tuple[Instruction, AffineInt | Unknown]], has_swizzle: Callable[[Tensor], bool]
-) -> bool:
-    """Returns whether a call moves neighbouring elements of a swizzled tensor one by one.
-
-    nvcc merges some of those to vectors and leaves others (CUTLASS 4.7, nvcc 13.0: three of four
-    vectors of a swizzled row of halves), so that no figure holds for all.
-    """
-    for (one, at), (other, following) in pairwise(located):
-        if one.op not in ("load", "store") or one.op != other.op or one.width >= _WIDEST:
-            continue
-        if not has_swizzle(one.tensor):
-            continue
-        if isinstance(at, Unknown) or isinstance(following, Unknown):
-            continue
-        first = np.asarray(at.base)
-        if np.all(following.base - first == one.width) and not np.any(first % (2 * one.width)):
-            return True
-    return False
 
 
 def _source_of(copied: CopiedFrom) -> dict[str, object]:

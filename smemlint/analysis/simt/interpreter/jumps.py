@@ -110,12 +110,19 @@ def execute_return(ev: Evaluator, node: ir.Return) -> None:
             place = ev.lvalue(node.expr)
             value = place.pointer() if isinstance(place, LValue) else place
         else:
-            value = ev.evaluate(node.expr)
+            value = ev.evaluate(_constructed(node.expr, state.frame.result))
     condition = open_condition_around(ev, 0) if state.frame.open else None
     state.frame.returns.append((state.mask, value, condition))
     if state.frame.call is not None:  # behind a kernel nothing arrives
         record_jump(ev, state.frame.pending)
     state.mask = state.none_active()
+
+
+def _constructed(expr: ir.Expression, result: ir.Type | None) -> ir.Expression:
+    """A result as it is constructed: `return {a, b}` gives them to the declared type."""
+    if not isinstance(expr, ir.BraceList) or len(expr.args) == 1 or result is None:
+        return expr
+    return ir.Construct(result, expr.args, at=expr.at)
 
 
 @executes(ir.Break)

@@ -22,7 +22,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     WithoutLanes,
     payload_of,
 )
-from smemlint.analysis.simt.cute.accesses import KINDS, is_partly_merged, thread_form
+from smemlint.analysis.simt.cute.accesses import KINDS, thread_form
+from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.domain.copy_sources import source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
@@ -45,10 +46,6 @@ if TYPE_CHECKING:
 
 _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
-_PARTLY_MERGED = Reason(
-    ReasonCode.COMPILER,
-    "the compiler merges only some of these accesses of single elements of a swizzled tensor",
-)
 _OUTSIDE = UnknownNumber(
     Reason(ReasonCode.UNKNOWN_ADDRESS, "an address that lies outside of all shared memory")
 )
@@ -286,18 +283,22 @@ def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast
 def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) -> None:
     """Records the instructions of one call."""
     located = [(i, byte_offset(i.address, i.tensor)) for i in instructions if i.op in KINDS]
-    is_partly = is_partly_merged(located, lambda tensor: _use_of(tensor) is not None)
-    for instruction, offset in located:
-        is_open = is_partly and instruction.op in ("load", "store")
+    if run.kernel is None:
+        return
+    for instruction, offset in merged_partly(located, _has_swizzle, run.kernel.mask):
         emit(
             run,
             instruction.tensor,
             KINDS[instruction.op],
             instruction.width,
-            UnknownNumber(_PARTLY_MERGED) if is_open else offset,
+            offset,
             node,
             instruction=instruction,
         )
+
+
+def _has_swizzle(tensor: cute.Tensor) -> bool:
+    return _use_of(tensor) is not None
 
 
 def _use_of(tensor: cute.Tensor) -> object:

@@ -1,0 +1,112 @@
+"""Copies of neighbouring elements of a swizzled tensor, one by one: what merging may cost.
+
+nvcc merges some of them to vectors and leaves others (CUTLASS 4.7, nvcc 13.0: three of four vectors
+of a swizzled row of halves), and no rule for which is known. Each width from one element to the
+widest vector is priced: where all are free of conflicts, so is whatever the compiler makes of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.hardware import wavefronts
+from smemlint.hardware.arch import LANES
+from smemlint.hardware.banks import BANKS, WORD
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.layout.cute import Instruction, Tensor
+
+Located: TypeAlias = "tuple[Instruction, AffineInt | Unknown]"
+_PARTLY = "the compiler merges only some of these accesses of single elements of a swizzled tensor"
+_WIDEST = 16
+"""Bytes of one access."""
+
+
+def merged_partly(
+    located: Sequence[Located], has_swizzle: Callable[[Tensor], bool], mask: NDArray[np.bool_]
+) -> list[Located]:
+    """Returns the accesses with those that the compiler may merge as vectors, or as a range.
+
+    Args:
+        located: the instructions of one call and their byte offsets, in order.
+        has_swizzle: whether a tensor is swizzled.
+        mask: the threads that take part.
+    """
+    found: list[Located] = []
+    for run in _runs(located, has_swizzle):
+        if len(run) == 1:
+            found += run
+            continue
+        ways = _ways(run, mask)
+        if ways is not None and ways[1] == 1:
+            found += _vectors(run)
+            continue
+        bounds = f": {ways[0]}-way to {ways[1]}-way" if ways is not None else ""
+        unknown = Unknown(Reason(ReasonCode.COMPILER, f"{_PARTLY}{bounds}"))
+        found += ((instruction, unknown) for instruction, _ in run)
+    return found
+
+
+def _runs(
+    located: Sequence[Located], has_swizzle: Callable[[Tensor], bool]
+) -> Iterator[list[Located]]:
+    """Yields the accesses in order, neighbours of one vector together."""
+    run: list[Located] = []
+    for one in located:
+        if run and not (_is_next(run, one) and has_swizzle(one[0].tensor)):
+            yield run
+            run = []
+        run.append(one)
+    if run:
+        yield run
+
+
+def _is_next(run: Sequence[Located], one: Located) -> bool:
+    """Whether an access continues a vector that may begin with the first of the run."""
+    (first, start), (instruction, at) = run[0], one
+    is_plain = first.op in ("load", "store") and first.op == instruction.op
+    if not is_plain or first.width != instruction.width or isinstance(start, Unknown):
+        return False
+    if isinstance(at, Unknown) or at.terms != start.terms:
+        return False
+    wide = first.width * (1 << len(run).bit_length())
+    base = np.asarray(start.base)
+    is_aligned = wide <= _WIDEST and not np.any(base % wide)
+    return bool(is_aligned and np.all(at.base - base == len(run) * first.width))
+
+
+def _vectors(run: Sequence[Located]) -> list[Located]:
+    """The run as one vector, and what is left over behind it."""
+    (instruction, offset) = run[0]
+    count = 1 << (len(run).bit_length() - 1)
+    vector = replace(instruction, width=instruction.width * count)
+    return [(vector, offset), *run[count:]]
+
+
+def _ways(run: Sequence[Located], mask: NDArray[np.bool_]) -> tuple[int, int] | None:
+    """The wavefronts over the ideal at the best and the worst width; None where not known."""
+    instruction, offset = run[0]
+    assert isinstance(offset, AffineInt)
+    if any(np.any(np.asarray(c) * s.multiple % (BANKS * WORD)) for s, c in offset.terms):
+        return None
+    lanes = np.broadcast_to(np.asarray(offset.base, dtype=np.int64), mask.shape)
+    warps, active = lanes.reshape(-1, LANES), mask.reshape(-1, LANES)
+    figures: list[int] = []
+    width = instruction.width
+    while width <= instruction.width * len(run):
+        for first in range(0, len(run), width // instruction.width):
+            at = warps + first * instruction.width
+            cost = wavefronts(at, kind=instruction.op, width=width, active=active)
+            ways = -(-cost.wavefronts // np.maximum(cost.ideal, 1))
+            figures.append(int(np.max(ways, initial=1)))
+        width *= 2
+    return min(figures), max(figures)
