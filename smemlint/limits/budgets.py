@@ -244,6 +244,8 @@ MAX_CELLS_NOTED = 1_000_000
 """That jumps of one evaluation note: each takes some 100 bytes and a microsecond."""
 MAX_ARRAY_BYTES = 1 << 32
 """No shared memory has as many; arithmetic on larger arrays would overflow."""
+MAX_PACK_ELEMENTS = 64
+"""Arguments that a parameter pack takes."""
 MAX_TYPE_DEPTH = 64
 """Of types that name types."""
 MAX_CALL_RECURSION = 8

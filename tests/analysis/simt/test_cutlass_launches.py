@@ -91,3 +91,83 @@ def test_numbers_come_back_from_a_function_in_braces(tmp_path):
     facts = check([Source(str(path))], Settings()).facts
     found = [[(a.span.line, a.ways) for a in kernel.accesses] for kernel in facts.kernels]
     assert sorted(found) == [[(13, 8), (15, 4)], [(13, 16), (15, 8)]]
+
+
+FORWARDED = """
+#include <cute/tensor.hpp>
+#include "cutlass/device_kernel.h"
+#include "cutlass/kernel_launch.h"
+using namespace cute;
+template <typename Kernel>
+struct enable_sm90 : Kernel {
+  template <typename... Args>
+  CUTLASS_DEVICE void operator()(Args&&... args) { Kernel::operator()(std::forward<Args>(args)...); }
+};
+template <int N, class TiledMma>
+struct Fwd {
+  static constexpr uint32_t MaxThreadsPerBlock = CUTE_STATIC_V(size(TiledMma{})) + 128;
+  static constexpr int MinBlocksPerMultiprocessor = 1;
+  struct SharedStorage { float tile[32][N]; };
+  struct Params { float *out; };
+  static dim3 get_block_shape() { return dim3(MaxThreadsPerBlock, 1, 1); }
+  CUTLASS_DEVICE void operator()(Params const& params, char* smem_buf) {
+    SharedStorage& s = *reinterpret_cast<SharedStorage*>(smem_buf);
+    params.out[threadIdx.x] = s.tile[threadIdx.x % 32][threadIdx.x / 32];
+  }
+};
+using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}, Layout<Shape<_2,_1,_1>>{}));
+template <int N> void run(float *b, cudaStream_t stream) {
+  using AttnKernel = enable_sm90<Fwd<N, Mma>>;
+  typename AttnKernel::Params params{b};
+  dim3 block_dims = AttnKernel::get_block_shape();
+  cutlass::kernel_launch<AttnKernel>(dim3(1), block_dims, sizeof(typename AttnKernel::SharedStorage), stream, params, false);
+}
+template void run<32>(float *, cudaStream_t);
+template void run<33>(float *, cudaStream_t);
+"""
+
+
+def test_a_wrapper_forwards_to_its_base(tmp_path):
+    """As FlashAttention 3's kernels: the block is what the base says, the operator the base's."""
+    path = tmp_path / "k.cu"
+    path.write_text(FORWARDED)
+    facts = check([Source(str(path))], Settings()).facts
+    found = sorted(
+        (k.instance.block, [(a.span.line, a.ways) for a in k.accesses]) for k in facts.kernels
+    )
+    assert found == [((384, 1, 1), [(20, 1)]), ((384, 1, 1), [(20, 32)])]
+
+
+PACKS = """
+__device__ void g(float *s, int n) { s[threadIdx.x * n] = 1; }
+template <typename... Args> __device__ void forwarded(Args&&... args) { g(std::forward<Args>(args)...); }
+template <typename... Args> __device__ void copied(int k, Args... args) { if (k) g(args...); }
+struct Base { __device__ void operator()(float *s, int n) { s[threadIdx.x * n] = 1; } };
+struct Derived : Base {
+  template <typename... Args> __device__ void operator()(Args&&... args) { Base::operator()(std::forward<Args>(args)...); }
+};
+__global__ void k(float *o) {
+  __shared__ float s[1024];
+  CALL;
+  __syncthreads();
+  o[threadIdx.x] = s[threadIdx.x];
+}
+void go(float *o) { k<<<1, 32>>>(o); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "line", "ways"),
+    [
+        ("forwarded(s, 2)", 2, 2),
+        ("copied(1, s, 4)", 2, 4),
+        ("Derived d; d(s, 8)", 5, 8),
+        ("auto f = [&](auto... x) { }; forwarded(s, 16)", 2, 16),
+    ],
+)
+def test_a_pack_is_expanded(tmp_path, call, line, ways):
+    path = tmp_path / "k.cu"
+    path.write_text(PACKS.replace("CALL", call))
+    (kernel,) = check([Source(str(path))], Settings()).facts.kernels
+    assert next((a.span.line, a.ways) for a in kernel.accesses) == (line, ways)
+    assert kernel.not_analysed == ()

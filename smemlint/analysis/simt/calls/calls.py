@@ -14,11 +14,12 @@ from smemlint.analysis.simt.builtins.cute_functions import (
     evaluate_coordinate,
     locate_coordinate,
 )
-from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda
 from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.calls.packs import expanded
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
@@ -78,6 +79,7 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     value = ev.policy.intercept_call(ev, node)
     if value is not None:
         return value
+    node = expanded(ev, node)
     callee = node.name
     if isinstance(callee, ir.StructRef):
         return _call_method(ev, callee, node)
@@ -102,9 +104,10 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
         own = find_candidates(ev, last, enclosing, node)
         if own:
             return inline_best(ev, own, arguments, node, state.frame.this, enclosing)
-    candidates = find_candidates(ev, last, record, node)
-    if candidates:
-        return inline_best(ev, candidates, arguments, node, None, record)
+    for owner in with_bases(record) if record is not None else (None,):
+        candidates = find_candidates(ev, last, owner, node)
+        if candidates:
+            return inline_best(ev, candidates, arguments, node, None, owner)
     kind = ev.types.spelled(spelling)
     if kind is not None and not is_opaque(kind):
         return construct(ev, kind, node.args, node)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from smemlint.analysis.simt.domain.ctypes import RecordType
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function, Record
 
@@ -23,6 +23,14 @@ def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
         if index >= len(params) or not isinstance(params[index].type, ir.TypeDecl):
             return False
     return True
+
+
+def with_bases(record: RecordType) -> Iterator[RecordType]:
+    """Yields a class, then its bases, which may be arguments of its template."""
+    yield record
+    for member in record.members:
+        if not member.name and isinstance(member.type, RecordType):
+            yield from with_bases(member.type)
 
 
 def find_candidates(

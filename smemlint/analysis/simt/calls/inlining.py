@@ -10,6 +10,7 @@ from smemlint.analysis.simt.calls.operands import (
     operand_value,
     operand_values,
 )
+from smemlint.analysis.simt.calls.packs import without_packs
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -134,7 +135,7 @@ def _inline(
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     outer: list[Scope] = [scope_of(record)] if record is not None else []
     scope = template_scope(ev, function.template, arguments)
-    params = parameters_of(tree)
+    params = without_packs(function, parameters_of(tree), len(operands))
     deduce_template_arguments(function, params, operands, scope)
     frame = Frame(label, [*outer, scope, {}], this, record)
     result_type = tree.type.type
@@ -280,7 +281,8 @@ def deduce_template_arguments(
     scope: Scope,
 ) -> None:
     """Binds template parameters that the arguments determine."""
-    missing = {p.name: p for p in function.template if p.name and p.name not in scope}
+    open_parameters = (p for p in function.template if p.name and not p.is_pack)
+    missing = {p.name: p for p in open_parameters if p.name not in scope}
     explicit = set(scope)
     defaults = {p.name for p in function.template if p.default is not None}
     for param, operand in zip(params, operands, strict=False):

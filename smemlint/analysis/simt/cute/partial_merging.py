@@ -14,8 +14,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.hardware import wavefronts
-from smemlint.hardware.arch import LANES
-from smemlint.hardware.banks import BANKS, WORD
+from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

@@ -8,6 +8,11 @@ Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h` and `cluster_l
 
 from __future__ import annotations
 
+from functools import cache
+
+from smemlint.frontend.cuda.lexer.tokens import lex
+from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
+
 _KERNEL = """\
 #pragma once
 namespace cutlass {
@@ -68,6 +73,17 @@ _TEXTS = {
     "cutlass/kernel_launch.h": _LAUNCH,
     "cutlass/cluster_launch.hpp": _CLUSTER,
 }
+
+
+_MACROS = ("CUTE_STATIC_V(x) (x)",)
+"""Of CuTe, whose headers are never read: `decltype(x)::value` is the number that `x` is."""
+
+
+@cache
+def cutlass_macros() -> dict[str, Macro]:
+    """Returns the macros of CuTe by name."""
+    macros = (read_definition(lex(line)) for line in _MACROS)
+    return {macro.name: macro for macro in macros if macro is not None}
 
 
 def is_cutlass_header(path: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
-from smemlint.frontend.cuda.preprocessor.cutlass_headers import cutlass_header
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import cutlass_header, cutlass_macros
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.includes import Includes, prepare_cached
 from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
@@ -127,6 +127,7 @@ class _Run:
         self._refusal = options.refusal
         self._include_count = 0
         self.expander.macros.update(pytorch_macros())
+        self.expander.macros.update(cutlass_macros())
         for name, value in {**predefined(options.arch), **options.defines}.items():
             if name not in options.undefines:
                 body = tuple(lex(value))

@@ -1,0 +1,78 @@
+"""Packs of function parameters: `Args&&... args`, and `f(std::forward<Args>(args)...)`.
+
+The operands that a pack takes are bound one by one under names that C++ cannot spell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.types.overloads import type_words
+from smemlint.frontend import ir
+from smemlint.limits.budgets import MAX_PACK_ELEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend.program import Function
+
+_REFERRING = frozenset(("forward", "move"))
+"""Functions whose result is their argument."""
+
+
+def without_packs(function: Function, params: Sequence[ir.Decl], count: int) -> tuple[ir.Decl, ...]:
+    """Returns the parameters with a pack at their end as one parameter for each operand.
+
+    Args:
+        function: that declares them.
+        params: as it declares them.
+        count: how many operands it is called with.
+    """
+    packs = {p.name for p in function.template if p.is_pack}
+    if not params or packs.isdisjoint(type_words(params[-1])):
+        return tuple(params)
+    *first, last = params
+    elements = max(count - len(first), 0)
+    if elements > MAX_PACK_ELEMENTS:
+        return tuple(params)  # what expands it is not followed, and says so
+    names = (_element(last.name or "", k) for k in range(elements))
+    return (*first, *(replace(last, name=name) for name in names))
+
+
+def expanded(ev: Evaluator, node: ir.FuncCall) -> ir.FuncCall:
+    """Returns a call with the elements of packs for `args...` and `std::forward<Args>(args)...`."""
+    if not any(argument.__class__ is ir.PackExpansion for argument in node.args):
+        return node
+    arguments: list[ir.Expression] = []
+    for argument in node.args:
+        pack = _pack_of(argument) if isinstance(argument, ir.PackExpansion) else None
+        elements = _elements(ev, pack) if pack is not None else []
+        arguments += elements or [argument]
+    return ir.FuncCall(node.name, tuple(arguments), at=node.at)
+
+
+def _pack_of(node: ir.PackExpansion) -> ir.ID | None:
+    """The pack that an expansion gives as it is; None where it makes something of its elements."""
+    pattern = node.pattern
+    while isinstance(pattern, ir.FuncCall) and _is_forwarded(pattern):
+        pattern = pattern.args[0]
+    return pattern if isinstance(pattern, ir.ID) else None
+
+
+def _elements(ev: Evaluator, pack: ir.ID) -> list[ir.Expression]:
+    names = (_element(pack.name, k) for k in range(MAX_PACK_ELEMENTS))
+    bound = takewhile(lambda name: ev.state.lookup(name) is not None, names)
+    return [ir.ID(name, at=pack.at) for name in bound]
+
+
+def _is_forwarded(node: ir.FuncCall) -> bool:
+    """Whether a call is `std::forward<T>(x)` or `std::move(x)`."""
+    name = node.name.name if isinstance(node.name, ir.ID) else ""
+    return len(node.args) == 1 and name.split("<", 1)[0].rsplit("::", 1)[-1] in _REFERRING
+
+
+def _element(pack: str, index: int) -> str:
+    return f"{pack}#{index}"
