@@ -262,3 +262,26 @@ def test_a_specialization_is_chosen_by_a_computed_value(size, width):
         f"constexpr int n = {size}; using V = typename Bytes<n / 2 * 2>::type; ((V *)s)[t] = V();"
     )
     assert only(body, before=BYTES).width_bytes == width
+
+
+def test_a_member_behind_one_of_unknown_size_is_decided_where_its_place_does_not_matter():
+    """All figures are the same wherever the members begin, as long as their types are aligned."""
+    text = """
+template <class T> struct Storage {
+  typename T::Unknown tensors; unsigned base; float tile[32][32]; float wide[32][33]; char bytes[64];
+};
+template <class T> __global__ void k(float *o) {
+  extern __shared__ char buf[];
+  Storage<T> &s = *reinterpret_cast<Storage<T> *>(buf);
+  s.base = 1;
+  s.tile[threadIdx.x][0] = 1.f;
+  s.wide[threadIdx.x][0] = 1.f;
+  s.bytes[threadIdx.x] = 1;
+}
+struct N;
+void go(float *o) { k<N><<<1, 32>>>(o); }
+"""
+    found = {a.span.line: a for a in accesses_of(text)}
+    assert {n: a.ways for n, a in found.items() if n < 11} == {8: 1, 9: 32, 10: 1}
+    # 32 bytes lie in 8 or in 9 words: one wavefront, too.
+    assert found[11].ways == 1

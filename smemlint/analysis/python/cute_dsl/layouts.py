@@ -1,14 +1,16 @@
-"""CuTe DSL's layouts and swizzles as values, by their flat modes."""
+"""CuTe DSL's layouts and swizzles as values of the exploration of functions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Value, is_known
+from smemlint.layout import cute
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from smemlint.analysis.python.cute_dsl.memory import Modes
     from smemlint.analysis.python.interpreter.arguments import BoundArguments
     from smemlint.facts import Span
@@ -25,11 +27,20 @@ class SwizzleValue(ModelValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutValue(ModelValue):
-    """A layout by its flat modes; of a tiled one only those of the atom are known."""
+    """A layout of known numbers; of a tiled one only the modes of the atom are known."""
 
-    shape: Modes
-    stride: Modes
+    layout: cute.Layout
     is_tiled: bool = False
+
+    @property
+    def shape(self) -> Modes:
+        """The extents of the flat modes."""
+        return tuple(extent for extent, _ in self.layout.static_modes())
+
+    @property
+    def stride(self) -> Modes:
+        """The strides of the flat modes."""
+        return tuple(stride for _, stride in self.layout.static_modes())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,50 +63,43 @@ _LARGEST = (1 << 31) - 1
 """Elements: more are not in shared memory."""
 
 
-def _flat(value: Value) -> Modes | None:
-    """The modes of a shape or stride of known numbers, nesting dissolved."""
+def _tree(value: Value) -> cute.IntTuple | None:
+    """A shape or stride of known numbers; None for anything else."""
     if type(value) is int:
-        return (value,) if abs(value) <= _LARGEST else None
-    if not isinstance(value, tuple | list) or not is_known(value):
+        return value if abs(value) <= _LARGEST else None
+    if not isinstance(value, tuple | list) or not value or not is_known(value):
         return None
-    parts = [_flat(v) for v in value]
-    return None if None in parts else tuple(n for part in parts if part for n in part)
+    parts = [_tree(v) for v in value]
+    return None if None in parts else tuple(part for part in parts if part is not None)
+
+
+def _made(make: Callable[[], cute.Layout]) -> Value:
+    """The layout that is made; unknown where CuTe refuses it, or it is too large."""
+    try:
+        layout = make()
+        sizes = (cute.static(layout.size), cute.static(layout.cosize))
+    except ValueError:  # of the engine, or an order of another length than the shape
+        return UNKNOWN
+    return LayoutValue(layout) if max(map(abs, sizes)) <= _LARGEST else UNKNOWN
 
 
 def layout_of(given: BoundArguments) -> Value:
     """`make_layout(shape, stride=)`; without strides the first mode is the fastest."""
-    shape = _flat(given.get(0, "shape"))
+    shape = _tree(given.get(0, "shape"))
     if shape is None:
         return UNKNOWN
     if "stride" not in given.named:
-        return _packed(shape, range(len(shape)))
-    stride = _flat(given.named["stride"])
-    if stride is None or len(stride) != len(shape):
-        return UNKNOWN
-    return LayoutValue(shape, stride)
+        return _made(lambda: cute.Layout(shape))
+    stride = _tree(given.named["stride"])
+    return UNKNOWN if stride is None else _made(lambda: cute.Layout(shape, stride))
 
 
 def ordered(given: BoundArguments) -> Value:
     """`make_ordered_layout(shape, order=)`: compact, the smallest order is the fastest."""
-    shape, order = _flat(given.get(0, "shape")), _flat(given.get(1, "order"))
-    if shape is None or order is None or len(order) != len(shape):
+    shape, order = _tree(given.get(0, "shape")), _tree(given.get(1, "order"))
+    if shape is None or order is None:
         return UNKNOWN
-    return _packed(shape, order)
-
-
-def _packed(shape: Modes, order: Modes | range) -> Value:
-    if abs(prod(shape)) > _LARGEST:
-        return UNKNOWN
-    return LayoutValue(shape, _compact(shape, order))
-
-
-def _compact(shape: Modes, order: Modes | range) -> Modes:
-    strides = [0] * len(shape)
-    step = 1
-    for mode in sorted(range(len(shape)), key=lambda k: order[k]):
-        strides[mode] = step
-        step *= shape[mode]
-    return tuple(strides)
+    return _made(lambda: cute.make_ordered_layout(shape, order))
 
 
 def composed(given: BoundArguments) -> Value:

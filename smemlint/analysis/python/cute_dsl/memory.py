@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from math import gcd, prod
+from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.python.interpreter.values import DType, ModelValue, Value
@@ -238,8 +238,3 @@ class Registers(ModelValue):
     """A tensor of registers, which takes any vector."""
 
     shape: Modes = field(default=())
-
-
-def span_of(shape: Modes, stride: Modes) -> int:
-    """Elements from the first to the last of a layout, `cosize`."""
-    return 1 + sum((n - 1) * d for n, d in zip(shape, stride, strict=True)) if prod(shape) else 0

@@ -34,7 +34,6 @@ from smemlint.analysis.python.cute_dsl.memory import (
     StructType,
     TileValue,
     as_range,
-    span_of,
 )
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
@@ -47,6 +46,7 @@ from smemlint.analysis.python.interpreter.values import (
     Symbol,
 )
 from smemlint.facts import Certainty, LayoutUse, Span
+from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 
 if TYPE_CHECKING:
@@ -266,8 +266,9 @@ class CuteModel(LibraryModel):
         if not isinstance(swizzle, SwizzleValue):
             return
         if layout is not None and bits >= 8:
-            in_bytes = tuple(d * (bits // 8) for d in layout.stride)
-            layout = replace(layout, stride=in_bytes)
+            modes, size = layout.layout.static_modes(), bits // 8
+            in_bytes = cute.Layout(tuple(n for n, _ in modes), tuple(d * size for _, d in modes))
+            layout = replace(layout, layout=in_bytes)
         else:
             layout = None
         self._use(swizzle, "bytes", layout, bits, alignment, 0)
@@ -339,7 +340,7 @@ def _tile(given: BoundArguments) -> Value:
 def _cosize(given: BoundArguments) -> Value:
     layout = given.get(0, "a")
     if isinstance(layout, LayoutValue) and not layout.is_tiled:
-        return span_of(layout.shape, layout.stride)
+        return cute.static(layout.layout.cosize)
     return Cosize(layout) if isinstance(layout, ComposedValue) else UNKNOWN
 
 

@@ -152,7 +152,15 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
             )
         )
         nowhere = lvalue_at_unknown_offset(ev, base, why)
-        return LValue(nowhere.object, nowhere.offset, kind, base.is_volatile)
+        start = state.domain.symbol(
+            f"{base.object.key}.{name} behind {member.behind}",
+            f"sizeof({member.behind})",
+            I64,
+            multiple=max(kind.align, 1),
+            nonnegative=True,
+        )
+        offset = state.domain.add(base.offset, start)
+        return LValue(nowhere.object, offset, kind, base.is_volatile)
     offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
     if is_reference(kind) and base.object.space is Space.LOCAL:
         held = state.memory.read(base.object, offset, kind)
