@@ -9,8 +9,9 @@ from smemlint.analysis.simt.builtins import (
     atomic_functions,
     cooperative_groups,
     intrinsics,
-    ptx,
+    math_functions,
     python_operators,
+    warp_functions,
     wmma,
 )
 from smemlint.analysis.simt.builtins.cute_functions import call_cute
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from smemlint.frontend import ir
 
 TABLES = (
-    async_copies, atomic_functions, cooperative_groups, intrinsics, ptx, python_operators, wmma,
+    async_copies, atomic_functions, cooperative_groups, intrinsics, math_functions,
+    python_operators, warp_functions, wmma,
 )  # fmt: skip
 """The modules whose functions are built-ins; they register when they are imported."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from smemlint.analysis.simt.builtins.atomics import is_one_for_a_warp
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, builtin, register
 from smemlint.analysis.simt.calls.operands import argument_values
-from smemlint.analysis.simt.domain.ctypes import FLOAT, HALF, I32, U64
+from smemlint.analysis.simt.domain.ctypes import FLOAT, I32, U64, FloatType
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import settled
@@ -18,21 +18,18 @@ from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
     Pointer,
+    Space,
     Unknown,
     Value,
     assuming,
     number,
 )
-from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import pointer_to_int
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable as Function
-
-    from smemlint.analysis.simt.domain.ctypes import FloatType
     from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend import ir
@@ -47,24 +44,6 @@ _BARRIERS = frozenset(
     )
 )  # fmt: skip
 _SHUFFLES = frozenset(("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
-_FLOAT_RESULTS = frozenset(
-    (
-        "expf", "exp", "exp2f", "exp2", "logf", "log", "log2f", "sqrtf", "sqrt", "rsqrtf", "rsqrt",
-        "fabsf", "fabs", "fmaxf", "fminf", "fmaf", "fma", "powf", "pow", "tanhf", "tanh", "sinf",
-        "cosf", "sin", "cos", "__expf", "__logf", "__fdividef", "__frcp_rn", "__fmul_rn", "erff",
-        "__fadd_rn", "__fmaf_rn", "__half2float", "__bfloat162float", "__int_as_float", "ceilf",
-        "floorf", "rintf", "roundf", "__low2float", "__high2float", "__uint_as_float", "fmodf",
-    )
-)  # fmt: skip
-_HALF_RESULTS = frozenset(
-    (
-        "__float2half", "__float2half_rn", "__float2half2_rn", "__float2bfloat16",
-        "__float2bfloat16_rn", "__hadd", "__hmul", "__hfma", "__hmax", "__hsub", "__hdiv", "hexp",
-        "__hfma2", "__hadd2", "__hmul2", "__ushort_as_half",
-    )
-)  # fmt: skip
-PURE_FUNCTIONS = _FLOAT_RESULTS | _HALF_RESULTS | {"max", "min", "__hfma2", "__hadd2", "__hmul2"}
-"""Functions that only give a number."""
 
 
 @builtin(*_BARRIERS, "sync")
@@ -77,7 +56,10 @@ def _barrier(ev: Evaluator, call: BuiltinCall) -> Value:
     return number(0)
 
 
-@builtin("printf", "assert", "__trap", "__nanosleep", "__assume")
+@builtin(
+    "printf", "assert", "__trap", "__nanosleep", "__assume", "__builtin_assume", "__brkpt",
+    "__prof_trigger", "__builtin_unreachable",
+)  # fmt: skip
 def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
     argument_values(ev, call.node)
     return number(0)
@@ -113,12 +95,6 @@ def _extreme(largest: bool) -> Handler:
     return handle
 
 
-@builtin("__mul24", "__umul24", least=2)
-def _multiply_24(ev: Evaluator, call: BuiltinCall) -> Value:
-    values = argument_values(ev, call.node)
-    return apply_binary(ev, "*", values[0], values[1], call.node)
-
-
 @builtin("abs", "labs", "iabs", least=1)
 def _absolute(ev: Evaluator, call: BuiltinCall) -> Value:
     value = argument_values(ev, call.node)[0]
@@ -131,34 +107,13 @@ def _absolute(ev: Evaluator, call: BuiltinCall) -> Value:
     )
 
 
-def _bit_count(of: Function[[int], int]) -> Handler:
-    def handle(ev: Evaluator, call: BuiltinCall) -> Value:
-        values = argument_values(ev, call.node)
-        value = values[0]
-        if isinstance(value, AffineInt) and value.constant is not None:
-            return number(of(value.constant & 0xFFFFFFFF))
-        if isinstance(value, AffineInt) and value.is_concrete and not isinstance(value.base, int):
-            lanes = [of(int(v) & 0xFFFFFFFF) for v in value.base]
-            return AffineInt(np.array(lanes, dtype=np.int64), I32)
-        return Unknown(
-            Reason(ReasonCode.DATA, "a bit count of a value that is not known"), is_data=True
-        )
-
-    return handle
-
-
-def _reversed_bits(value: int) -> int:
-    return int(f"{value:032b}"[::-1], 2)
-
-
 @builtin(
-    "move",
-    "forward",
-    "__builtin_expect",
-    "__builtin_assume_aligned",
-    "__cvta_generic_to_global",
+    "move", "forward", "__builtin_expect", "__builtin_assume_aligned", "__cvta_generic_to_global",
+    "__cvta_generic_to_local", "__cvta_generic_to_constant", "__cvta_global_to_generic",
+    "__cvta_shared_to_generic", "__cvta_local_to_generic", "__cvta_constant_to_generic",
+    "launder", "as_const", "to_address", "__nv_associate_access_property",
     least=1,
-)
+)  # fmt: skip
 def _through(ev: Evaluator, call: BuiltinCall) -> Value:
     """`__ldg(p)`, `std::move(x)` and other functions that give what they are given."""
     return argument_values(ev, call.node)[0]
@@ -170,12 +125,46 @@ def _load(ev: Evaluator, call: BuiltinCall) -> Value:
     return read_lvalue(ev, place, call.node) if isinstance(place, LValue) else place
 
 
-def _float(kind: FloatType) -> Handler:
-    def handle(ev: Evaluator, call: BuiltinCall) -> Value:
-        argument_values(ev, call.node)
-        return FloatValue(kind)
+@builtin("__stcg", "__stcs", "__stwb", "__stwt", least=2)
+def _store(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Stores with a hint for the caches."""
+    pointer, value, *_ = argument_values(ev, call.node)
+    place = dereference(ev, pointer, call.node)
+    if isinstance(place, LValue):
+        write_lvalue(ev, place, value, call.node)
+    return number(0)
 
-    return handle
+
+_SPACES = {
+    "__isShared": Space.SHARED, "__isGlobal": Space.GLOBAL, "__isLocal": Space.LOCAL,
+}  # fmt: skip
+
+
+@builtin(*_SPACES, least=1)
+def _is_in_space(ev: Evaluator, call: BuiltinCall) -> Value:
+    pointer, *_ = argument_values(ev, call.node)
+    if isinstance(pointer, Pointer):
+        return number(int(pointer.object.space is _SPACES[call.name]))
+    return pointer if isinstance(pointer, Unknown) else Unknown(_NO_POINTER)
+
+
+_NO_POINTER = Reason(ReasonCode.UNKNOWN_ADDRESS, "where a number points to is not known")
+_TWO_RESULTS = (
+    "sincos", "sincosf", "__sincosf", "sincospi", "sincospif", "frexp", "frexpf", "modf", "modff",
+    "remquo", "remquof",
+)  # fmt: skip
+
+
+@builtin(*_TWO_RESULTS, least=2)
+def _to_pointers(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Functions that write a second result, or both, through pointers."""
+    for pointer in argument_values(ev, call.node):
+        place = dereference(ev, pointer, call.node) if isinstance(pointer, Pointer) else None
+        if isinstance(place, LValue):
+            is_float = isinstance(place.type, FloatType)
+            data = Unknown(Reason(ReasonCode.DATA, f"`{call.name}` computes it"), is_data=True)
+            write_lvalue(ev, place, FloatValue(place.type) if is_float else data, call.node)
+    return FloatValue(FLOAT)
 
 
 @builtin("__cvta_generic_to_shared", "cast_smem_ptr_to_uint", "__nvvm_get_smem_pointer", least=1)
@@ -202,10 +191,10 @@ def _shuffle(ev: Evaluator, call: BuiltinCall) -> Value:
             and isinstance(lane, AffineInt)
             and value.is_concrete
             and lane.is_concrete
-            and width == WARP
+            and width in (1, 2, 4, 8, 16, 32)
             and everyone
         ):
-            made = _shuffled(value, lane, call.name)
+            made = _shuffled(value, lane, call.name, width)
             made.form = _seen(made, is_broadcast)
             return made
     return Unknown(Reason(ReasonCode.DATA, "a value from another lane"), is_data=True)
@@ -217,20 +206,22 @@ def _seen(value: AffineInt, is_broadcast: bool) -> Scev:
     return replace(form, is_divergent=False) if is_broadcast else form
 
 
-def _shuffled(value: AffineInt, operand: AffineInt, name: str) -> AffineInt:
+def _shuffled(value: AffineInt, operand: AffineInt, name: str, width: int) -> AffineInt:
+    """What the lanes of segments of `width` lanes read of each other."""
     lanes = np.broadcast_to(np.asarray(value.base), np.shape(value.base)).reshape(-1, WARP)
     own = np.arange(WARP, dtype=np.int64)
+    first, last = own & -width, own | (width - 1)
     lowest = np.asarray(operand.base % WARP)  # the instruction takes five bits of it
     shift = np.broadcast_to(lowest, lanes.size).reshape(-1, WARP)
     match name:
         case "__shfl_sync":
-            source = shift
+            source = first | (shift & (width - 1))
         case "__shfl_xor_sync":
-            source = own ^ shift
+            source = np.where((own ^ shift) > last, own, own ^ shift)
         case "__shfl_up_sync":
-            source = np.where(own - shift < 0, own, own - shift)
+            source = np.where(own - shift < first, own, own - shift)
         case _:
-            source = np.where(own + shift >= WARP, own, own + shift)
+            source = np.where(own + shift > last, own, own + shift)
     return AffineInt(np.take_along_axis(lanes, source, axis=1).reshape(-1), value.type)
 
 
@@ -244,11 +235,5 @@ def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear % WARP, I32)
 
 
-register(_FLOAT_RESULTS, _float(FLOAT))
-register(_HALF_RESULTS, _float(HALF))
 register(("min", "umin", "__vimin", "llmin"), _extreme(False), least=2)
 register(("max", "umax", "__vimax", "llmax"), _extreme(True), least=2)
-register(("__popc",), _bit_count(lambda v: v.bit_count()), least=1)
-register(("__clz",), _bit_count(lambda v: 32 - v.bit_length()), least=1)
-register(("__ffs",), _bit_count(lambda v: (v & -v).bit_length()), least=1)
-register(("__brev",), _bit_count(_reversed_bits), least=1)

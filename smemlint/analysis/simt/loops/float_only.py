@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.builtins.intrinsics import PURE_FUNCTIONS
+from smemlint.analysis.simt.builtins.math_functions import pure_functions
 from smemlint.analysis.simt.domain.ctypes import FLOAT, ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
 from smemlint.analysis.simt.domain.values import (
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
     """Whether the loop only computes floating-point numbers and touches no shared memory."""
     effects = mod_ref(ev, node)
-    if effects is None or not effects.is_arithmetic or not effects.callees <= PURE_FUNCTIONS:
+    if effects is None or not effects.is_arithmetic:
+        return False
+    if not effects.callees <= pure_functions():
         return False
     return all(_is_harmless(ev, n, written=n in effects.modified) for n in effects.referenced)
 

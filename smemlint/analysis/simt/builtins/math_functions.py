@@ -1,0 +1,112 @@
+"""Functions that only give a number: CUDA's for floating point, exact ones for integers.
+
+What a function returns is recorded from the headers of CUDA 13.0 in `cuda_functions.txt`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, register
+from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.domain.applied_functions import applied
+from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType, builtin
+from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS
+from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, FloatValue, Unknown, Value
+from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
+from smemlint.analysis.simt.interpreter.conversions import convert
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.analysis.simt.domain.ctypes import CType
+    from smemlint.analysis.simt.domain.integer_functions import IntegerFunction
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+_RECORDED = Path(__file__).with_name("cuda_functions.txt")
+_PRODUCTS = frozenset(("__mul24", "__umul24"))
+"""Products of numbers of 24 bits: the operands are taken to be that small where not known."""
+
+
+def _recorded() -> Iterator[tuple[str, CType]]:
+    """The functions of CUDA's headers with the types of what they return."""
+    kind: CType | None = None
+    for line in _RECORDED.read_text(encoding="utf-8").splitlines():
+        if line.endswith(":"):
+            kind = builtin(tuple(line[:-1].split()))
+        elif not line.startswith("#") and kind is not None:
+            yield from ((name, kind) for name in line.split())
+
+
+def _result(kind: CType, name: str) -> Value:
+    """What a function of floating-point numbers gives."""
+    match kind:
+        case FloatType():
+            return FloatValue(kind)
+        case RecordType():
+            return Aggregate(kind, {m.offset: _result(m.type, name) for m in kind.members})
+    reason = Reason(ReasonCode.DATA, f"`{name}` computes it from a floating-point number")
+    return Unknown(reason, is_data=True)
+
+
+def _of_floats(kind: CType) -> Handler:
+    def evaluate(ev: Evaluator, call: BuiltinCall) -> Value:
+        values = argument_values(ev, call.node)
+        given = next((v.type for v in values if isinstance(v, FloatValue)), None)
+        is_overloaded = not call.name.startswith("__") and not call.name.endswith("f")
+        if is_overloaded and isinstance(kind, FloatType) and isinstance(given, FloatType):
+            return FloatValue(given)
+        return _result(kind, call.name)
+
+    return evaluate
+
+
+def _of_integers(function: IntegerFunction, otherwise: CType | None) -> Handler:
+    count = len(function.operands)
+
+    def evaluate(ev: Evaluator, call: BuiltinCall) -> Value:
+        values = argument_values(ev, call.node)[:count]
+        if otherwise is not None and any(isinstance(v, FloatValue) for v in values):
+            return _result(otherwise, call.name)
+        if call.name in _PRODUCTS and any(isinstance(v, AffineInt) and v.terms for v in values):
+            return apply_binary(ev, "*", values[0], values[1], call.node)
+        operands = [convert(ev, v, k) for v, k in zip(values, function.operands, strict=True)]
+        return applied(ev.state.domain, call.name, function, operands)
+
+    return evaluate
+
+
+def _dot_product(ev: Evaluator, call: BuiltinCall) -> Value:
+    """`__dp4a(a, b, c)` and `__dp2a_lo`: the type of `c` tells which of two it is."""
+    values = argument_values(ev, call.node)
+    last = values[2].type if isinstance(values[2], AffineInt) else None
+    is_unsigned = isinstance(last, IntType) and not last.signed
+    name = f"{call.name.removeprefix('__')}.{'u32' if is_unsigned else 's32'}"
+    function = FUNCTIONS[name]
+    operands = [convert(ev, v, k) for v, k in zip(values, function.operands, strict=False)]
+    return applied(ev.state.domain, call.name, function, operands)
+
+
+@cache
+def pure_functions() -> frozenset[str]:
+    """Returns the names of functions of floating-point numbers that only give a number."""
+    names = (name for name, kind in _recorded() if not isinstance(kind, IntType))
+    return frozenset((*names, "max", "min"))
+
+
+def _register_all() -> None:
+    recorded = dict(_recorded())
+    for name, function in FUNCTIONS.items():
+        if name.startswith("__"):
+            kind = recorded.pop(name, None)
+            otherwise = None if isinstance(kind, IntType) else kind
+            register((name,), _of_integers(function, otherwise), least=len(function.operands))
+    for name, kind in recorded.items():
+        register((name,), _of_floats(kind), least=1)
+
+
+_register_all()
+register(("__dp4a", "__dp2a_lo", "__dp2a_hi"), _dot_product, least=3)

@@ -1,0 +1,69 @@
+"""Functions of a warp: votes, which lanes are active, matches and reductions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
+from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.domain.ctypes import I32, U32
+from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value, settled
+from smemlint.analysis.simt.interpreter.conversions import to_condition
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smemlint.analysis.simt.domain.values import Array
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+_VOTE = Unknown(Reason(ReasonCode.DATA, "a vote of the warp"), is_data=True)
+_LANES = np.arange(WARP, dtype=np.int64)
+
+
+@builtin("__activemask")
+def _active_mask(ev: Evaluator, call: BuiltinCall) -> Value:
+    return _ballot(ev.state.mask)
+
+
+@builtin("__ballot_sync", "__all_sync", "__any_sync", least=2)
+def _vote(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Votes whose members are all active lanes, on what is known of each."""
+    members, predicate, *_ = argument_values(ev, call.node)
+    truth = to_condition(ev, predicate)
+    mask = ev.state.mask
+    if not isinstance(truth, AffineInt) or not truth.is_concrete or not _are_all(members):
+        return _VOTE
+    holds = mask & (np.asarray(truth.base) != 0)
+    if call.name == "__ballot_sync":
+        return _ballot(holds)
+    by_warp = (holds if call.name == "__any_sync" else ~(mask & ~holds)).reshape(-1, WARP)
+    found = by_warp.any(axis=1) if call.name == "__any_sync" else by_warp.all(axis=1)
+    return AffineInt(settled(found.repeat(WARP).astype(np.int64)), I32)
+
+
+def _are_all(members: Value) -> bool:
+    """Whether a mask of members names every lane."""
+    constant = members.constant if isinstance(members, AffineInt) else None
+    return constant is not None and constant & 0xFFFFFFFF == 0xFFFFFFFF
+
+
+def _ballot(holds: NDArray[np.bool_]) -> AffineInt:
+    bits: Array = (holds.reshape(-1, WARP).astype(np.int64) << _LANES).sum(axis=1)
+    return AffineInt(settled(bits.repeat(WARP)), U32)
+
+
+@builtin(
+    "__match_any_sync", "__match_all_sync", "__reduce_add_sync", "__reduce_min_sync",
+    "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync", "__reduce_xor_sync", "__fns",
+    "clock", "clock64", "__clock", "__clock64", "__globaltimer",
+)  # fmt: skip
+def _from_lanes(ev: Evaluator, call: BuiltinCall) -> Value:
+    values = argument_values(ev, call.node)
+    if len(values) > 1 and isinstance(values[1], FloatValue):
+        return values[1]
+    reason = Reason(ReasonCode.DATA, f"the result of `{call.name}` depends on data")
+    return Unknown(reason, is_data=True)

@@ -1,0 +1,70 @@
+"""Functions of integers applied to values of the affine domain: exact on known lanes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import CONSTANT, atom
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, settled
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.analysis.simt.domain.affine import AffineDomain
+    from smemlint.analysis.simt.domain.integer_functions import IntegerFunction
+    from smemlint.analysis.simt.domain.scev import Scev
+
+
+def applied(
+    domain: AffineDomain, name: str, function: IntegerFunction, operands: Sequence[Value]
+) -> AffineInt | Unknown:
+    """Returns what a function gives.
+
+    Args:
+        domain: that of the operands.
+        name: of the function, for keys and messages.
+        function: what it computes.
+        operands: already of the types that it takes.
+
+    Returns:
+        The exact value where the operands are known in all threads, an unknown of its own where
+        they are equal in all threads, else `Unknown`.
+    """
+    integers = [v for v in operands if isinstance(v, AffineInt)]
+    if len(integers) < len(operands):
+        return _of_unknown(name, operands)
+    if all(v.is_concrete for v in integers):
+        lanes = np.broadcast_arrays(*(np.asarray(v.base, np.int64) for v in integers))
+        made = function.compute(*lanes).astype(np.int64)
+        exact = AffineInt(settled(made if made.ndim else int(made)), function.result)
+        wrapped = domain.convert(exact, function.result)
+        if isinstance(wrapped, AffineInt):
+            wrapped.form = _form(name, integers)
+        return wrapped
+    if all(v.is_uniform for v in integers):
+        key = f"({name} {' '.join(v.identity() for v in integers)})"
+        text = f"{name}({', '.join(map(repr, integers))})"
+        return domain.symbol(key, text, function.result)
+    names = sorted({s.name for v in integers for s, _ in v.terms})
+    text = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
+    return Unknown(Reason(ReasonCode.UNKNOWN_VALUE, text))
+
+
+def _form(name: str, operands: Sequence[AffineInt]) -> Scev:
+    forms = [scev_of(v) for v in operands]
+    if not any(form.terms for form in forms):
+        return CONSTANT
+    key = hash((name, *(v.identity() for v in operands), *(form.terms for form in forms)))
+    return atom(f"({name} {key:x})", is_divergent=any(form.is_divergent for form in forms))
+
+
+def _of_unknown(name: str, operands: Sequence[Value]) -> Unknown:
+    unknown = next((v for v in operands if isinstance(v, Unknown)), None)
+    is_data = unknown is None or any(isinstance(v, Unknown) and v.is_data for v in operands)
+    is_uniform = all(getattr(v, "is_uniform", False) for v in operands)
+    reason = unknown.reason if unknown else Reason(ReasonCode.DATA, f"`{name}` of no integer")
+    return Unknown(reason, is_data, is_uniform)
