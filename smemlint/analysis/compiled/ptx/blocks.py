@@ -9,9 +9,9 @@ from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.predicates import compare
 from smemlint.analysis.compiled.program import Block, Exit, Instruction, Program, program
 from smemlint.analysis.compiled.ptx import fragments, integers, memory, warp
-from smemlint.analysis.compiled.ptx.opcode import Opcode
 from smemlint.analysis.compiled.ptx.registry import HANDLERS, Call, Lowered
 from smemlint.analysis.compiled.values import ONE, Cause, Value, top
+from smemlint.frontend.ptx.opcode import Opcode
 from smemlint.frontend.ptx.syntax import (
     Address,
     Label,

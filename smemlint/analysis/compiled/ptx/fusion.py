@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from smemlint.analysis.compiled.ptx.opcode import Opcode
 from smemlint.analysis.simt.codegen.ptxas_fusion import fused
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
+from smemlint.frontend.ptx.opcode import Opcode
 from smemlint.frontend.ptx.syntax import Address, Label, Operand, Operation, Vector, names_in
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from smemlint.analysis.compiled import arithmetic as a
 from smemlint.analysis.compiled import bits as b
 from smemlint.analysis.compiled.predicates import COMPARISONS, compare, select
-from smemlint.analysis.compiled.ptx.opcode import Opcode, is_integer
 from smemlint.analysis.compiled.ptx.operands import LOCAL_WINDOW, SHARED_WINDOW, bits_of
 from smemlint.analysis.compiled.ptx.registry import Call, Lowered, executes
 from smemlint.analysis.compiled.values import ONE, ZERO, Value, weak, wrap
+from smemlint.frontend.ptx.opcode import Opcode, is_integer
 from smemlint.frontend.ptx.syntax import Immediate, Pair, Vector
 
 if TYPE_CHECKING:

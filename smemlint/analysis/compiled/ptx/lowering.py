@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.analysis.compiled.ptx.linear import LinearForms
-    from smemlint.analysis.compiled.ptx.opcode import Opcode
     from smemlint.analysis.compiled.ptx.operands import Names
     from smemlint.facts import AccessKind, SharedArray, Span
+    from smemlint.frontend.ptx.opcode import Opcode
     from smemlint.frontend.ptx.syntax import Operand, Operation
 
     Mask = NDArray[np.bool_]

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from smemlint.analysis.compiled.ptx.lowering import Lowering
-    from smemlint.analysis.compiled.ptx.opcode import Opcode
     from smemlint.analysis.compiled.state import Operand as Reader
+    from smemlint.frontend.ptx.opcode import Opcode
     from smemlint.frontend.ptx.syntax import Operand, Operation
 
 

@@ -61,13 +61,17 @@ def _vectorized_block(block: list[Event]) -> list[Event]:
 
 def _slot_size(event: Event) -> int:
     """Bytes that one instruction can take around the access, as LLVM sees it; 0 for no more."""
-    if event.width not in _FUSIBLE.get(event.kind, ()) or event.volatile or not event.issued:
+    if event.width not in _FUSIBLE.get(event.kind, ()) or not event.issued or _is_fixed(event):
         return 0
     if event.object is None or not isinstance(event.offset, AffineInt):
         return 0
     promised = _promised_alignment(event.object)
     size = min(_WIDEST, promised, scev_of(event.offset).alignment)
     return size if size > event.width else 0
+
+
+def _is_fixed(event: Event) -> bool:
+    return event.volatile or event.is_assembly
 
 
 @dataclass(slots=True)
@@ -106,7 +110,7 @@ class _Fusion:
         if not event.issued:
             self.out.append(event)
             return
-        if event.volatile or event.object is None or event.kind not in _FUSIBLE:
+        if _is_fixed(event) or event.object is None or event.kind not in _FUSIBLE:
             self.end()
             self.out.append(event)
             return

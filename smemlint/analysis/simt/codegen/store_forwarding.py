@@ -10,6 +10,9 @@ a branch between the two do not:
     s[4 * t] = s[4 * t] + s[4 * t + 2];
     s[4 * t] = s[4 * t] + s[4 * t + 3];
 
+Inline PTX is left to ptxas, which tells apart only what it computes from one base: any other store
+and any branch end what it knows.
+
 A loop that is not unrolled is another basic block each time. There a thread that accumulates into
 an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and stores it each time.
 """
@@ -22,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.codegen.slots import may_meet, root_of
+from smemlint.analysis.simt.codegen.slots import may_meet, root_of, run_and_position
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
@@ -42,6 +45,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
         if not isinstance(item, Event):
             if item.kind == "barrier":
                 stores.clear()
+            registers.leave_block()
             if item.kind != "block":
                 registers.clear()
             registers.out.append(item)
@@ -77,15 +81,25 @@ class _Registers:
     def __init__(self) -> None:
         self.out: list[Event | Fence] = []
         self._held: dict[int, dict[tuple[object, ...], _Held]] = defaultdict(dict)
+        self._assembly: dict[tuple[object, ...], _Held] = {}
 
     def clear(self) -> None:
         """Forgets everything: other threads may have written, or the code runs again."""
         self._held.clear()
 
+    def leave_block(self) -> None:
+        """Forgets what ptxas knows of inline PTX within a basic block."""
+        self._assembly.clear()
+
     def add(self, event: Event) -> None:
         """Takes the next access."""
         root = root_of(event.object)
         held = self._held[root]
+        if event.is_assembly and not event.volatile and isinstance(event.offset, AffineInt):
+            self._pass(event, held)
+            self._add_assembly(event, event.offset)
+            return
+        self._meet_assembly(event)
         is_plain = not event.volatile and event.object is not None and not event.spare
         if event.kind not in (AccessKind.LOAD, AccessKind.STORE):
             held.clear()
@@ -113,6 +127,33 @@ class _Registers:
         held[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
         self.out.append(event)
 
+    def _add_assembly(self, event: Event, offset: AffineInt) -> None:
+        """Takes an access of inline PTX, of which ptxas alone decides."""
+        key = (id(event.object), event.width, offset.identity())
+        before = self._assembly.get(key)
+        if event.kind is AccessKind.LOAD:
+            if before is not None and _dominates(before.event, event):
+                self.out.append(replace(event, issued=0))
+                return
+            for held in self._assembly.values():
+                held.is_unread &= _are_told_apart(event, held.event)
+        else:
+            if before is not None and before.is_unread and _dominates(event, before.event):
+                self.out[before.at] = replace(before.event, issued=0)
+            self._assembly = {
+                k: h for k, h in self._assembly.items() if _are_told_apart(event, h.event)
+            }
+        if len(self._assembly) < MAX_FORWARDED:
+            self._assembly[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
+        self.out.append(event)
+
+    def _meet_assembly(self, event: Event) -> None:
+        """Takes what any other access leaves ptxas to know of inline PTX."""
+        if event.kind is AccessKind.LOAD:
+            self._read(event, self._assembly)
+        else:
+            self._assembly.clear()
+
     def _pass(self, event: Event, held: dict[tuple[object, ...], _Held]) -> None:
         """Takes an access whose place is not known or that is kept as it is written."""
         if event.kind is AccessKind.LOAD:
@@ -132,6 +173,14 @@ class _Registers:
             del held[other]
 
 
+def _are_told_apart(a: Event, b: Event) -> bool:
+    """Whether ptxas sees that two accesses by computed addresses touch different bytes."""
+    if not isinstance(a.offset, AffineInt) or not isinstance(b.offset, AffineInt):
+        return False
+    is_one_run = run_and_position(a, a.offset)[0] == run_and_position(b, b.offset)[0]
+    return is_one_run and not may_meet(a, b)
+
+
 def _dominates(first: Event, second: Event) -> bool:
     """Whether all threads of one access, and all paths to it, have the other."""
     return bool((first.mask | ~second.mask).all()) and set(first.assumptions) <= set(
@@ -141,7 +190,9 @@ def _dominates(first: Event, second: Event) -> bool:
 
 def _is_carried(load: Event, store: Event | None) -> bool:
     """Whether the store, of an earlier iteration, left each active thread the bytes it loads."""
-    if store is None or load.node is not store.node or load.volatile or load.width != store.width:
+    if store is None or load.node is not store.node or load.width != store.width:
+        return False
+    if load.volatile or load.is_assembly:
         return False
     a, b = load.offset, store.offset
     if (

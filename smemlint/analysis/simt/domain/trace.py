@@ -40,6 +40,7 @@ class Event:
         sequence: its place in program order.
         layout: the swizzle that the offset went through.
         hangs_on_data: which threads are active is a matter of data.
+        is_assembly: inline PTX: LLVM leaves it where and as it is, ptxas sees no difference.
         issued: how many times; 0 where a fused instruction is counted at another access.
         spare: bytes at the end of a fused load that the source does not read.
         is_reached: nothing is assumed for it but that the loops around it run.
@@ -76,6 +77,7 @@ class Event:
     callers: tuple[tuple[str, ir.Node], ...] = ()
     fused: tuple[Event, ...] = ()
     repeats: bool = False
+    is_assembly: bool = False
 
 
 @dataclass(slots=True)

@@ -120,7 +120,8 @@ def pointer_to_int(ev: Evaluator, pointer: Pointer, kind: IntType = U32) -> Affi
     obj = pointer.object
     key = f"base:{obj.key}"
     ev.state.bases[key] = obj
-    alignment = 1024 if obj.space is Space.SHARED else 16
+    declared = obj.shared.alignment if obj.shared is not None else 0
+    alignment = max(1024, declared) if obj.space is Space.SHARED else 16
     base = Symbol(key, f"&{obj.name}", alignment, nonnegative=True)
     offset = pointer.offset
     form = sum_of(scev_of(offset), atom(key, alignment))
