@@ -17,6 +17,8 @@ EXPRESSIONS: dict[type, Callable[[Evaluator, Any], Value]] = {}
 """Node type -> returns the value of an expression."""
 LVALUES: dict[type, Callable[[Evaluator, Any], LValue | Unknown]] = {}
 """Node type -> returns the place that an expression names."""
+REFERENCES: dict[type, Callable[[Evaluator, Any], Value]] = {}
+"""Node type -> returns the value of an expression that may give a reference, which is not read."""
 STATEMENTS: dict[type, Callable[[Evaluator, Any], None]] = {}
 """Node type -> executes a statement."""
 
@@ -31,6 +33,11 @@ class Registration(Protocol):
 def evaluates(*nodes: type) -> Registration:
     """Registers a function that evaluates expressions of these types."""
     return _registers(EXPRESSIONS, nodes)
+
+
+def refers(*nodes: type) -> Registration:
+    """Registers a function that evaluates expressions of these types, references left unread."""
+    return _registers(REFERENCES, nodes)
 
 
 def locates(*nodes: type) -> Registration:

@@ -23,7 +23,14 @@ class FuncDef(Statement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lambda(Expression):
-    """`[captures](params) { body }`; what it captures is not kept."""
+    """`[captures](params) { body }`; what it captures is not kept.
+
+    Attributes:
+        params: its parameters.
+        body: what it runs.
+        returns_reference: its return type is written, and a reference.
+    """
 
     params: tuple[Decl, ...]
     body: Compound
+    returns_reference: bool = False

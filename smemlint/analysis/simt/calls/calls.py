@@ -22,7 +22,7 @@ from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.packs import expanded
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.cute.values import shared_tensor_of
-from smemlint.analysis.simt.dispatch import evaluates, executes, locates
+from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     RecordType,
@@ -42,7 +42,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
-from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
+from smemlint.analysis.simt.interpreter.lvalues import place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
 
@@ -61,12 +61,22 @@ def locate_call(ev: Evaluator, node: ir.FuncCall) -> LValue | Unknown:
     """Returns the element that `t(i, j)` names of a CuTe tensor, or what a call gives."""
     value = called_tensor_or_layout(ev, node)
     place = locate_coordinate(ev, value, node) if value is not None else None
-    return place if place is not None else lvalue_of_value(ev, node)
+    return place if place is not None else place_of_value(ev, evaluate_reference(ev, node), node)
 
 
 @evaluates(ir.FuncCall)
 def evaluate_call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
-    """Returns the value of a call, or of an element of a CuTe tensor."""
+    """Returns the value of a call; what a reference refers to is read."""
+    value = evaluate_reference(ev, node, is_used=is_used)
+    if is_used and isinstance(value, Pointer) and value.is_reference:
+        place = LValue(value.object, value.offset, value.target, value.is_volatile)
+        return read_lvalue(ev, place, node)
+    return value
+
+
+@refers(ir.FuncCall)
+def evaluate_reference(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
+    """Returns the value of a call, or of an element of a CuTe tensor; a reference is not read."""
     value = called_tensor_or_layout(ev, node)
     if value is not None:
         return evaluate_coordinate(ev, value, node)

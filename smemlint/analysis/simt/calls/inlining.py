@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import (
@@ -270,7 +271,7 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> V
         )
         value = join(ev, value, other, early, node)
     if frame.returns_reference or is_reference(kind):
-        return value
+        return replace(value, is_reference=True) if isinstance(value, Pointer) else value
     return convert(ev, value, kind) if not isinstance(kind, OpaqueType) else value
 
 

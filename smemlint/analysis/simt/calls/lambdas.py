@@ -58,6 +58,7 @@ def call_lambda(ev: Evaluator, closure: Closure, node: ir.FuncCall) -> Value:
         closure.frame.this,
         closure.frame.record,
     )
+    frame.returns_reference = closure.node.returns_reference
     with entered_frame(ev, frame, closure.node.params, operands, node):
         ev.execute(closure.node.body)
     return returned_value(ev, frame, OpaqueType("auto"), node)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.dispatch import REFERENCES
 from smemlint.analysis.simt.domain.environment import LValue, Operand
+from smemlint.analysis.simt.domain.values import Pointer
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.frontend import ir
 
@@ -23,7 +25,14 @@ def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
         place = ev.lvalue(node)
         if isinstance(place, LValue):
             return Operand(node, place, None)
-    return Operand(node, None, ev.evaluate(node))
+    refer = REFERENCES.get(type(node))
+    if refer is None:
+        return Operand(node, None, ev.evaluate(node))
+    value = refer(ev, node)
+    if isinstance(value, Pointer) and value.is_reference:
+        place = LValue(value.object, value.offset, value.target, value.is_volatile)
+        return Operand(node, place, None)
+    return Operand(node, None, value)
 
 
 def operand_values(ev: Evaluator, operands: Sequence[Operand]) -> list[Value]:

@@ -226,12 +226,14 @@ class Pointer:
         offset: bytes from the object's start.
         target: the type it points to.
         is_volatile: reads and writes through it are neither merged nor removed.
+        is_reference: a call returned it as a reference: where a value is wanted it is read.
     """
 
     object: Object
     offset: AffineInt
     target: CType
     is_volatile: bool = False
+    is_reference: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

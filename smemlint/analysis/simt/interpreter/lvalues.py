@@ -31,7 +31,11 @@ _COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "clust
 
 def lvalue_of_value(ev: Evaluator, node: ir.Node) -> LValue | Unknown:
     """Returns what a reference value refers to, or a temporary that holds the value."""
-    value = ev.evaluate(node)
+    return place_of_value(ev, ev.evaluate(node), node)
+
+
+def place_of_value(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
+    """Returns what a reference value refers to, or a temporary that holds the value."""
     if isinstance(value, Pointer):
         return LValue(value.object, value.offset, value.target, value.is_volatile)
     if isinstance(value, Unknown):

@@ -91,7 +91,10 @@ def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
 
 
 def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`[..](P p) {..}` as `<lambda>(1, ({ P p; .. }))`: the number of parameters, the body."""
+    """`[..](P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }))`.
+
+    What stands in front of the body is the number of parameters, and 1 where `R` is a reference.
+    """
     j = closing(words, i) + 1
     if text_at(words, j) == "<":
         j = _template_head(g, words, j)
@@ -102,7 +105,7 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
         end = closing(words, j)
         params = split_at_commas(words[j + 1 : end])
         j = end + 1
-    j = _body_of_lambda(words, j)
+    behind, j = j, _body_of_lambda(words, j)
     if j >= len(words):
         raise CannotDesugar("a lambda without a body")
     end = closing(words, j)
@@ -111,6 +114,9 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
     g.name(markers.LAMBDA, at)
     g.op("(", at)
     g.emit("INT_CONST_DEC", str(len(params)), at)
+    g.op(",", at)
+    returns_reference = text_at(words, j - 1) in ("&", "&&") and j > behind
+    g.emit("INT_CONST_DEC", str(int(returns_reference)), at)
     for bracket in (",", "(", "{"):
         g.op(bracket, at)
     for k, param in enumerate(params):

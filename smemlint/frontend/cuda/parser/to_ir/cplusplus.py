@@ -53,12 +53,13 @@ def _only(node: c_ast.FuncCall) -> ir.Expression:
 
 @converts_marked(markers.LAMBDA)
 def _lambda(node: c_ast.FuncCall) -> ir.Node:
-    count, body = node.args.exprs
+    count, returns_reference, body = node.args.exprs
     if not isinstance(body, c_ast.Compound):
         return unparsed(node)
     items, declared = statements(body.block_items), int(count.value)
     params = tuple(item for item in items[:declared] if isinstance(item, ir.Decl))
-    return ir.Lambda(params, ir.Compound(items[declared:], at=place_of(body)), at=place_of(node))
+    inner = ir.Compound(items[declared:], at=place_of(body))
+    return ir.Lambda(params, inner, returns_reference.value == "1", at=place_of(node))
 
 
 @converts_marked(markers.MEMBER_INIT)
