@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
-from smemlint.analysis.simt.dispatch import evaluates, executes
+from smemlint.analysis.simt.dispatch import evaluates, executes, locates
 from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
     CType,
     FloatType,
     IntType,
     OpaqueType,
+    PointerType,
     RecordType,
     StaticType,
+    is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import LValue, is_reference
 from smemlint.analysis.simt.domain.values import (
@@ -29,7 +32,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.accesses import write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.lvalues import member_lvalue
+from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
@@ -75,6 +78,18 @@ def construct_at(
         if candidates:
             inline_best(ev, candidates, (), call, place.pointer(), kind)
             return
+    is_braced = any(init_arguments(a) is not None for a in arguments)
+    is_list = len(arguments) > 1 or any(isinstance(a, ir.Constant) for a in arguments)
+    only = kind.members[0].type if len(kind.members) == 1 else None
+    if isinstance(only, ArrayType) and is_list and not is_braced:  # the inner braces are left out
+        elements = LValue(place.object, place.offset, only)
+        fill_array(ev, elements, ir.InitList(tuple(arguments), at=node.at))
+        return
+    if is_braced:
+        for member, argument in zip(kind.members, arguments, strict=False):
+            offset = ev.state.domain.add(place.offset, offset_of(member.offset))
+            _initialize_element(ev, LValue(place.object, offset, member.type), argument)
+        return
     values = [ev.evaluate(a) for a in arguments]
     if len(values) == 1 and isinstance(values[0], Aggregate):
         write_lvalue(ev, place, values[0], node)
@@ -89,8 +104,31 @@ def construct_at(
 
 @evaluates(ir.Construct)
 def evaluate_construction(ev: Evaluator, node: ir.Construct) -> Value:
-    """Returns a value of the type that is named."""
-    return construct(ev, ev.types.resolve(node.type), node.args, node)
+    """Returns a value of the type that is named; `Holder<T>::get()` may be a call."""
+    kind = ev.types.resolve(node.type)
+    called = _called(ev, kind, node)
+    return ev.evaluate(called) if called is not None else construct(ev, kind, node.args, node)
+
+
+@locates(ir.Construct)
+def locate_construction(ev: Evaluator, node: ir.Construct) -> LValue | Unknown:
+    """Returns a temporary of the type that is named, or what a call refers to."""
+    kind = ev.types.resolve(node.type)
+    called = _called(ev, kind, node)
+    if called is not None:
+        return ev.lvalue(called)
+    return place_of_value(ev, construct(ev, kind, node.args, node), node)
+
+
+def _called(ev: Evaluator, kind: CType, node: ir.Construct) -> ir.FuncCall | None:
+    """The call that a construction is whose name is no type but a function of a class."""
+    if not is_opaque(kind) or not isinstance(kind, OpaqueType):
+        return None
+    name, _ = ev.state.unit.template_arguments(kind.spelling)
+    owner, _, last = name.rpartition("::")
+    if not owner or not ev.state.unit.functions_named(last):
+        return None
+    return ir.FuncCall(ir.ID(kind.spelling, at=node.at), node.args, at=node.at)
 
 
 @executes(ir.MemberInit)
@@ -119,3 +157,61 @@ def zero_value(kind: CType) -> Value:
         if isinstance(kind, FloatType)
         else Unknown(Reason(ReasonCode.NO_VALUE, "nothing was written yet"))
     )
+
+
+def fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
+    """Initializes an array, element by element; what is not named is zero."""
+    kind = place.type
+    assert isinstance(kind, ArrayType)
+    items = init_arguments(init)
+    if items is None:
+        ev.evaluate(init)
+        return
+    scalar: CType = kind
+    while isinstance(scalar, ArrayType):
+        scalar = scalar.element
+    if isinstance(scalar, RecordType):
+        place.object.default = None
+    else:
+        place.object.default = zero_value(scalar)
+    if not isinstance(scalar, IntType | PointerType | RecordType):
+        for item in items:
+            if not isinstance(item, ir.InitList):
+                ev.evaluate(item)
+        return
+    for i, item in enumerate(items):
+        _initialize_element(ev, _element(ev, place, kind, i), item)
+
+
+def _element(ev: Evaluator, place: LValue, kind: ArrayType, index: int) -> LValue:
+    at = ev.state.domain.add(place.offset, offset_of(index * kind.element.size))
+    return LValue(place.object, at, kind.element)
+
+
+def _initialize_element(ev: Evaluator, place: LValue, item: ir.Node) -> None:
+    items = init_arguments(item)
+    if isinstance(place.type, ArrayType):
+        fill_array(ev, place, item)
+    elif isinstance(place.type, RecordType) and items is not None:
+        construct_at(ev, place, items, item)
+    else:
+        write_lvalue(ev, place, ev.evaluate(first_argument(item) or item), item)
+
+
+def init_arguments(init: ir.Node) -> tuple[ir.Expression, ...] | None:
+    """Returns the operands of `(args)` and `{..}` initializers; None for `= expression`."""
+    if isinstance(init, ir.InitList):
+        return init.exprs
+    if isinstance(init, ir.DirectInit | ir.BraceList):
+        return init.args
+    return None
+
+
+def first_argument(init: ir.Node | None) -> ir.Node | None:
+    """Returns the one operand of an initializer of a scalar; None where it has none."""
+    if init is None:
+        return None
+    arguments = init_arguments(init)
+    if arguments is None:
+        return init
+    return arguments[0] if arguments else None

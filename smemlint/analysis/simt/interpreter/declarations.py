@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.construction import construct_at, zero_value
+from smemlint.analysis.simt.calls.construction import construct_at, first_argument, zero_value
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -27,7 +27,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.initializers import _first_argument, initialize
+from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.records import declared_alignment
@@ -87,7 +87,7 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
 def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     state = ev.state
     assert isinstance(kind, PointerType)
-    init = _first_argument(node.init)
+    init = first_argument(node.init)
     place = (
         ev.lvalue(init)
         if init is not None
@@ -108,7 +108,7 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
 
 
 def _initial_value(ev: Evaluator, init: ir.Node, kind: CType) -> Value:
-    argument = _first_argument(init)
+    argument = first_argument(init)
     if argument is None:
         return zero_value(kind)
     return ev.evaluate(argument)

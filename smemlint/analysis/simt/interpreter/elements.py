@@ -97,7 +97,34 @@ def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
         found = _by_operator(ev, binding, binding.type, node)
         if found is not None:
             return found
-    return _plain_element(ev, node)
+    return _element_of_standard_array(ev, binding, node) or _plain_element(ev, node)
+
+
+def _element_of_standard_array(
+    ev: Evaluator, binding: object, node: ir.ArrayRef
+) -> LValue | Unknown | None:
+    """Returns an element of a `std::array` that is a variable or a member; None for others."""
+    if not isinstance(node.name, ir.StructRef) and not (
+        isinstance(binding, Variable) and _elements_of(binding.type) is not None
+    ):
+        return None
+    place = ev.lvalue(node.name)
+    elements = _elements_of(place.type) if isinstance(place, LValue) else None
+    if elements is None or isinstance(place, Unknown):
+        return None
+    first = Pointer(place.object, place.offset, elements.element, place.volatile)
+    moved = advance(ev, first, ev.evaluate(node.subscript))
+    if isinstance(moved, Unknown):
+        return lvalue_at_unknown_offset(ev, first, moved)
+    return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
+
+
+def _elements_of(kind: object) -> ArrayType | None:
+    """The one unnamed member of a standard array."""
+    if not isinstance(kind, RecordType) or kind.record is not None or len(kind.members) != 1:
+        return None
+    only = kind.members[0]
+    return only.type if not only.name and isinstance(only.type, ArrayType) else None
 
 
 def _by_operator(

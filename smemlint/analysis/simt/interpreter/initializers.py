@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from smemlint.analysis.simt.calls.construction import construct_at, zero_value
+from smemlint.analysis.simt.calls.construction import (
+    construct_at,
+    fill_array,
+    first_argument,
+    init_arguments,
+    zero_value,
+)
 from smemlint.analysis.simt.calls.inlining import inline
-from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, IntType, PointerType, RecordType
+from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Unknown, Value, offset_of
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
@@ -25,9 +31,9 @@ def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:
     obj, kind = variable.object, variable.type
     place = LValue(obj, offset_of(0), kind)
     if isinstance(kind, ArrayType):
-        _fill_array(ev, place, init)
+        fill_array(ev, place, init)
     elif isinstance(kind, RecordType):
-        arguments = _init_arguments(init)
+        arguments = init_arguments(init)
         if arguments is None:
             value = ev.evaluate(init)
             if isinstance(value, Pointer) and isinstance(value.target, RecordType):
@@ -36,7 +42,7 @@ def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:
         else:
             construct_at(ev, place, arguments, init)
     else:
-        argument = _first_argument(init)
+        argument = first_argument(init)
         value = zero_value(kind) if argument is None else ev.evaluate(argument)
         if isinstance(kind, PointerType) and isinstance(value, Aggregate):
             value = _convert_by_operator(ev, value, kind, init)
@@ -69,50 +75,3 @@ def _convert_by_operator(
         if isinstance(best, Pointer):
             return Pointer(best.object, best.offset, kind.target, best.is_volatile)
     return best
-
-
-def _fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
-    """Initializes an array, element by element; what is not named is zero."""
-    kind = place.type
-    assert isinstance(kind, ArrayType)
-    items = _init_arguments(init)
-    if items is None:
-        ev.evaluate(init)
-        return
-    scalar: CType = kind
-    while isinstance(scalar, ArrayType):
-        scalar = scalar.element
-    if not isinstance(scalar, IntType):
-        for item in items:
-            if not isinstance(item, ir.InitList):
-                ev.evaluate(item)
-        place.object.default = zero_value(scalar) if not isinstance(scalar, RecordType) else None
-        return
-    place.object.default = zero_value(scalar)
-    step = kind.element.size
-    for i, item in enumerate(items):
-        inner = LValue(
-            place.object, ev.state.domain.add(place.offset, offset_of(i * step)), kind.element
-        )
-        if isinstance(kind.element, ArrayType):
-            _fill_array(ev, inner, item)
-        else:
-            write_lvalue(ev, inner, ev.evaluate(_first_argument(item) or item), item)
-
-
-def _init_arguments(init: ir.Node) -> tuple[ir.Expression, ...] | None:
-    """Returns the operands of `(args)` and `{..}` initializers; None for `= expression`."""
-    if isinstance(init, ir.InitList):
-        return init.exprs
-    if isinstance(init, ir.DirectInit | ir.BraceList):
-        return init.args
-    return None
-
-
-def _first_argument(init: ir.Node | None) -> ir.Node | None:
-    if init is None:
-        return None
-    arguments = _init_arguments(init)
-    if arguments is None:
-        return init
-    return arguments[0] if arguments else None
