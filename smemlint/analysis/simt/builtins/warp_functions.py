@@ -10,14 +10,15 @@ from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import I32, U32
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value, settled
+from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from smemlint.analysis.simt.domain.values import Array
+    from smemlint.analysis.simt.domain.lanes import Array
     from smemlint.analysis.simt.evaluator import Evaluator
 
 _VOTE = Unknown(Reason(ReasonCode.DATA, "a vote of the warp"), is_data=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.scev import CONSTANT, atom
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, settled
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from smemlint.analysis.simt.domain.values import Array
+    from smemlint.analysis.simt.domain.lanes import Array
 
 _WORD = 0xFFFFFFFF
 _BITS = 32

@@ -9,6 +9,8 @@ import numpy as np
 from smemlint.analysis.simt.domain.applied_functions import applied
 from smemlint.analysis.simt.domain.ctypes import BOOL, U64
 from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS
+from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.masking import select
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -16,8 +18,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
     number,
-    select,
-    settled,
 )
 from smemlint.analysis.simt.inline_ptx.registers import INTEGERS, RESULT, loaded
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary

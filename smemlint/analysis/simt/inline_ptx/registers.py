@@ -9,6 +9,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import FLOAT, I8, I16, I32, I64, U8, U16, U32, U64
 from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.masking import same, select
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -17,8 +18,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
     number,
-    same,
-    select,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert, pointer_to_int, to_condition
 from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate

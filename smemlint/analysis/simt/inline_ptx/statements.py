@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import FloatType
 from smemlint.analysis.simt.domain.environment import LValue, is_any, kept
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    FloatValue,
-    Space,
-    Value,
-    number,
-    truth_bounds,
-)
+from smemlint.analysis.simt.domain.masking import truth_bounds
+from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Space, Value, number
 from smemlint.analysis.simt.inline_ptx.arithmetic import (
     complement,
     computed,
