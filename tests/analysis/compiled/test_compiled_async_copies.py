@@ -118,3 +118,25 @@ def test_addresses_from_memory_have_no_figure() -> None:
         "cp.async.cg.shared.global [%r8], [%rd5], 16;\n"
     )
     assert (access.wavefronts, access.certainty) == (None, Certainty.DATA_DEPENDENT)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        "ld.param.u32 %r3, [s+8];",
+        "mov.b64 %rd9, s;\nadd.s64 %rd9, %rd9, 16;\nld.param.v2.u32 {%r17, %r3}, [%rd9+-12];",
+    ],
+)
+def test_a_pitch_in_a_structure(load: str) -> None:
+    """The pitch is read by name or by an address; CUTLASS does both."""
+    head = HEAD.replace(".param .u32 pitch,", ".param .align 8 .b8 s[24],")
+    text = head.replace("ld.param.u32 %r3, [pitch];", load)
+    body = f"mad.lo.s32 %r8, %r4, 64, %r2;\nadd.s32 %r8, %r8, %r6;\n{BY_PITCH}"
+    source = Source(
+        "k.ptx", f"{text}{body}cp.async.cg.shared.global [%r8], [%rd5], 16;\nret;\n}}\n"
+    )
+    (kernel,) = compiled_facts(source, Settings(), [], pytest.fail).kernels
+    (access,) = kernel.accesses
+    assert access.wavefronts is not None
+    assert access.ideal is not None
+    assert (access.wavefronts.mean, access.ideal.mean) == (8, 4)

@@ -127,3 +127,72 @@ def test_calls_of_functions_that_share_memory_are_said(call: str, notes: int) ->
     (kernel,) = facts_of(CALLS.replace("CALL", call)).kernels
     assert len(kernel.not_analysed) == notes
     assert [a.instructions for a in kernel.accesses] == [1]
+
+
+ONE_LANE_EACH = """
+.version 8.7
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+.reqntid 64
+{
+.reg .pred %p<9>;
+.reg .b32 %r<19>;
+.shared .align 4 .b8 tile[8192];
+mov.u32 %r1, %tid.x;
+mov.u32 %r9, tile;
+BODY
+ret;
+}
+"""
+
+
+def wavefronts(body: str) -> list[float | None]:
+    """Of the accesses of a kernel of two warps, an instruction."""
+    (kernel,) = facts_of(ONE_LANE_EACH.replace("BODY", body)).kernels
+    return [a.wavefronts.mean if a.wavefronts else None for a in kernel.accesses]
+
+
+def test_a_shuffle_of_what_some_lanes_do_not_know() -> None:
+    """Lane 31 loads what is shuffled up; the others hold a constant."""
+    body = """
+setp.ne.u32 %p1, %r1, 31;
+mov.u32 %r2, 0;
+@%p1 bra $L1;
+ld.global.u32 %r2, [%r1];
+$L1:
+shfl.sync.up.b32 %r3, %r2, 1, 0, -1;
+shl.b32 %r4, %r3, 2;
+add.s32 %r5, %r4, %r9;
+st.shared.u32 [%r5], %r1;
+"""
+    assert wavefronts(body) == [1.0]
+
+
+def test_the_lanes_that_run_together() -> None:
+    """Half of a warp counts 16 lanes, so that its rows of 16 words meet in two banks."""
+    body = """
+and.b32 %r2, %r1, 1;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra $L1;
+activemask.b32 %r3;
+popc.b32 %r4, %r3;
+mul.lo.s32 %r5, %r4, %r1;
+shl.b32 %r5, %r5, 2;
+add.s32 %r5, %r5, %r9;
+st.shared.u32 [%r5], %r1;
+$L1:
+"""
+    assert wavefronts(body) == [16.0]
+
+
+def test_what_a_function_returns_is_not_one_number_for_all() -> None:
+    body = """
+.param .b32 retval0;
+call.uni (retval0), other, (%r1);
+ld.param.b32 %r3, [retval0+0];
+shl.b32 %r5, %r3, 2;
+add.s32 %r5, %r5, %r9;
+st.shared.u32 [%r5], %r1;
+"""
+    assert wavefronts(body) == [None]

@@ -11,7 +11,7 @@ from smemlint.analysis.compiled.machine import Machine
 from smemlint.analysis.compiled.ptx.blocks import kernel_program
 from smemlint.analysis.compiled.ptx.fusion import fusion_of
 from smemlint.analysis.compiled.ptx.linear import LinearForms
-from smemlint.analysis.compiled.ptx.lowering import Lowering
+from smemlint.analysis.compiled.ptx.lowering import PARAMETER_BITS, Lowering
 from smemlint.analysis.compiled.ptx.operands import Names
 from smemlint.analysis.compiled.ptx.shared_memory import shared_memory
 from smemlint.analysis.compiled.recorder import Recorder
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from smemlint.frontend.ptx.module import Module, Parameter
     from smemlint.frontend.ptx.syntax import Body, Location, Statement
     from smemlint.reasons import Assumption
+
+WIDEST_SCALAR = 8
+"""Bytes of the largest parameter that is one number or pointer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +68,15 @@ def evaluate_kernel(module: Module, task: KernelTask) -> KernelFacts:
     memory = shared_memory(variables, lambda v: task.span_of(v.location, v.line))
     forms = LinearForms(operations, memory.addresses)
     local = [s for s in statements if isinstance(s, Variable) and s.space == "local"]
+    parameters = {p.name: i << PARAMETER_BITS for i, p in enumerate(task.parameters)}
+    locals_at = {v.name: i << 24 for i, v in enumerate(local)}
     lowering = Lowering(
-        names=Names({**memory.addresses, **{v.name: i << 24 for i, v in enumerate(local)}}),
+        names=Names({**parameters, **memory.addresses, **locals_at}),
         span_of=lambda operation: task.span_of(operation.location, operation.line),
         call_of=lambda o: task.span_of(o.call, o.line) if o.call else None,
         arrays=memory.arrays,
         arguments=task.arguments,
+        parameters=tuple(parameters),
         makes_generic=any(o.opcode[:2] == ("cvta", "shared") for o in operations),
         forms=forms,
         fusion=fusion_of(statements, forms, memory.arrays),
@@ -97,23 +103,34 @@ def evaluate_kernel(module: Module, task: KernelTask) -> KernelFacts:
 
 
 def _probe(program: Program, task: KernelTask, operations: Sequence[Operation]) -> Probe:
-    """Runs the kernel again with numbers in the place of its arguments."""
+    """Runs the kernel again with numbers in the place of its arguments.
+
+    The fields of a structure are the words that are loaded of it: which of them are pointers
+    nothing says, so that all of them take one number.
+    """
     pointers = _pointers(operations)
-    words = [p for p in task.parameters if p.type[:1] in "bsu" and p.bytes in (4, 8)]
+    scalars = {p.name for p in task.parameters if p.type[:1] in "bsu" and p.bytes in (4, 8)}
+    structures = frozenset(p.name for p in task.parameters if p.bytes > WIDEST_SCALAR)
+    fields = structures if _reads_any(operations, structures) else frozenset()
 
     def run(number: int) -> Mapping[Site, Issued] | None:
         assert task.instance.block is not None
         launch: dict[Hashable, Value] = {f"%ctaid.{axis}": Value(0) for axis in "xyz"}
-        for parameter in words:
-            value = ALIGNED if parameter.name in pointers else number
-            launch[parameter.name, 0] = Value(value)
+        for name in scalars:
+            launch[name, 0] = Value(ALIGNED if name in pointers else number)
+        launch |= {(name, None): Value(number) for name in fields}
         launch |= {place: Value(value) for place, value in task.arguments.items()}
         recorder = Recorder(has_sources=True)
         machine = Machine(program, Geometry.of(task.instance.block, launch), recorder)
         machine.run()
         return None if machine.is_spent else recorder.sites
 
-    return Probe(run, has_pointers_apart=True)
+    return Probe(run, has_pointers_apart=not fields)
+
+
+def _reads_any(operations: Sequence[Operation], parameters: frozenset[str]) -> bool:
+    """Whether the kernel reads one of the parameters, or takes its address."""
+    return any(not parameters.isdisjoint(names_in(o)) for i in operations for o in i.operands)
 
 
 def _pointers(operations: Sequence[Operation]) -> frozenset[str]:

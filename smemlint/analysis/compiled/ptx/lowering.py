@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
     from smemlint.reasons import Reason
 
+PARAMETER_BITS = 20
+"""Addresses of a parameter's bytes have so many bits; above them stands its number."""
+
 
 @dataclass(slots=True, eq=False)
 class Lowering:
@@ -37,6 +40,7 @@ class Lowering:
         call_of: where the call stands whose inlined function begins with an instruction.
         arrays: shared arrays by name.
         arguments: known kernel arguments by name and byte offset.
+        parameters: the names of the kernel's parameters, each with addresses of its own.
         makes_generic: some shared address becomes a generic one.
         forms: how ptxas sees addresses.
         fusion: what ptxas makes of accesses, by the identity of the operation.
@@ -50,6 +54,7 @@ class Lowering:
     call_of: Callable[[Operation], Span | None]
     arrays: Mapping[str, SharedArray]
     arguments: Mapping[tuple[str, int], int]
+    parameters: Sequence[str]
     makes_generic: bool
     forms: LinearForms
     fusion: Mapping[int, Sequence[Fused]]
@@ -63,6 +68,11 @@ class Lowering:
     def note(self, operation: Operation, reason: Reason) -> None:
         """Notes that an instruction is not followed."""
         self.notes.setdefault((self.span_of(operation), reason))
+
+    def parameter_at(self, address: int) -> tuple[str, int] | None:
+        """The parameter and the byte of it that lie at an address of the parameter space."""
+        number, offset = divmod(address, 1 << PARAMETER_BITS)
+        return (self.parameters[number], offset) if 0 <= number < len(self.parameters) else None
 
     def parameter(self, name: str, offset: int, opcode: Opcode) -> Value:
         """The value of a kernel parameter: known, or one unknown for the whole launch."""

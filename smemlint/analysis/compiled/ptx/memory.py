@@ -32,6 +32,7 @@ _REMOTE = Cause(
         "the address may lie in the shared memory of another block of the cluster",
     )
 )
+_FROM_CALLEE = Cause(Reason(ReasonCode.NOT_MODELLED, "a function that is not inlined computes it"))
 _MAY_BE_SHARED = Reason(
     ReasonCode.UNKNOWN_ADDRESS, "a generic address that is not known may be shared"
 )
@@ -78,16 +79,28 @@ def _targets(call: Call, index: int) -> tuple[str, ...]:
 
 
 def _load_parameter(call: Call, targets: tuple[str, ...]) -> Lowered:
-    address = call.operands[1]
-    if not isinstance(address, Address) or not isinstance(address.base, Name):
-        return Lowered(lambda state: state.forget(targets), targets)
-    size = call.opcode.bytes
-    places = [(address.base.text, address.offset + i * size) for i in range(len(targets))]
-    values = [call.lowering.parameter(*place, call.opcode) for place in places]
+    """A load of the kernel's parameters, by name or by an address in them.
+
+    What another function returns is read in the same way, from a parameter that is not the
+    kernel's: nothing is known of it.
+    """
+    source, lowering, opcode = call.operands[1], call.lowering, call.opcode
+    base = source.base.text if isinstance(source, Address) and isinstance(source.base, Name) else ""
+    if base and not base.startswith("%") and base not in lowering.parameters:
+        return Lowered(lambda state: state.forget(targets, _FROM_CALLEE), targets)
+    read = call.read(1)
 
     def run(state: State) -> None:
-        for target, place, value in zip(targets, places, values, strict=True):
-            state.set(target, state.geometry.launch.get(place, value))
+        address = read(state)
+        at = address.constant
+        for i, target in enumerate(targets):
+            place = lowering.parameter_at(at + i * opcode.bytes) if at is not None else None
+            if place is None:
+                state.set(target, state.load(address))
+                continue
+            launch = state.geometry.launch
+            known = launch.get(place, launch.get((place[0], None)))
+            state.set(target, lowering.parameter(*place, opcode) if known is None else known)
 
     return Lowered(run, targets)
 

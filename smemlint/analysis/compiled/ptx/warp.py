@@ -50,7 +50,8 @@ def shuffled(x: Value, lane: Value, clamp: Value, mode: str) -> Value:
     segment, most = bound >> 8 & 0x1F, bound & 0x1F
     low = number & segment
     high = low | (most & ~segment & 0x1F)
-    b = np.broadcast_to(np.asarray(lane.base), np.shape(x.base) or (1, LANES)) & 0x1F
+    shape = np.broadcast_shapes(*map(np.shape, (x.base, x.known, lane.base)), (1, LANES))
+    b = np.broadcast_to(np.asarray(lane.base), shape) & 0x1F
     source, is_inside = {
         "idx": lambda: _within(low | (b & ~segment & 0x1F), high, upper=True),
         "up": lambda: _within(number - b, high, upper=False),
@@ -106,12 +107,27 @@ def vote(call: Call) -> Lowered:
     return assign(call, voted)
 
 
-@executes("redux", "activemask")
+@executes("redux")
 def reduce(call: Call) -> Lowered:
-    """Results that all lanes of a warp share."""
-    if call.opcode.name == "activemask":
-        return assign(call, lambda *_: Value(0xFFFFFFFF))
+    """A result that all lanes of a warp share."""
     return assign(call, lambda *_: uniform())
+
+
+@executes("activemask")
+def active_lanes(call: Call) -> Lowered:
+    """`activemask.b32 d`: the lanes that run together, where no condition that led here is open."""
+    targets = call.written()
+
+    def run(state: State) -> None:
+        lanes = (state.mask * (1 << np.arange(LANES))).sum(axis=1, keepdims=True)
+        is_certain = state.doubt is None and all(
+            fork.cause is None for fork, _ in state.fragment.choices.values()
+        )
+        value = Value(np.broadcast_to(lanes, state.mask.shape)) if is_certain else uniform()
+        for register in targets:
+            state.set(register, value)
+
+    return Lowered(run, targets)
 
 
 @executes("match", "movmatrix")

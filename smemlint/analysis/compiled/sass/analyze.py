@@ -115,10 +115,9 @@ def _probe(program: Program, target: Target, block: Block, section: KernelSectio
         words = {}
         for offset, size in section.parameters:
             place = _first_parameter(target, section) + offset
-            if size in (_WORD, 2 * _WORD):
-                words[place] = number
-            if size == 2 * _WORD:
-                words[place + _WORD] = 0
+            is_pair = size == 2 * _WORD  # a number or pointer; of a structure all words are one
+            for at in range(0, max(size, _WORD), _WORD):
+                words[place + at] = 0 if is_pair and at else number
         geometry = launched(target, block, words)
         first: dict[Hashable, Value] = {f"SR_CTAID.{axis}": Value(0) for axis in "XYZ"}
         recorder = Recorder(has_sources=True)
