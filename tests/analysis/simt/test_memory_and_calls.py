@@ -310,3 +310,23 @@ void go(float *o) { k<N><<<1, 32>>>(o); }
     assert {n: a.ways for n, a in found.items() if n < 11} == {8: 1, 9: 32, 10: 1}
     # 32 bytes lie in 8 or in 9 words: one wavefront, too.
     assert found[11].ways == 1
+
+
+VEC = """
+template <typename T, int G> struct Dot {
+  template <typename V, int N> static __device__ float of(const V (&q)[N], int t) { return q[t * G]; }
+};
+template <typename T> struct Unread;
+"""
+
+
+def test_a_static_function_of_a_class_template_is_followed():
+    access = only("g[t] = Dot<float, 2>::of(s, t);", before=VEC.replace("\n", " "))
+    assert figure(access) == ("load", 4, 1, 2, 1)
+
+
+def test_a_type_that_was_not_read_and_is_given_shared_memory_is_noted():
+    text = kernel("g[t] = Unread<float>(s).sum();", before=VEC.replace("\n", " "))
+    (facts,) = facts_of(text).kernels
+    assert not facts.accesses
+    assert [(n.span.line, n.reason.code) for n in facts.not_analysed] == [(5, "not-declared")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
-from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
+from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -26,6 +26,8 @@ from smemlint.analysis.simt.domain.values import (
     Aggregate,
     Cute,
     FloatValue,
+    Pointer,
+    Space,
     Unknown,
     Value,
     offset_of,
@@ -57,6 +59,8 @@ def construct(
         if isinstance(kind, OpaqueType) and _TUPLE.match(kind.spelling):
             return Cute(tuple(values))
         if isinstance(kind, OpaqueType):
+            if any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in values):
+                note_shared_argument(ev, kind.spelling, node)
             return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
         return convert(ev, values[0], kind) if values else zero_value(kind)
     obj = state.new_local(kind.name, kind, state.key(node, kind.name))

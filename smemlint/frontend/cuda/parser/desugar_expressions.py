@@ -196,7 +196,13 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
     launch = _launch_after(words, i)
     if launch:
         return desugar_launch(g, words, i, launch), True
-    if following == "(" and is_type_word(g, word) and word.text not in g.variables:
+    is_member = ">::" in word.text  # of a class template: a static function, or a type
+    if (
+        following == "("
+        and is_type_word(g, word)
+        and not is_member
+        and word.text not in g.variables
+    ):
         g.name(markers.CONSTRUCT + word.text, word)
     else:
         g.name(word.text, word)
