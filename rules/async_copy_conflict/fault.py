@@ -45,7 +45,7 @@ def fault_of(access: Access, pattern: WarpPattern) -> Fault:
     if shared > pattern.ideal and shared >= global_:
         return _shared_fault(access, pattern, notes)
     if global_ > pattern.ideal:
-        return _global_fault(pattern, pattern.source, notes)
+        return _global_fault(access, pattern, pattern.source, notes)
     return Fault(
         "the lanes go through shared and global memory in different orders",
         notes,
@@ -58,6 +58,13 @@ def _shared_fault(access: Access, pattern: WarpPattern, notes: tuple[str, ...]) 
     width = _run(pattern.addresses, pattern)
     if len(set(pattern.addresses[pattern.active].tolist())) < int(pattern.active.sum()):
         return Fault(f"several lanes write one place of `{name}`", notes, "copy every byte once")
+    gap = _gap(pattern)
+    if width <= pattern.width and 0 < gap < _LINE - pattern.width:
+        return Fault(
+            f"the lanes leave gaps of {gap} bytes between what they write to `{name}`",
+            notes,
+            "let lanes that follow one another write without gaps",
+        )
     if width <= pattern.width:
         return Fault(
             f"the lanes write a column of `{name}`",
@@ -72,11 +79,24 @@ def _shared_fault(access: Access, pattern: WarpPattern, notes: tuple[str, ...]) 
     )
 
 
-def _global_fault(pattern: WarpPattern, source: NDArray[np.int64], notes: tuple[str, ...]) -> Fault:
+def _global_fault(
+    access: Access, pattern: WarpPattern, source: NDArray[np.int64], notes: tuple[str, ...]
+) -> Fault:
+    import numpy as np
+
     width = _run(source, pattern)
+    begin = int(source[pattern.active].min()) % _LINE
     if width >= _LINE:
+        row = np.arange(len(pattern.active), dtype=np.int64) * pattern.width
+        if _wavefronts(access, pattern, row, source - begin) > pattern.ideal:
+            return Fault(
+                "lanes that follow one another read from different lines of global memory",
+                notes,
+                f"let {_LINE // pattern.width} lanes that follow one another read the {_LINE} "
+                "bytes of one line",
+            )
         return Fault(
-            f"what it reads begins {int(source[pattern.active].min()) % _LINE} bytes into a line",
+            f"what it reads begins {begin} bytes into a line",
             notes,
             f"begin on multiples of {_LINE} bytes in global memory",
         )
@@ -86,6 +106,13 @@ def _global_fault(pattern: WarpPattern, source: NDArray[np.int64], notes: tuple[
         f"let a warp read whole {_LINE}-byte lines: a tile that is {_LINE} bytes wide, "
         f"{_LINE // width} times as wide as this",
     )
+
+
+def _gap(pattern: WarpPattern) -> int:
+    """Bytes between what neighbours in shared memory write, where always as many; else 0."""
+    places = sorted(pattern.addresses[pattern.active].tolist())
+    steps = {after - before for before, after in pairwise(places)}
+    return steps.pop() - pattern.width if len(steps) == 1 else 0
 
 
 def _run(addresses: NDArray[np.int64], pattern: WarpPattern) -> int:
