@@ -51,6 +51,7 @@ class Event:
             that makes the call, and the call.
         fused: the accesses that a fused instruction stands for.
         repeats: it is made in a loop of which one iteration stands for all.
+        may_fuse: the compiler may make one instruction of it and of the next iteration's.
     """
 
     node: ir.Node
@@ -78,6 +79,7 @@ class Event:
     fused: tuple[Event, ...] = ()
     repeats: bool = False
     is_assembly: bool = False
+    may_fuse: bool = False
 
 
 @dataclass(slots=True)

@@ -68,6 +68,7 @@ class _Site:
     widest: Event | None = None
     repeats: bool = False
     warps: set[int] = field(default_factory=set)
+    may_fuse: bool = False
 
     def chain_of(self, event: Event) -> int:
         """The number of the calls that an event is reached through."""
@@ -157,6 +158,7 @@ class AccessSummary:
         site.issued += _warps(event.mask) * event.issued
         site.chain_of(event)
         site.repeats |= event.repeats
+        site.may_fuse |= event.may_fuse and not event.fused
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
             site.widest = event
@@ -234,6 +236,8 @@ class AccessSummary:
         if undecided is not None:
             certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
             patterns, has_figure = [], False
+        elif site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced):
+            certainty = Certainty.SAMPLED
         widths = [g.width for g in site.groups.values()]
         issued = sum(p.count for p in patterns) or site.issued
         access = Access(
@@ -247,7 +251,7 @@ class AccessSummary:
             ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=taken,
-            reason=undecided.reason if undecided is not None else None,
+            reason=_why_open(undecided, certainty),
             patterns=costliest(patterns),
             matrices=site.matrices,
             note=site.operation,
@@ -364,3 +368,13 @@ def _agree_by_warp(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> bool:
 
 def _warps(mask: NDArray[np.bool_]) -> int:
     return int(mask.reshape(-1, WARP).any(axis=1).sum())
+
+
+def _why_open(undecided: Unknown | None, certainty: Certainty) -> Reason | None:
+    """Returns why an access has no figure, or one that may be another."""
+    if undecided is not None:
+        return undecided.reason
+    if certainty is Certainty.SAMPLED:
+        text = "the compiler may fuse the load with those of the next iterations"
+        return Reason(ReasonCode.COMPILER, text)
+    return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
@@ -108,7 +109,10 @@ def execute_widened(
             state.trace.fence("iteration")
             state.mask = mask
             del loop.breaks.jumps[broken:]
+            begin, cost = len(state.trace.items), loop.cost
             execute_iteration(ev, "", step, body, loop)
+            pragma = getattr(node, "pragma", "")
+            mark_open_fusions(state.trace.items[begin:], trip, loop.cost - cost, pragma)
             gone = mask & ~(state.mask | loop.broken)
             state.trace.fence("iteration")
             _set_cells(ev, forms)
