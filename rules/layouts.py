@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 COPIES = "cute-dsl-copy"
 """Family of copies whose vectors the compiler splits where they do not fit."""
+ELEMENTWISE = "cute-elementwise"
+"""Family of copies that CuTe makes element by element, though vectors lie together."""
 MAX_OFFSETS = 1 << 20
 MOST_BYTES = 1 << 40
 """Offsets and strides beyond are no layout's, and would overflow."""

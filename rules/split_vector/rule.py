@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.lint.rule import Rule
 
-from ..layouts import COPIES
+from ..layouts import COPIES, ELEMENTWISE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,8 @@ class SplitVector(Rule):
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
         """One finding for a copy that is split for its alignment."""
+        if layout.family == ELEMENTWISE:
+            yield self._elementwise(layout)
         if layout.family != COPIES:
             return
         figures = dict(layout.parameters)
@@ -45,6 +47,21 @@ class SplitVector(Rule):
                 *layout.assumptions,
             ),
             help=help,
+        )
+
+    def _elementwise(self, layout: LayoutUse) -> Finding:
+        """The finding of a copy of CuTe C++ that moves one element at a time."""
+        figures = dict(layout.parameters)
+        element, vector = figures["element_bytes"], figures["vector_bytes"]
+        return self.finding(
+            f"this copy moves {element} bytes at a time, where {vector} lie together",
+            layout.span,
+            notes=(
+                "the swizzled tensor is sliced at a coordinate of run time, and `copy` assumes no "
+                "alignment of strides that are not static; the compiler merges only a part",
+            ),
+            help="say that they are aligned: `copy(AutoVectorizingCopy{}, src, dst)`, "
+            "`copy_aligned(src, dst)`, or a copy atom of that width",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.cute_facts import thread_layout_use
+from smemlint.analysis.cute_facts import elementwise_use, thread_layout_use
 from smemlint.analysis.simt.cute.accesses import issue
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
@@ -137,7 +137,19 @@ def _copy(call: Call) -> Value:
     source, destination = call.tensor(first), call.tensor(first + 1)
     if call.name == "copy_aligned":
         return _issue(call, cute.copy_aligned(source, destination))
-    return _issue(call, cute.copy(source, destination, _policy(call)))
+    policy = _policy(call)
+    if policy is None:
+        _note_elements(call, source, destination)
+    return _issue(call, cute.copy(source, destination, policy))
+
+
+def _note_elements(call: Call, source: cute.Tensor, destination: cute.Tensor) -> None:
+    """Records a copy that gives up vectors for strides that only run time tells."""
+    state = call.ev.state
+    span = state.unit.span(call.node)
+    use = elementwise_use(span, state.frames[0].name, source, destination)
+    if use is not None:
+        state.layouts.setdefault(f"elements {span}", use)
 
 
 @function("copy_if")
