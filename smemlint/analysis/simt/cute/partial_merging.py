@@ -2,7 +2,8 @@
 
 nvcc merges some of them to vectors and leaves others (CUTLASS 4.7, nvcc 13.0: three of four vectors
 of a swizzled row of halves), and no rule for which is known. Each width from one element to the
-widest vector is priced: where all are free of conflicts, so is whatever the compiler makes of it.
+widest vector is priced: where all take the same multiple of their ideal, so does whatever the
+compiler makes of it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def merged_partly(
             found += run
             continue
         ways = _ways(run, mask)
-        if ways is not None and ways[1] == 1:
+        if ways is not None and ways[0] == ways[1]:
             found += _vectors(run)
             continue
         bounds = f": {ways[0]}-way to {ways[1]}-way" if ways is not None else ""

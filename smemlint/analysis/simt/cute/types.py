@@ -163,7 +163,8 @@ def _composed(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     layout = payload_of(_item(ev, arguments[2]) or AffineInt(0))
     if not isinstance(swizzle, Swizzle) or not isinstance(layout, cute.Layout):
         return None
-    if arguments[1].rsplit("::", 1)[-1].startswith("smem_ptr_flag"):
+    flag = arguments[1].split("<", 1)[0]
+    if flag.rsplit("::", 1)[-1].startswith("smem_ptr_flag"):
         return Cute(cute.SmemAtom(swizzle, layout))
     offset = _item(ev, arguments[1])
     if not isinstance(offset, AffineInt) or offset.constant is None:

@@ -1,0 +1,89 @@
+"""Layouts of published CuTe kernels whose conflicts are known, written as their authors wrote them.
+
+The figures are those of CuTe's own headers, compiled on the host, under the bank model
+(`fixtures/cute/copies.xz` has the addresses of the same copies).
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+KERNEL = (
+    HEAD
+    + """
+template <class T, class Smem, class Tiled, class Mma>
+__global__ void k(Smem layout, Tiled tiled, Mma mma) {
+  extern __shared__ __align__(1024) char buffer[];
+  Tensor s = make_tensor(make_smem_ptr(reinterpret_cast<T *>(buffer)), layout);
+  ThrCopy thr = tiled.get_slice(threadIdx.x);
+  BODY
+}
+template <class T, class Smem, class Tiled, class Mma>
+void run(Smem layout, Tiled tiled, Mma mma, int threads) { k<T><<<1, threads, 65536>>>(layout, tiled, mma); }
+void host() {
+  HOST
+}
+"""
+)
+LOAD = "Tensor r = make_fragment_like(thr.partition_S(s)); copy(tiled, thr.partition_S(s), r);"
+STORE = "Tensor r = make_fragment_like(thr.partition_D(s)); copy(tiled, r, thr.partition_D(s));"
+OPERAND = """Tensor r = mma.get_slice(threadIdx.x).partition_fragment_A(s);
+  copy(tiled, thr.partition_S(s), thr.retile_D(r));"""
+RESULT = """Tensor r = partition_fragment_C(mma, shape(s));
+  copy(tiled, thr.retile_S(r), thr.partition_D(s));"""
+
+# The padded tile of the tutorials sgemm_2 and sgemm_sm70, `gemm_tn`.
+TUTORIAL = """
+  auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+                               Layout<Shape<_32, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _1>>{});
+  run<float>(Layout<Shape<_128, _8>, Stride<_1, Int<128 + PAD>>>{}, tiled, 0, 256);
+"""
+# CUTLASS's default_gemm_configuration.hpp, OperandA<tfloat32_t, layout::ColumnMajor>.
+TF32 = """
+  auto mma = TiledMMA<MMA_Atom<SM80_16x8x8_F32TF32TF32F32_TN>, Layout<Shape<_2, _2, _1>, Stride<_2, _1, _1>>,
+                      Tile<_32, _32, _8>>{};
+  auto atom = composition(SWIZZLE{}, Layout<Shape<_32, _8>, Stride<_1, _32>>{});
+  auto tiled = make_tiled_copy_A(Copy_Atom<UniversalCopy<tfloat32_t>, tfloat32_t>{}, mma);
+  run<tfloat32_t>(tile_to_shape(atom, Shape<_128, _32>{}), tiled, mma, 128);
+"""
+# The builder's epilogue of sm_90 for a row-major D of 32 bits.
+EPILOGUE = """
+  auto mma = make_tiled_mma(SM90_64x32x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{});
+  auto layout = tile_to_shape(GMMA::Layout_K_MODE_Atom<float>{}, Shape<_64, _32>{});
+  auto tiled = make_tiled_copy_C(Copy_Atom<AutoVectorizingCopyWithAssumedAlignment<128>, float>{}, mma);
+  run<float>(layout, tiled, mma, 128);
+"""
+# examples/50_hopper_gemm_with_epilogue_swizzle: "bank-conflict free loads & stores".
+EXAMPLE_50 = """
+  using PreSwizzleLayout = Layout<Shape<Shape<_32, _4>, _64>, Stride<Stride<_1, _2048>, _32>>;
+  using SmemLayout = ComposedLayout<Swizzle<3, 4, 3>, smem_ptr_flag_bits<sizeof_bits<int>::value>, PreSwizzleLayout>;
+  using TiledCopyS2R = TiledCopy<Copy_Atom<DefaultCopy, int>, Layout<Shape<_128, _16>, Stride<_16, _1>>,
+                                 Shape<_128, _16>>;
+  run<int>(SmemLayout{}, TiledCopyS2R{}, 0, 128);
+"""
+CASES = {
+    "sgemm_2 and sgemm_sm70, TN": (STORE, TUTORIAL.replace("PAD", "1"), "store", 4, 4),
+    "the same with 4 more": (STORE, TUTORIAL.replace("PAD", "4"), "store", 4, 1),
+    "tf32, column-major": (OPERAND, TF32.replace("SWIZZLE", "Swizzle<3, 2, 3>"), "load", 4, 2),
+    "tf32, column-major, mended": (
+        OPERAND,
+        TF32.replace("SWIZZLE", "Swizzle<2, 3, 2>"),
+        "load",
+        4,
+        1,
+    ),
+    "epilogue of 32 bits, SW128": (RESULT, EPILOGUE.replace("MODE", "SW128"), "store", 8, 2),
+    "epilogue of 32 bits, SW64": (RESULT, EPILOGUE.replace("MODE", "SW64"), "store", 8, 2),
+    "epilogue of 32 bits, SW32": (RESULT, EPILOGUE.replace("MODE", "SW32"), "store", 8, 1),
+    "example 50": (LOAD, EXAMPLE_50, "load", 16, 4),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_known_conflict_comes_out_unaided(case):
+    body, host, kind, width, ways = CASES[case]
+    (access,) = accesses_of(KERNEL.replace("BODY", body).replace("HOST", host))
+    assert (str(access.kind), access.width_bytes, access.ways) == (kind, width, ways)
+    assert access.certainty.is_decided
