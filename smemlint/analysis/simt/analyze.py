@@ -22,7 +22,7 @@ from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_f
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launches import launches_of
 from smemlint.analysis.simt.shared_functions import touches_shared
-from smemlint.analysis.simt.unreached import unreached
+from smemlint.analysis.simt.unreached import reaches_nothing, unreached, unreached_under_guesses
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
@@ -266,6 +266,7 @@ class Project:
                 facts = self._evaluated(unit, tasks)
                 kernels.append(consensus(facts))
                 budget.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
+                notes += unreached_under_guesses(function, facts)
         count = budget.left + instances.left(function)
         if count:
             left = "instance is" if count == 1 else "instances are"
@@ -282,9 +283,9 @@ class Project:
         first, *others = tasks
         arch = self.index.settings.arch
         facts = [self._memo.evaluate(unit, first, arch)]
-        if any(a.certainty.is_decided for a in facts[0].accesses):
+        if any(a.certainty.is_decided for a in facts[0].accesses) or reaches_nothing(facts[0]):
             facts += [self._memo.evaluate(unit, t, arch) for t in others]
-        return facts
+        return sorted(facts, key=reaches_nothing)
 
     def _is_wanted(self, function: Function, unit: Unit) -> bool:
         """Returns whether the kernel is evaluated in this unit and may touch shared memory."""

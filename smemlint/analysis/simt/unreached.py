@@ -8,8 +8,9 @@ from smemlint.facts import NotAnalysed
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from smemlint.facts import KernelFacts
     from smemlint.frontend.program import Function, Unit
 
 
@@ -31,3 +32,18 @@ def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
         for f in open_ones
         if names.isdisjoint((f.record, f.name) if f.record else (f.name,))
     ]
+
+
+def reaches_nothing(facts: KernelFacts) -> bool:
+    """Returns whether an instance comes to no shared access, and nothing says why."""
+    return not (facts.accesses or facts.not_analysed)
+
+
+def unreached_under_guesses(function: Function, facts: Sequence[KernelFacts]) -> list[NotAnalysed]:
+    """Notes a kernel none of whose accesses is reached with any of the blocks that were guessed."""
+    is_guessed = not facts[0].instance.origin
+    if "__shared__" not in function.words or not (is_guessed and all(map(reaches_nothing, facts))):
+        return []
+    blocks = ", ".join(str(f.instance.block) for f in facts)
+    text = f"the block shape is not known, and no shared access is reached with {blocks}"
+    return [NotAnalysed(function.span, function.name, Reason(ReasonCode.UNKNOWN_BLOCK, text))]
