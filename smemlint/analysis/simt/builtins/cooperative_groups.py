@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.builtins.intrinsics import SHUFFLES, shuffled
 from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import argument_values
-from smemlint.analysis.simt.domain.ctypes import FLOAT, NAMED, U32, RecordType
+from smemlint.analysis.simt.domain.ctypes import FLOAT, NAMED, U32, Member, RecordType
+from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -28,6 +31,12 @@ if TYPE_CHECKING:
 
 BLOCK_GROUP = RecordType("thread_block", (), 1, 1)
 """cooperative_groups::thread_block"""
+COALESCED_GROUP = RecordType(
+    "coalesced_group", (Member("rank", U32, 0), Member("size", U32, 4)), 8, 4
+)
+"""cooperative_groups::coalesced_group, with the rank of each thread and how many there are."""
+_OF_COALESCED = {"thread_rank": 0, "size": 4, "num_threads": 4}
+_GROUPS = ("thread_block", "thread_block_tile", "coalesced_group")
 
 
 @builtin("this_thread_block")
@@ -56,13 +65,14 @@ def call_group_method(
     """Methods of thread groups."""
     state = ev.state
     kind = value.type
-    if not isinstance(kind, RecordType) or kind.name not in (
-        "thread_block",
-        "thread_block_tile",
-    ):
+    if kind is COALESCED_GROUP and name in _OF_COALESCED:
+        return value.cells[_OF_COALESCED[name]]
+    if not isinstance(kind, RecordType) or kind.name not in _GROUPS:
         return None
     size = kind.size if kind.name == "thread_block_tile" else 0
     linear = state.geometry.linear
+    if size and f"__{name}_sync" in SHUFFLES:
+        return _shuffle_in_tile(ev, name, size, node)
     match name:
         case "sync" | "barrier_arrive" | "barrier_wait" | "arrive" | "wait":
             state.trace.fence("barrier")
@@ -88,6 +98,45 @@ def call_group_method(
             return Unknown(
                 Reason(ReasonCode.DATA, f"the result of `{name}` depends on data"), is_data=True
             )
+
+
+def _shuffle_in_tile(ev: Evaluator, name: str, size: int, node: ir.FuncCall) -> Value:
+    """`tile.shfl(x, lane)` and its kin, whose segments are the tile."""
+    values = argument_values(ev, node)
+    if len(values) < 2:
+        return Unknown(
+            Reason(ReasonCode.NOT_MODELLED, f"`{name}` is called with too few arguments")
+        )
+    return shuffled(ev, f"__{name}_sync", values[0], values[1], size)
+
+
+@builtin("coalesced_threads")
+def _coalesced(ev: Evaluator, call: BuiltinCall) -> Value:
+    """The active threads of each warp: known where nothing that is open parts them."""
+    state = ev.state
+    if state.assumptions or any(frame.open for frame in state.frames):
+        return Unknown(
+            Reason(ReasonCode.UNKNOWN_CONDITION, "which threads are active is not known")
+        )
+    active = state.mask.reshape(-1, WARP)
+    rank = (active.cumsum(axis=1) - 1).reshape(-1)
+    count = active.sum(axis=1).repeat(WARP)
+    cells: dict[int, Value] = {
+        at: AffineInt(settled(lanes.astype(np.int64)), U32) for at, lanes in ((0, rank), (4, count))
+    }
+    return Aggregate(COALESCED_GROUP, cells)
+
+
+@builtin("thread_rank", "group_size", "num_threads", least=1)
+def _of_group(ev: Evaluator, call: BuiltinCall) -> Value:
+    """`cg::thread_rank(group)` and `cg::group_size(group)`, as functions."""
+    group = argument_values(ev, call.node)[0]
+    name = "size" if call.name == "group_size" else call.name
+    found = (
+        call_group_method(ev, group, name, (), call.node) if isinstance(group, Aggregate) else None
+    )
+    why = Reason(ReasonCode.NOT_DECLARED, f"`{call.name}` of what is no group that is known")
+    return found if found is not None else Unknown(why)
 
 
 def _coordinate_triple(ev: Evaluator, name: str) -> Value:

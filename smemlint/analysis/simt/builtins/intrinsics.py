@@ -43,7 +43,8 @@ _BARRIERS = frozenset(
         "cp_async_fence", "cp_async_wait", "cp_async_wait_all",
     )
 )  # fmt: skip
-_SHUFFLES = frozenset(("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
+SHUFFLES = frozenset(("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
+"""Functions that read a register of another lane."""
 
 
 @builtin(*_BARRIERS, "sync")
@@ -173,30 +174,40 @@ def _shared_address(ev: Evaluator, call: BuiltinCall) -> Value:
     return pointer_to_int(ev, value, U64) if isinstance(value, Pointer) else value
 
 
-@builtin(*_SHUFFLES, least=3)
+@builtin(*SHUFFLES, least=3)
 def _shuffle(ev: Evaluator, call: BuiltinCall) -> Value:
-    """Shuffles of known numbers are followed; all else is data."""
     values = argument_values(ev, call.node)
-    if len(values) >= 3:
-        value, lane = values[1], values[2]
-        if isinstance(value, FloatValue):
-            return value
-        width = values[3].constant if len(values) > 3 and isinstance(values[3], AffineInt) else WARP
-        is_broadcast = call.name == "__shfl_sync" and is_one_for_a_warp(lane)
-        if isinstance(value, AffineInt) and value.is_uniform:
-            return AffineInt(value.base, value.type, value.terms, _seen(value, is_broadcast))
-        everyone = ev.state.mask.sum() == ev.state.geometry.exists.sum()
-        if (
-            isinstance(value, AffineInt)
-            and isinstance(lane, AffineInt)
-            and value.is_concrete
-            and lane.is_concrete
-            and width in (1, 2, 4, 8, 16, 32)
-            and everyone
-        ):
-            made = _shuffled(value, lane, call.name, width)
-            made.form = _seen(made, is_broadcast)
-            return made
+    width = values[3].constant if len(values) > 3 and isinstance(values[3], AffineInt) else WARP
+    return shuffled(ev, call.name, values[1], values[2], width)
+
+
+def shuffled(ev: Evaluator, name: str, value: Value, lane: Value, width: int | None) -> Value:
+    """Returns what a shuffle gives: of known numbers it is followed, all else is data.
+
+    Args:
+        ev: the evaluator.
+        name: of the function, e.g. `__shfl_xor_sync`.
+        value: what each lane offers.
+        lane: which one it reads, or how far away.
+        width: of the segments; None where it is not known.
+    """
+    if isinstance(value, FloatValue):
+        return value
+    is_broadcast = name == "__shfl_sync" and width == WARP and is_one_for_a_warp(lane)
+    if isinstance(value, AffineInt) and value.is_uniform:
+        return AffineInt(value.base, value.type, value.terms, _seen(value, is_broadcast))
+    everyone = ev.state.mask.sum() == ev.state.geometry.exists.sum()
+    if (
+        isinstance(value, AffineInt)
+        and isinstance(lane, AffineInt)
+        and value.is_concrete
+        and lane.is_concrete
+        and width in (1, 2, 4, 8, 16, 32)
+        and everyone
+    ):
+        made = _exchanged(value, lane, name, width)
+        made.form = _seen(made, is_broadcast)
+        return made
     return Unknown(Reason(ReasonCode.DATA, "a value from another lane"), is_data=True)
 
 
@@ -206,7 +217,7 @@ def _seen(value: AffineInt, is_broadcast: bool) -> Scev:
     return replace(form, is_divergent=False) if is_broadcast else form
 
 
-def _shuffled(value: AffineInt, operand: AffineInt, name: str, width: int) -> AffineInt:
+def _exchanged(value: AffineInt, operand: AffineInt, name: str, width: int) -> AffineInt:
     """What the lanes of segments of `width` lanes read of each other."""
     lanes = np.broadcast_to(np.asarray(value.base), np.shape(value.base)).reshape(-1, WARP)
     own = np.arange(WARP, dtype=np.int64)

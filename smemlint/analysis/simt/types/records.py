@@ -136,6 +136,8 @@ def _lay_out_members(
                     continue
                 if not decl.name and getattr(decl.type, "name", None):
                     continue  # a nested definition, not an anonymous member
+                if decl.bitsize is not None:  # where it lies and what moves it, the ABI packs
+                    kind = OpaqueType(f"the bit-field `{decl.name}`", kind.size, kind.align)
                 fields.append((decl.name, kind, declared_alignment(ev, decl)))
     finally:
         ev.state.frame.scopes.pop()
