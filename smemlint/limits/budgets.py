@@ -216,10 +216,14 @@ MAX_STEPS = 60_000
 """Statements of one instance."""
 MAX_IDLE_STEPS = 10_000
 """Statements in a row without a shared access at a known address, after which a kernel is left."""
+MAX_STEPS_OF_SHARES = 30_000
+"""Statements of an instance that ran out of them, evaluated again with a share for each loop."""
 MAX_TRIPS = 1_100
 """Iterations of a loop with known bounds that are executed; longer ones are widened."""
 MAX_FORESEEN = 8
 """Times as many iterations are counted from a loop's header as are run."""
+MAX_SUMMED = 32
+"""Unknowns in one integer; one stands for more, which no address has."""
 MAX_WIDENINGS = 4
 """Attempts to find what a loop with unknown bounds changes."""
 MAX_EVENTS = 200_000
@@ -250,6 +254,8 @@ MAX_TYPE_DEPTH = 64
 """Of types that name types."""
 MAX_CALL_RECURSION = 8
 """Calls of one function in calls of itself."""
+MAX_RESULT_CELLS = 64
+"""Numbers in a result that is made up for a call that is not run; larger ones are run."""
 MAX_CALLS = 48
 """Calls in calls."""
 MAX_PYTHON_FRAMES = 6_000

@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 _NAMES = frozenset(("__shared__", "ldmatrix", "__cvta_generic_to_shared"))
 
 
+def shared_names(unit: Unit) -> frozenset[str]:
+    """Returns the words that name shared memory: shared variables, and what leads to it."""
+    declared = (d for group in unit.declarations.values() for d in group)
+    return _NAMES.union(
+        d.name for d in declared if d.kind == "variable" and "__shared__" in d.specifiers
+    )
+
+
 def touches_shared(function: Function, unit: Unit) -> bool:
     """Returns whether a function, or one that it may call, names shared memory."""
-    shared = set(_NAMES)
-    for group in unit.declarations.values():
-        for declaration in group:
-            if declaration.kind == "variable" and "__shared__" in declaration.specifiers:
-                shared.add(declaration.name)
+    shared = shared_names(unit)
     seen: set[str] = set()
     worklist = [function]
     while worklist:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from smemlint.reasons import Assumption
 
 
+_SHARES = 4
+"""A loop may spend one of so many parts of what is left of the budget."""
+
+
 class BudgetExceeded(Exception):
     """The kernel's budget of steps or events is spent."""
 
@@ -108,6 +112,21 @@ class Frame:
             self.opening = -1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Share:
+    """What one loop may spend of the budget.
+
+    Attributes:
+        begun: steps that were spent before it.
+        steps: that it may take.
+        idle: that it may take in a row without an access at a known address.
+    """
+
+    begun: int
+    steps: int
+    idle: int
+
+
 @dataclass(slots=True, eq=False)
 class Loop:
     """A loop (or switch) that is under way.
@@ -120,6 +139,8 @@ class Loop:
         is_left_openly: a `break` stands under an open condition.
         is_run_time: the compiler does not know how often it runs.
         copy: number of the iteration in its basic block, which unrolling makes copies of.
+        share: what it may spend before one iteration stands for those that are left.
+        is_general: one does.
     """
 
     broken: Mask
@@ -131,6 +152,8 @@ class Loop:
     is_left_openly: bool = False
     is_run_time: bool = False
     copy: int = 0
+    share: Share | None = None
+    is_general: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -153,6 +176,7 @@ class Budget:
     """What one evaluation may spend.
 
     Attributes:
+        has_shares: each loop has a share of what is left.
         steps: statements executed so far.
         last_progress: the step of the latest access whose address was known.
         cells_noted: cells written before jumps under open conditions, noted so far.
@@ -160,9 +184,33 @@ class Budget:
 
     max_steps: int = MAX_STEPS
     max_trips: int = MAX_TRIPS
+    has_shares: bool = False
     steps: int = 0
     last_progress: int = 0
     cells_noted: int = 0
+
+    @property
+    def idle(self) -> int:
+        """Statements since the latest access whose address was known."""
+        return self.steps - self.last_progress
+
+    def renewed(self) -> Budget:
+        """Returns the same budget with nothing spent."""
+        return Budget(self.max_steps, self.max_trips, self.has_shares)
+
+    def share(self) -> Share | None:
+        """Returns the share of a loop that begins: a part of what is left, so that some is left."""
+        if not self.has_shares:
+            return None
+        left, idle_left = self.max_steps - self.steps, MAX_IDLE_STEPS - self.idle
+        return Share(self.steps, left // _SHARES, idle_left // _SHARES)
+
+    def has_spent(self, share: Share | None) -> bool:
+        """Returns whether a loop has taken its share."""
+        if share is None:
+            return False
+        idle = self.steps - max(self.last_progress, share.begun)
+        return self.steps - share.begun > share.steps or idle > share.idle
 
 
 @dataclass(slots=True, eq=False)
@@ -276,7 +324,7 @@ class State:
         spend()
         if budget.steps > budget.max_steps:
             raise BudgetExceeded(f"more than {budget.max_steps} statements were run")
-        if budget.steps - budget.last_progress > MAX_IDLE_STEPS:
+        if budget.idle > MAX_IDLE_STEPS:
             message = "statements in a row touched no shared memory at a known address"
             raise BudgetExceeded(f"{MAX_IDLE_STEPS} {message}")
         if self.trace.is_full:

@@ -43,6 +43,12 @@ _BARRIERS = frozenset(
         "cp_async_fence", "cp_async_wait", "cp_async_wait_all",
     )
 )  # fmt: skip
+_SHARED_ADDRESSES = (
+    "__cvta_generic_to_shared", "cast_smem_ptr_to_uint", "__nvvm_get_smem_pointer",
+)  # fmt: skip
+_STORES = ("__stcg", "__stcs", "__stwb", "__stwt")
+WITH_EFFECT = frozenset((*_BARRIERS, "sync", *_SHARED_ADDRESSES, *_STORES))
+"""Functions of this module that do more than give a value, or lead to shared memory."""
 SHUFFLES = frozenset(("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
 """Functions that read a register of another lane."""
 
@@ -126,7 +132,7 @@ def _load(ev: Evaluator, call: BuiltinCall) -> Value:
     return read_lvalue(ev, place, call.node) if isinstance(place, LValue) else place
 
 
-@builtin("__stcg", "__stcs", "__stwb", "__stwt", least=2)
+@builtin(*_STORES, least=2)
 def _store(ev: Evaluator, call: BuiltinCall) -> Value:
     """Stores with a hint for the caches."""
     pointer, value, *_ = argument_values(ev, call.node)
@@ -168,7 +174,7 @@ def _to_pointers(ev: Evaluator, call: BuiltinCall) -> Value:
     return FloatValue(FLOAT)
 
 
-@builtin("__cvta_generic_to_shared", "cast_smem_ptr_to_uint", "__nvvm_get_smem_pointer", least=1)
+@builtin(*_SHARED_ADDRESSES, least=1)
 def _shared_address(ev: Evaluator, call: BuiltinCall) -> Value:
     value = argument_values(ev, call.node)[0]
     return pointer_to_int(ev, value, U64) if isinstance(value, Pointer) else value

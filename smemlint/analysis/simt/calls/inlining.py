@@ -12,6 +12,7 @@ from smemlint.analysis.simt.calls.operands import (
     operand_values,
 )
 from smemlint.analysis.simt.calls.packs import without_packs
+from smemlint.analysis.simt.calls.pure_calls import value_without_running
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -143,6 +144,9 @@ def _inline(
     with entered_frame(ev, frame, params, operands, node):
         kind = ev.types.resolve(result_type)
         frame.returns_reference, frame.result = is_reference(kind), result_type
+        value = value_without_running(ev, function, params, frame, kind)
+        if value is not None:
+            return value
         ev.execute(tree.body)
     return returned_value(ev, frame, kind, node)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.bounded import bounded
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
 from smemlint.analysis.simt.domain.intervals import decided, lower, upper
@@ -129,7 +130,7 @@ class AffineDomain:
         if is_plain(a) and is_plain(b):
             return narrowed(a.base + sign * b.base, type)  # type: ignore[arg-type]
         form = sum_of(scev_of(a), scev_of(b)) if sign > 0 else subtracted_scev(a, b)
-        return with_form(wrapped(added(a, b, sign, type)), form)
+        return with_form(bounded(wrapped(added(a, b, sign, type)), self.symbol), form)
 
     def multiply(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`a * b`; exact where one side has no unknown."""
@@ -144,7 +145,7 @@ class AffineDomain:
         is_linear = isinstance(factor, int) and not scev_of(b).terms
         form = scaled(scev_of(a), int(factor)) if is_linear else combined("*", a, b)
         product = normalized(a.base * factor, type, [(s, c * factor) for s, c in a.terms])
-        return with_form(wrapped(product), form)
+        return with_form(bounded(wrapped(product), self.symbol), form)
 
     def _product(self, a: AffineInt, b: AffineInt, type: IntType) -> AffineInt | Unknown:
         """`a * b` of two unknowns: of `(lanes + x) * y` only `x * y` is a fresh one."""

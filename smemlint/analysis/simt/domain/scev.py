@@ -8,8 +8,12 @@ multiples of 16, but its terms are 17 * x and x.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from smemlint.limits.budgets import MAX_SUMMED
 
 _MOST = 1 << 10
+_LARGE = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,13 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
     for key, factor in b.terms:
         table[key] = table.get(key, 0) + sign * factor
     terms = tuple(sorted((k, f) for k, f in table.items() if f))
-    return Scev(
+    form = Scev(
         terms,
         min(a.alignment, b.alignment),
         a.is_divergent or b.is_divergent,
         min(a.ptxas_alignment, b.ptxas_alignment),
     )
+    return _of_few(form)
 
 
 def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
@@ -95,4 +100,12 @@ def scaled(form: Scev, factor: int) -> Scev:
     alignment = min(form.alignment * power_of_two(factor), _MOST)
     ptxas_alignment = min(form.ptxas_alignment * power_of_two(factor), _MOST)
     terms = tuple((k, f * factor) for k, f in form.terms)
-    return Scev(terms, alignment, form.is_divergent, ptxas_alignment)
+    return _of_few(Scev(terms, alignment, form.is_divergent, ptxas_alignment))
+
+
+def _of_few(form: Scev) -> Scev:
+    """Returns the form; one atom stands for more than any address is made of."""
+    if len(form.terms) <= MAX_SUMMED and all(-_LARGE < f < _LARGE for _, f in form.terms):
+        return form
+    digest = blake2b(repr(form.terms).encode(), digest_size=16).hexdigest()
+    return replace(form, terms=((f"sum:{digest}", 1),))

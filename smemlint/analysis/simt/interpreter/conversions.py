@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.affine import truth
+from smemlint.analysis.simt.domain.bounded import ADDRESS
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I8,
@@ -118,7 +119,7 @@ def to_condition(ev: Evaluator, value: Value) -> AffineInt | Unknown:
 def pointer_to_int(ev: Evaluator, pointer: Pointer, kind: IntType = U32) -> AffineInt:
     """Returns the pointer as a number: its object's unknown base plus its offset."""
     obj = pointer.object
-    key = f"base:{obj.key}"
+    key = f"{ADDRESS}{obj.key}"
     ev.state.bases[key] = obj
     declared = obj.shared.alignment if obj.shared is not None else 0
     alignment = max(1024, declared) if obj.space is Space.SHARED else 16

@@ -36,14 +36,21 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
-from smemlint.analysis.simt.state import BudgetExceeded, Frame
+from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 from smemlint.frontend import ir
-from smemlint.limits.budgets import MAX_EVENTS, MAX_EVENTS_TO_SPLIT, MAX_STEPS_TO_SPLIT, MAX_WORLDS
+from smemlint.limits.budgets import (
+    MAX_EVENTS,
+    MAX_EVENTS_TO_SPLIT,
+    MAX_STEPS,
+    MAX_STEPS_OF_SHARES,
+    MAX_STEPS_TO_SPLIT,
+    MAX_WORLDS,
+)
 from smemlint.limits.errors import stop_reason
 from smemlint.limits.steps import spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -119,7 +126,7 @@ def _evaluated(
 ) -> KernelFacts:
     assert task.instance.block is not None
     geometry = Geometry.of(task.instance.block)
-    first = _Run(unit, task, geometry, arguments, {})
+    first, lost = _first_run(unit, task, geometry, arguments)
     runs = [first]
     if first.ev.state.split_requests and first.trace.events <= MAX_EVENTS_TO_SPLIT:
         runs = _split_runs(unit, task, geometry, arguments, first)
@@ -137,7 +144,7 @@ def _evaluated(
         NotAnalysed(span, task.instance.kernel, reason)
         for span, reason in first.ev.state.unfollowed
     ]
-    steps = sum(run.ev.state.budget.steps for run in runs)
+    steps = lost + sum(run.ev.state.budget.steps for run in runs)
     if first.failure is not None:
         notes.append(NotAnalysed(task.instance.span, task.instance.kernel, first.failure))
     placing = _array_places(first.ev)
@@ -188,10 +195,12 @@ class _Run:
         geometry: Geometry,
         arguments: Mapping[str, Value],
         splits: Mapping[str, tuple[int, int]],
+        budget: Budget,
     ) -> None:
         spend(_STEPS_TO_BEGIN)
         self.trace = Trace(MAX_EVENTS)
-        self.ev = Interpreter(unit, geometry, self.trace, domain=AffineDomain(splits))
+        domain = AffineDomain(splits)
+        self.ev = Interpreter(unit, geometry, self.trace, domain=domain, budget=budget)
         self.ev.state.declared_swizzle = task.declared
         self.failure: Reason | None = None
         try:
@@ -200,6 +209,24 @@ class _Run:
             self.failure = spent.reason
         except RecursionError as spent:
             self.failure = stop_reason(spent)
+
+
+def _first_run(
+    unit: Unit, task: KernelTask, geometry: Geometry, arguments: Mapping[str, Value]
+) -> tuple[_Run, int]:
+    """Returns a run, and the steps of another one that came to nothing.
+
+    Where the budget does not suffice for all iterations of all loops, each loop gets a share of
+    it, and one general iteration stands for those that it does not suffice for.
+    """
+    run = _Run(unit, task, geometry, arguments, {}, Budget(MAX_STEPS))
+    if run.failure is None or run.failure.code is not ReasonCode.STEP_LIMIT:
+        return run, 0
+    budget = Budget(MAX_STEPS_OF_SHARES, has_shares=True)
+    again = _Run(unit, task, geometry, arguments, {}, budget)
+    if again.failure is not None:
+        return run, again.ev.state.budget.steps
+    return again, run.ev.state.budget.steps
 
 
 def _split_runs(
@@ -223,7 +250,7 @@ def _split_runs(
         requests = {}
         for residues in product(*(range(moduli[k]) for k in keys)):
             splits = {k: (moduli[k], r) for k, r in zip(keys, residues, strict=True)}
-            run = _Run(unit, task, geometry, arguments, splits)
+            run = _Run(unit, task, geometry, arguments, splits, first.ev.state.budget.renewed())
             runs.append(run)
             requests.update(run.ev.state.split_requests)
             if run.failure is not None:

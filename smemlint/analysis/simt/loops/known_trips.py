@@ -11,6 +11,7 @@ from smemlint.analysis.simt.codegen.unroll import unrolled
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
+from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Object,
@@ -46,6 +47,21 @@ class LoopParts:
     first: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Trips:
+    """How a loop was run.
+
+    Attributes:
+        count: iterations that were run.
+        together: how many form one basic block.
+        is_general: another one stands for all that were left.
+    """
+
+    count: int
+    together: int
+    is_general: bool
+
+
 def execute_iterations(
     ev: Evaluator,
     parts: LoopParts,
@@ -56,8 +72,8 @@ def execute_iterations(
     *,
     done: int = 0,
     is_certain: bool = False,
-) -> tuple[int, int]:
-    """Runs a loop once; returns its trips and how many iterations form one basic block.
+) -> Trips:
+    """Runs a loop once.
 
     Args:
         ev: the evaluator.
@@ -73,7 +89,7 @@ def execute_iterations(
     entry = state.mask
     left = state.none_active()
     name = counter_of(parts.node)
-    loop = Loop(state.none_active(), state.none_active(), name)
+    loop = Loop(state.none_active(), state.none_active(), name, share=state.budget.share())
     state.loops.append(loop)
     assumed, returned = len(state.assumptions), len(state.frame.returns)
     state.memory.begin()
@@ -84,7 +100,8 @@ def execute_iterations(
     try:
         while is_any(state.mask) and len(starts) != most:
             if not is_certain and not (parts.first and not starts and not done):
-                going = _threads_going_on(ev, parts, len(starts))
+                rest = foreseen - done - len(starts) if foreseen is not None else 1
+                going = _threads_going_on(ev, parts, len(starts), rest)
                 if going is None:
                     break
                 if going is not state.mask:
@@ -121,14 +138,23 @@ def execute_iterations(
             is_countable=not _is_geometric(parts.step),
         )
     state.trace.fence_between(starts[together::together])
-    return len(starts), together
+    return Trips(len(starts), together, loop.is_general)
 
 
-def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int) -> Mask | None:
-    """Threads that go on; None when the loop ends for all or was generalized."""
+def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) -> Mask | None:
+    """Threads that go on; None when the loop ends for all or was generalized.
+
+    Args:
+        ev: the evaluator.
+        parts: of the loop.
+        trips: iterations that were run.
+        rest: how many there are still, as far as is known.
+    """
     state = ev.state
-    if isinstance(parts.node, ir.RangeFor) or trips >= state.budget.max_trips:
-        execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
+    is_spent = trips >= state.budget.max_trips or state.budget.has_spent(state.loops[-1].share)
+    if isinstance(parts.node, ir.RangeFor) or (trips and is_spent):
+        state.loops[-1].is_general = not isinstance(parts.node, ir.RangeFor)
+        _execute_general(ev, parts, times=max(rest, 1))
         return None
     if parts.cond is None:
         return state.mask
@@ -142,6 +168,16 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int) -> Mask | Non
         return state.mask if value.base else None
     going = state.mask & (value.base != 0)
     return kept(state.mask, going)
+
+
+def _execute_general(ev: Evaluator, parts: LoopParts, times: int) -> None:
+    """Runs one iteration that stands for so many."""
+    trace = ev.state.trace
+    begin = len(trace.items)
+    execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
+    for item in trace.items[begin:] if times > 1 else ():
+        if isinstance(item, Event):
+            item.issued *= times
 
 
 def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:

@@ -95,7 +95,8 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     state, node = ev.state, parts.node
     plan = state.loop_plans.get(node)
     if plan is not None:
-        trips = foresee_trips(ev, parts) if plan.is_rolled else None
+        is_counted = plan.is_rolled or state.budget.has_shares
+        trips = foresee_trips(ev, parts) if is_counted else None
         execute_blocks(ev, parts, plan.unroll_factor, _carried_now(state, plan), trips)
         return
     foreseen = foresee_trips(ev, parts)
@@ -105,13 +106,15 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     size, events = len(state.trace.items), state.trace.events
     costs = [loop.cost for loop in state.loops]
     state.memory.begin()
-    trips, together = execute_iterations(ev, parts, None, {}, tried, foreseen)
-    was_cut_short = trips == tried
+    trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
+    trips, together = trial.count, trial.together
+    was_cut_short = trips == tried and not trial.is_general
     is_whole = foreseen is not None and foreseen <= together
     if was_cut_short and is_whole and _barriers_part(state.trace.items[size:]):
         together = 1  # nothing fuses from one iteration to the next
     plan = state.loop_plans[node] = LoopPlan(together)
-    if trips <= together and not was_cut_short:
+    is_final = trial.is_general and state.budget.has_shares  # what a rerun would cost is not left
+    if is_final or (trips <= together and not was_cut_short):
         state.memory.commit()
         return
     ends = state.memory.rollback()

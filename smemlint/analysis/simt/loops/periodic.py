@@ -40,7 +40,7 @@ def execute_blocks(
         trips: how many iterations there are, where the header tells.
     """
     state = ev.state
-    done, begin = 0, len(state.trace.items)
+    done, begin, is_general = 0, len(state.trace.items), False
     for size in (together, 2 * together):
         blocks = ((trips or 0) - done) // size
         if blocks < REPEATED:
@@ -49,9 +49,12 @@ def execute_blocks(
             state.trace.fence("iteration")
         costs, start = [loop.cost for loop in state.loops], len(state.trace.items)
         state.memory.begin()
-        execute_iterations(ev, parts, together, carried, size, done=done)
+        run = execute_iterations(ev, parts, together, carried, size, trips, done=done)
         changes = state.memory.commit()
         done += size
+        is_general = run.is_general
+        if is_general:
+            break
         first = state.trace.items[start:]
         if _execute_representative(
             ev, parts, together, carried, changes, first, size, done, blocks
@@ -60,10 +63,11 @@ def execute_blocks(
             for loop, cost in zip(state.loops, costs, strict=True):
                 loop.cost = cost + (loop.cost - cost) * (blocks - 1)
             break
-    if done:
-        state.trace.fence("iteration")
-    rest, _ = execute_iterations(ev, parts, together, carried, done=done)
-    if done + rest > together:  # a loop that stays one is in blocks of its own
+    if not is_general:
+        if done:
+            state.trace.fence("iteration")
+        done += execute_iterations(ev, parts, together, carried, foreseen=trips, done=done).count
+    if done > together:  # a loop that stays one is in blocks of its own
         state.trace.fence_between([begin])
         state.trace.fence("block")  # what its last iteration left in registers stays there
 

@@ -1,0 +1,212 @@
+"""Calls that change nothing that is followed, and give nothing that is: their bodies are not run.
+
+Most arithmetic of a kernel stands in helpers that are given numbers and registers and compute
+floating-point numbers: they decode weights, multiply fragments, apply activations. No address, mask
+or branch depends on what they do. Whether one is of this sort is read off its text and that of all
+functions that it may call; whether a call of it is, off what its parameters are bound to.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
+from smemlint.analysis.simt.builtins.table import BUILTINS
+from smemlint.analysis.simt.domain.ctypes import (
+    FLOAT,
+    ArrayType,
+    CType,
+    FloatType,
+    IntType,
+    PointerType,
+    RecordType,
+    VoidType,
+)
+from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    FloatValue,
+    Object,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+)
+from smemlint.analysis.simt.loops.modified import is_floating
+from smemlint.analysis.simt.shared_functions import shared_names
+from smemlint.frontend.heuristics import names_shared
+from smemlint.limits.budgets import MAX_RESULT_CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.analysis.simt.state import Frame, State
+    from smemlint.frontend import ir
+    from smemlint.frontend.program import Function, Unit
+
+_EFFECTS = re.compile(
+    r"\b(?:ld|st|ldmatrix|stmatrix|atom|red|cp|bar|barrier|mbarrier|fence|membar|shared|wgmma"
+    r"|tcgen05|laneid|warpid)\b"
+)
+"""In the text of inline PTX: it may reach memory or synchronize, or its result is followed."""
+_OF_VALUES = frozenset(m.__name__ for m in (intrinsics, math_functions, warp_functions))
+"""Modules of built-in functions that give values."""
+
+
+def value_without_running(
+    ev: Evaluator, function: Function, params: Sequence[ir.Decl], frame: Frame, kind: CType
+) -> Value | None:
+    """Returns what a call gives whose body has no effect; None where it has to be run.
+
+    Args:
+        ev: the evaluator.
+        function: what is called.
+        params: its parameters, which are bound in the frame.
+        frame: of the call.
+        kind: the type of the result.
+    """
+    if not ev.policy.tracks_scev or frame.returns_reference or frame.record is not None:
+        return None
+    value = _floating_value(kind)
+    if value is None or not _is_pure(ev.state.unit, function):
+        return None
+    bound = [(frame.scopes[-1].get(param.name), param) for param in params if param.name]
+    if not all(_is_harmless(ev.state, binding, param) for binding, param in bound):
+        return None
+    for binding, _ in bound:
+        _note_written(binding)
+    return value
+
+
+def _floating_value(kind: CType) -> Value | None:
+    """Returns a value of a floating-point or empty type; None for all others."""
+    if isinstance(kind, VoidType | FloatType):
+        return FloatValue(kind)
+    if isinstance(kind, RecordType) and kind.members and is_floating(kind):
+        cells = dict(_cells(kind, 0))
+        return Aggregate(kind, cells) if len(cells) <= MAX_RESULT_CELLS else None
+    return None
+
+
+def _cells(kind: CType, at: int) -> Iterator[tuple[int, Value]]:
+    if isinstance(kind, RecordType):
+        for member in kind.members:
+            yield from _cells(member.type, at + member.offset)
+    else:
+        yield at, FloatValue(kind)
+
+
+# ---- what a call is given
+
+
+def _is_harmless(state: State, binding: object, param: ir.Decl) -> bool:
+    """Returns whether nothing that is followed can be reached or changed through a parameter."""
+    if not isinstance(binding, Variable):
+        return False
+    held = binding.object.cells.get(0)
+    if isinstance(binding.type, PointerType):
+        return isinstance(held, Pointer) and _is_harmless_pointer(state, held, param)
+    return _is_plain(binding.type) and not _holds_address(state, binding.object)
+
+
+def _is_harmless_pointer(state: State, pointer: Pointer, param: ir.Decl) -> bool:
+    obj, target = pointer.object, pointer.target
+    if obj.space is not Space.LOCAL:
+        return obj.space is not Space.SHARED
+    if not _is_plain(target) or not _is_plain(obj.type) or _holds_address(state, obj):
+        return False
+    if is_floating(_element_of(obj.type)) or "const" in _target_qualifiers(param.type):
+        return True
+    cells = list(obj.cells.values())  # numbers that nobody follows stay so
+    return bool(cells) and all(isinstance(v, Unknown | FloatValue) for v in cells)
+
+
+def _note_written(binding: object) -> None:
+    """Lets what a call may write have a value: one that nobody follows."""
+    held = binding.object.cells.get(0) if isinstance(binding, Variable) else None
+    if not isinstance(held, Pointer) or held.object.space is not Space.LOCAL:
+        return
+    obj = held.object
+    if obj.default is None:
+        if is_floating(_element_of(obj.type)):
+            obj.default = FloatValue(FLOAT)
+        else:
+            obj.default = next((v for v in obj.cells.values() if isinstance(v, Unknown)), None)
+
+
+def _is_plain(kind: CType) -> bool:
+    """Returns whether a type is of numbers only."""
+    if isinstance(kind, RecordType):
+        return all(_is_plain(member.type) for member in kind.members)
+    return isinstance(_element_of(kind), IntType | FloatType | RecordType) and (
+        not isinstance(kind, ArrayType) or _is_plain(_element_of(kind))
+    )
+
+
+def _element_of(kind: CType) -> CType:
+    while isinstance(kind, ArrayType):
+        kind = kind.element
+    return kind
+
+
+def _holds_address(state: State, obj: Object) -> bool:
+    """Returns whether one of its numbers was made of a pointer."""
+    return any(
+        isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms)
+        for value in obj.cells.values()
+    )
+
+
+def _target_qualifiers(node: object) -> set[str]:
+    return set(getattr(getattr(node, "type", None), "quals", ()))
+
+
+# ---- what a function's text says
+
+
+def _is_pure(unit: Unit, function: Function) -> bool:
+    """Returns whether a function, and all that it may call, computes and does nothing else."""
+    known: dict[Function, bool] = unit.memory.setdefault("pure functions", {})  # type: ignore[assignment]
+    if function not in known:
+        known[function] = not function.parse().dropped and _only_computes(unit, function)
+    return known[function]
+
+
+def _only_computes(unit: Unit, function: Function) -> bool:
+    methods = _methods(unit)
+    shared = shared_names(unit)
+    seen: set[str] = set()
+    work = [function]
+    for current in work:
+        new = current.words - seen
+        if not new.isdisjoint(shared) or any(map(_has_effect, new)):
+            return False
+        seen |= new
+        for word in new:
+            work += unit.functions_named(word)
+            work += methods.get(word, ())
+    return True
+
+
+def _methods(unit: Unit) -> Mapping[str, Sequence[Function]]:
+    """Returns the member functions of the unit, by the names of their records."""
+    known = unit.memory.get("methods")
+    if known is None:
+        found: dict[str, list[Function]] = {}
+        for function in unit.functions:
+            if function.record is not None:
+                found.setdefault(function.record, []).append(function)
+        known = unit.memory["methods"] = found
+    return known  # type: ignore[return-value]
+
+
+def _has_effect(word: str) -> bool:
+    if '"' in word:
+        return _EFFECTS.search(word) is not None
+    if word in BUILTINS:
+        is_value = BUILTINS[word].evaluate.__module__ in _OF_VALUES
+        return not is_value or word in intrinsics.WITH_EFFECT
+    return word == "<<<" or word.startswith("atomic") or names_shared(word)
