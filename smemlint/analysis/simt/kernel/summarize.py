@@ -61,6 +61,7 @@ class _Site:
     assumptions: dict[Assumption, None] = field(default_factory=dict)
     taken: dict[Assumption, None] = field(default_factory=dict)
     issued: int = 0
+    has_alternatives: bool = False
     depends_on_data: bool = False
     calls: dict[Span, _Site] = field(default_factory=dict)
     issued_under: dict[tuple[Assumption, ...], set[int]] = field(default_factory=dict)
@@ -178,6 +179,7 @@ class AccessSummary:
         if isinstance(alternatives, Unknown):
             site.undecided = site.undecided or alternatives
             return
+        site.has_alternatives |= len(alternatives) > 1
         for base in alternatives:
             self._add_lanes(site, event, base)
 
@@ -239,7 +241,9 @@ class AccessSummary:
         elif site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced):
             certainty = Certainty.SAMPLED
         widths = [g.width for g in site.groups.values()]
-        issued = sum(p.count for p in patterns) or site.issued
+        issued = sum(p.count for p in patterns)
+        if site.has_alternatives or not issued:  # only one of those that are priced is issued
+            issued = site.issued
         access = Access(
             span=site.span,
             instance=self._instance,

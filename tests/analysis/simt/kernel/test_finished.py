@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 from conftest import facts_of
 
+from smemlint.analysis.simt.kernel import evaluate
 from smemlint.facts import Certainty
 
-LONG = "int x = n; for (int i = 0; i < 1000; i++) for (int j = 0; j < 200; j++) { x = x * 3 + j; x ^= i; }"
+LONG = "int x = n;" + "x = x * 3 + 1; x ^= n;" * 200
 PUT = "__device__ __noinline__ void put(float *s, int at, float v) { s[at] = v; }\n"
+
+
+@pytest.fixture(autouse=True)
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "MAX_STEPS", 300)
+    monkeypatch.setattr(evaluate, "MAX_STEPS_OF_SHARES", 300)
 
 
 def figures(first: str, last: str) -> dict[str, tuple[Certainty, float | None]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import accesses_of
+from figures import kernel
 from traces import access, shared
 
 from smemlint.analysis.simt.domain.values import I64, AffineInt, Symbol, Unknown
@@ -58,3 +60,8 @@ def test_lanes_that_move_by_different_multiples_are_unknown():
 def test_rows_of_whole_banks_may_move_apart():
     (found,) = alternatives(LANES * 4, LANES * 128)
     assert int(wavefronts(found, kind="load", width=4).wavefronts) == 1
+
+
+def test_an_access_is_counted_once_whatever_its_residues():
+    (access_of_half,) = accesses_of(kernel("s[t + n] = 1;", shared="half s[1024]"))
+    assert (access_of_half.instructions, access_of_half.wavefronts.mean) == (1, 1)
