@@ -70,6 +70,8 @@ def value_without_running(
     """
     if not ev.policy.tracks_scev or frame.returns_reference or frame.record is not None:
         return None
+    if any(parameter.is_pack for parameter in function.template):
+        return None
     value = _floating_value(kind)
     if value is None or not _is_pure(ev.state.unit, function):
         return None

@@ -16,7 +16,7 @@ from smemlint.limits.budgets import MAX_SUMMED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from smemlint.analysis.simt.domain.values import Lanes
+    from smemlint.analysis.simt.domain.lanes import Lanes
 
 ADDRESS = "base:"
 """How the keys of symbols begin that stand for the address of an object."""

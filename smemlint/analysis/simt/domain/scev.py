@@ -8,8 +8,8 @@ multiples of 16, but its terms are 17 * x and x.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
+from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.limits.budgets import MAX_SUMMED
 
 _MOST = 1 << 10
@@ -107,5 +107,5 @@ def _of_few(form: Scev) -> Scev:
     """Returns the form; one atom stands for more than any address is made of."""
     if len(form.terms) <= MAX_SUMMED and all(-_LARGE < f < _LARGE for _, f in form.terms):
         return form
-    digest = blake2b(repr(form.terms).encode(), digest_size=16).hexdigest()
-    return replace(form, terms=((f"sum:{digest}", 1),))
+    key = f"sum:{digest(repr(form.terms).encode())}"
+    return replace(form, terms=((key, 1),))
