@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
+from smemlint.reasons import worded
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from smemlint.reasons import Assumption, Reason
+    from smemlint.reasons import Assumption, Line, Reason
 
 
 Fact = TypeVar("Fact")
@@ -153,14 +155,24 @@ class WarpPattern:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One kernel as one launch instantiates it."""
+    """One kernel as one launch instantiates it.
+
+    Attributes:
+        given_by: where block and template come from, with `PLACE` where that names a line.
+        place: the line that it names; None for none.
+    """
 
     kernel: str
     span: Span
     template: tuple[tuple[str, str], ...] = ()
     block: tuple[int, int, int] | None = None
-    origin: str = ""
-    """Where block and template come from, e.g. `launch at transpose.cu:41`."""
+    given_by: str = ""
+    place: Line | None = None
+
+    @property
+    def origin(self) -> str:
+        """Where block and template come from, e.g. `launch at transpose.cu:41`."""
+        return worded(self.given_by, self.place)
 
     @property
     def key(self) -> Hashable:

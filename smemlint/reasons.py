@@ -134,19 +134,46 @@ class Topic(StrEnum):
     """An architecture that nobody measured."""
 
 
+PLACE = "\ufffc"
+"""Stands for a line in a wording that names one, so that the line can move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, as texts for people name it."""
+
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path.rpartition('/')[2]}:{self.line}"
+
+
+def worded(wording: str, place: Line | None) -> str:
+    """Returns a wording with the line that it names."""
+    return wording.replace(PLACE, str(place)) if place is not None else wording
+
+
 @dataclass(frozen=True, slots=True)
 class Assumption:
     """What a figure takes for granted.
 
     Attributes:
         topic: what it is about.
-        text: for people: lower case, no full stop, code in backticks.
+        wording: its text, with `PLACE` where it names a line.
         subject: the name or the condition, as the source spells it; empty for several.
+        place: the line that it names; None for none.
     """
 
     topic: Topic
-    text: str
+    wording: str
     subject: str = ""
+    place: Line | None = None
+
+    @property
+    def text(self) -> str:
+        """For people: lower case, no full stop, code in backticks."""
+        return worded(self.wording, self.place)
 
     def __str__(self) -> str:
         return self.text

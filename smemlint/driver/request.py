@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from smemlint.analysis.program.memo import Memo
     from smemlint.config.settings import Configuration
+    from smemlint.driver.results import UnitResult
     from smemlint.sources.source import Source
 
 
@@ -25,6 +26,8 @@ class Request:
         keep_facts: the result brings all facts along, those without findings, too.
         is_fixing: fixes are looked for however long that takes.
         memo_of: remembered steps of earlier analyses, for these sources or edited ones.
+        on_unit: called whenever a unit was analysed, with the results so far by main file, and how
+            many units are left; where two have the same kernel, the first result decides.
     """
 
     sources: Sequence[Source]
@@ -34,3 +37,4 @@ class Request:
     keep_facts: bool = False
     is_fixing: bool = False
     memo_of: Callable[[Sequence[Source]], Memo] | None = None
+    on_unit: Callable[[Mapping[str, UnitResult], int], None] | None = None

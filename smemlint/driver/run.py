@@ -201,6 +201,8 @@ def _unit_results(
             if not isinstance(answer, UnitResult):
                 answer = _lost(path, answer, configuration)
             results[path] = answer
+            if request.on_unit is not None:
+                request.on_unit(results, len(files) - len(results))
     return {path: results[path] for path in files}
 
 

@@ -25,6 +25,7 @@ _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
 _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*<<<")
 _DEFINED = re.compile(r"__global__[^;{}]*?\b([A-Za-z_]\w*)\s*\(")
 _INCLUDES = re.compile(r'^\s*#\s*include\s*"', re.M)
+_SEARCHED = re.compile("<<<|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.IGNORECASE)
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
 
 
@@ -127,6 +128,17 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
         if launch["name"] not in defined:
             found.setdefault(launch["name"], launch.start())
     return found
+
+
+# ---- comments
+
+
+def may_matter_in_a_comment(word: str) -> bool:
+    """Returns whether a word, also in a comment, may be one that whole texts are searched for.
+
+    The guesses above look at texts, and so do searches for launches.
+    """
+    return _SEARCHED.search(word) is not None
 
 
 # ---- conditions

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.facts import Facts
 from smemlint.limits.budgets import MAX_NEIGHBOURS
 from smemlint.sources.discovery import SUFFIXES, is_excluded
+from smemlint.sources.pragmas import MARK
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Analysis:
         facts: everything that was evaluated for it.
         text_of: the text of a file that spans lie in.
         has_fixes: fixes were looked for.
+        refines: something of the same version was shown before.
     """
 
     path: str
@@ -42,6 +44,7 @@ class Analysis:
     facts: Facts
     text_of: Callable[[str], str]
     has_fixes: bool = False
+    refines: bool = False
 
 
 class Folders:
@@ -81,7 +84,11 @@ class Folders:
 
 
 def analyses(
-    path: str, sources: Sequence[Source], configuration: Configuration, memory: IncrementalMemo
+    path: str,
+    sources: Sequence[Source],
+    configuration: Configuration,
+    memory: IncrementalMemo,
+    partial: Callable[[Analysis], None] | None = None,
 ) -> Iterator[Analysis]:
     """What is known of a document: first at once, then with what repairs its findings.
 
@@ -90,13 +97,14 @@ def analyses(
         sources: it and the files that may launch its kernels.
         configuration: read anew for each analysis, so that a changed file counts.
         memory: of the analyses before.
+        partial: called with what is known when the first units are analysed, and others are not.
 
     Raises:
         SmemlintError: the configuration cannot be used.
     """
-    from smemlint.driver.fixes import find_fixes, spent_on_files
+    from smemlint.driver.fixes import find_fixes, spent_on_files, with_fixes
     from smemlint.driver.request import Request
-    from smemlint.driver.results import RunResult
+    from smemlint.driver.results import RunResult, UnitResult, merge
     from smemlint.driver.run import conclude, evaluate
     from smemlint.driver.schedule import IN_PROCESS
 
@@ -116,29 +124,48 @@ def analyses(
     def memo_of(edited: Sequence[Source]) -> Memo:
         return memory.memo(path, edited, settings)
 
+    def analysis(run: RunResult, *, has_fixes: bool = False) -> Analysis:
+        result = conclude(run, request)
+        shown = _new(result.findings, result.hidden, path, settings.baseline, text_of)
+        facts = run.merged.facts
+        accesses = (a for k in facts.kernels for a in k.accesses if a.span.path == path)
+        return Analysis(path, shown, tuple(accesses), facts, text_of, has_fixes)
+
+    def on_unit(results: Mapping[str, UnitResult], left: int) -> None:
+        if partial is not None and left:
+            run = RunResult(merge(list(results.values())), (), with_pragmas)
+            partial(analysis(run))
+
+    with_pragmas = tuple(s.path for s in sources if s.path == path and MARK in s.text)
     request = Request(
-        sources, configuration, IN_PROCESS, document=path, keep_facts=True, memo_of=memo_of
+        sources,
+        configuration,
+        IN_PROCESS,
+        document=path,
+        keep_facts=True,
+        memo_of=memo_of,
+        on_unit=on_unit,
     )
+    kept = memory.results_of(path)
+    kept.begin(sources, configuration.for_file)
     with memory.undisturbed():
-        evaluation = evaluate(request)
-    merged = evaluation.merged
+        evaluation = evaluate(request, kept)
+    merged, results = evaluation.merged, evaluation.results
     if merged.is_lost:
         memory.forget_units()
-
-    def analysis(findings: tuple[Finding, ...], *, has_fixes: bool = False) -> Analysis:
-        found = replace(merged, findings=findings)
-        result = conclude(RunResult(found, evaluation.notices, evaluation.with_pragmas), request)
-        shown = _new(result.findings, result.hidden, path, settings.baseline, text_of)
-        accesses = (a for k in merged.facts.kernels for a in k.accesses if a.span.path == path)
-        return Analysis(path, shown, tuple(accesses), merged.facts, text_of, has_fixes)
-
-    yield analysis(merged.findings)
+    kept.keep(results, memory.function_names())
+    run = RunResult(merged, evaluation.notices, evaluation.with_pragmas)
+    yield analysis(run, has_fixes=kept.is_complete)
+    if kept.is_complete:
+        return
     with memory.undisturbed():
-        fixes = find_fixes(merged, request, spent_on_files(evaluation.results.values()))
+        fixes = find_fixes(merged, request, spent_on_files(results.values()))
     if fixes.lost:
         memory.forget_units()
+    fixed = replace(run, merged=replace(merged, findings=fixes.findings))
+    kept.store(with_fixes(results, merged, fixes), fixed)
     if fixes.findings is not merged.findings:  # some were looked for
-        yield analysis(fixes.findings, has_fixes=True)
+        yield analysis(fixed, has_fixes=True)
 
 
 def _new(

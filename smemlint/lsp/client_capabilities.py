@@ -41,6 +41,12 @@ class Client:
         return lens is not None and bool(lens.refresh_support)
 
     @property
+    def shows_progress(self) -> bool:
+        """Whether it shows work that the server begins by itself."""
+        window = self.capabilities.window
+        return window is not None and bool(window.work_done_progress)
+
+    @property
     def knows_settings(self) -> bool:
         """Whether it can be asked for settings."""
         return bool(self._workspace.configuration)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from smemlint.lsp.analysis import Analysis
     from smemlint.lsp.main_thread_worker import Worker
@@ -26,24 +29,29 @@ class Document:
     Args:
         uri: as the client spells it.
         worker: that analyses it.
-        analyse: starts an analysis of the current text; called in the worker.
+        analyse: starts an analysis of the current text; called in the worker, with what is told of
+            results that are not complete, or None where nobody waits for those.
         found: told what is known, first without fixes, then with them.
         failed: told what went wrong.
+        shown: shows that an analysis is under way.
     """
 
     def __init__(
         self,
         uri: str,
         worker: Worker,
-        analyse: Callable[[], Iterator[Analysis]],
+        analyse: Callable[[Callable[[Analysis], None] | None], Iterator[Analysis]],
         found: Callable[[Analysis], None],
         failed: Callable[[Exception], None],
+        shown: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.uri = uri
         self._worker = worker
         self._analyse = analyse
         self._found = found
         self._failed = failed
+        self._shown = shown
+        self._is_known = False
         self._version: _Version | None = None
         self._changed_at = float("-inf")
 
@@ -83,19 +91,43 @@ class Document:
 
     async def _analysed(self, version: _Version, delay: float) -> None:
         try:
+            partial = self._partial(version)
             await asyncio.sleep(delay)
-            steps = await self._worker.run(self._analyse)
-            while (analysis := await self._worker.run(lambda: next(steps, None))) is not None:
-                version.latest = analysis
-                self._found(analysis)
-                if not version.first.done():
-                    version.first.set_result(None)
+            with self._shown():
+                steps = await self._worker.run(lambda: self._analyse(partial))
+                analysis = await self._worker.run(lambda: next(steps, None))
+            self._is_known = True
+            while analysis is not None:
+                self._tell(version, analysis)
+                if not analysis.has_fixes:
                     await version.pause()
+                analysis = await self._worker.run(lambda: next(steps, None))
         except Exception as error:  # the next edit may be better
             _log.debug("analysis of %s failed", self.uri, exc_info=True)
             self._failed(error)
         finally:
             version.first.cancel()
+
+    def _partial(self, version: _Version) -> Callable[[Analysis], None] | None:
+        """What shows the first results of a document of which nothing is shown so far."""
+        if self._is_known:
+            return None
+        loop = asyncio.get_running_loop()
+
+        def partial(analysis: Analysis) -> None:
+            if analysis.findings:
+                loop.call_soon_threadsafe(self._tell, version, analysis)
+
+        return partial
+
+    def _tell(self, version: _Version, analysis: Analysis) -> None:
+        """Passes on what is known of a version, unless there is a newer one."""
+        if version is not self._version:
+            return
+        version.latest = replace(analysis, refines=version.latest is not None)
+        self._found(version.latest)
+        if not version.first.done():
+            version.first.set_result(None)
 
 
 class _Version:

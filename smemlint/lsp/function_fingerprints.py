@@ -7,70 +7,54 @@ and where lines were added to a body that it does not see, all of it stands that
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.frontend.cuda.unit import CudaFunction, CudaUnit
+from smemlint.lsp.token_text import VisibleText
 from smemlint.sources.pragmas import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from smemlint.frontend.program import Function, Unit
+    from smemlint.lsp.token_text import TokenText
 
-_COUNTS_OUTSIDE = ("#", MARK, "Swizzle", "cute")
-"""What a body may hold that counts outside of it: directives, pragmas, what units are asked for."""
+_COUNTS_OUTSIDE = re.compile(rf"{MARK}|[Ss]wizzle|(?<![a-z])cute")
+"""What a body may hold that counts outside of it: pragmas, what units are asked for."""
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.M)
+_OPENS = frozenset(("if", "ifdef", "ifndef"))
+_STAYS = frozenset((*_OPENS, "elif", "else", "endif", "error", "pragma", "warning"))
+"""Directives that change nothing behind the body in which they are balanced."""
 _FOR_THE_COMPILER = frozenset(("constexpr", "consteval"))
 
 
 @dataclass(frozen=True, slots=True)
-class VisibleText:
-    """What a function may see.
-
-    Attributes:
-        digest: equal only for texts that are the same to it.
-        starts: the lines where the pieces of the document that it sees begin, each a line or more
-            behind the one before.
-    """
-
-    digest: bytes
-    starts: tuple[int, ...]
-
-    def line_in(self, other: VisibleText, line: int) -> int:
-        """Where a line that is seen stands in another context of the same digest."""
-        piece = bisect_right(self.starts, line) - 1
-        return line + other.starts[piece] - self.starts[piece]
-
-
-@dataclass(frozen=True, slots=True)
 class _Body:
-    """A function's body of several lines in the document: its offsets and where it ends."""
+    """A function's body of several lines in the document: its token numbers."""
 
     start: int
     stop: int
-    end_line: int
-    end_column: int
 
 
 class VisibleTexts:
     """The contexts of the functions of some units in one document.
 
     Args:
-        path: of the document.
-        text: of it.
+        text: the document as it is.
+        tokens: of it.
         units: that are evaluated together.
     """
 
-    def __init__(self, path: str, text: str, units: Sequence[Unit]) -> None:
-        self._path = path
+    def __init__(self, text: str, tokens: TokenText, units: Sequence[Unit]) -> None:
         self._text = text
+        self._tokens = tokens
         self._units = units
-        self._lines = LineMap(text)
+        self._known: dict[tuple[int, tuple[str, ...]], VisibleText] = {}
         self._bodies: dict[_Body, list[Function]] = {}
         self._by_name: dict[str, list[Function]] = {}
         for unit in units:
@@ -87,9 +71,15 @@ class VisibleTexts:
             function: of one of the units.
             hides: whose bodies may be hidden: `kernels`, `hosts` (all other functions), or both.
         """
+        key = id(function), tuple(hides)
+        if key not in self._known:
+            self._known[key] = self._of(function, key[1])
+        return self._known[key]
+
+    def _of(self, function: Function, hides: tuple[str, ...]) -> VisibleText:
         seen = self._reached(function)
-        pieces: list[object] = []
-        starts, at = [1], 0
+        pieces: list[tuple[int, int]] = []
+        at = 0
         for body, functions in sorted(self._bodies.items(), key=lambda item: item[0].start):
             is_hidden = body.start >= at and all(
                 f is not function
@@ -99,10 +89,9 @@ class VisibleTexts:
                 for f in functions
             )
             if is_hidden:
-                pieces += (self._text[at : body.start], body.end_column)
-                starts.append(body.end_line)
+                pieces.append((at, body.start))
                 at = body.stop
-        return VisibleText(digest(*map(str, pieces), self._text[at:]), tuple(starts))
+        return VisibleText.of(self._tokens, [*pieces, (at, len(self._tokens.marks))])
 
     # ---- names
 
@@ -143,13 +132,25 @@ class VisibleTexts:
         if first.macro is not None or last.macro is not None:
             return None
         begin, end = unit.token_span(first), unit.token_span(last)
-        if {begin.path, end.path} != {self._path} or begin.line == end.end_line:
+        if {begin.path, end.path} != {self._tokens.path} or begin.line == end.end_line:
             return None
-        start = self._lines.offset(begin.line, begin.column)
-        stop = self._lines.offset(end.end_line, end.end_column)
-        if any(word in self._text[start:stop] for word in _COUNTS_OUTSIDE):
+        lines = self._tokens.lines
+        start = lines.offset(begin.line, begin.column)
+        stop = lines.offset(end.end_line, end.end_column)
+        if not _stays_inside(self._text[start:stop]):
             return None
-        return _Body(start, stop, end.end_line, end.end_column)
+        return _Body(self._tokens.index(start), self._tokens.index(stop - 1) + 1)
+
+
+def _stays_inside(body: str) -> bool:
+    """Whether nothing in a body counts outside of it but what it calls."""
+    depth = 0
+    for directive in _DIRECTIVE.finditer(body):
+        word, what = directive[1], directive[2]
+        depth += (word in _OPENS) - (word == "endif")
+        if word not in _STAYS or depth < 0 or "macro" in what:
+            return False
+    return depth == 0 and _COUNTS_OUTSIDE.search(body) is None
 
 
 def outside(units: Sequence[Unit], texts: Mapping[str, str]) -> bytes:

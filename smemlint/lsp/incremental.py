@@ -17,20 +17,23 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.launches import Launch, launches_of
 from smemlint.frontend.cuda.unit import load_unit
-from smemlint.lsp.function_fingerprints import VisibleText, VisibleTexts, digest, outside
+from smemlint.lsp.function_fingerprints import VisibleTexts, digest, outside
+from smemlint.lsp.kept_results import KeptResults
 from smemlint.lsp.lru import LruCache
-from smemlint.lsp.relocate import NamesALine, relocated
+from smemlint.lsp.relocate import Relocation
+from smemlint.lsp.token_text import CannotMove, Movement, TokenText
 from smemlint.sources.pragmas import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from smemlint.analysis.simt.domain.values import Value
     from smemlint.analysis.simt.kernel.evaluate import KernelTask
     from smemlint.config.settings import Settings
-    from smemlint.facts import KernelFacts, Span
+    from smemlint.facts import Instance, KernelFacts
     from smemlint.frontend.cuda.unit import LoadOptions
     from smemlint.frontend.program import Function, Unit
+    from smemlint.lsp.token_text import VisibleText
     from smemlint.reasons import Assumption
     from smemlint.sources.source import Source
 
@@ -80,13 +83,40 @@ class _Loaded:
 
 
 class IncrementalMemo:
-    """What is known of kernel instances, host functions and units."""
+    """What is known of kernel instances, host functions, units and documents.
+
+    Attributes:
+        hits: kernel instances that were not evaluated, since their facts were known.
+        evaluating: called with each instance that is about to be evaluated.
+    """
 
     def __init__(self) -> None:
         self.kernels: LruCache[_Kernel] = LruCache()
         self.runs: LruCache[_Run] = LruCache()
         self.units: LruCache[_Loaded] = LruCache()
+        self.results: LruCache[KeptResults] = LruCache()
+        self.evaluating: Callable[[Instance], None] = lambda instance: None
         self.hits = 0
+        self._names: set[str] = set()
+
+    def results_of(self, path: str) -> KeptResults:
+        """What the last analysis of a document found."""
+        known = self.results.get(path) or KeptResults(path)
+        self.results.keep(path, known)
+        return known
+
+    def forget_results(self, path: str) -> None:
+        """A document was closed."""
+        self.results.drop(path)
+
+    def function_names(self) -> frozenset[str]:
+        """The names of the functions of all units that analyses read since this was asked."""
+        names, self._names = frozenset(self._names), set()
+        return names
+
+    def note_names(self, unit: Unit) -> None:
+        """A unit was read."""
+        self._names.update(function.name for function in unit.functions)
 
     def forget_units(self) -> None:
         """Files may have come or gone."""
@@ -109,12 +139,12 @@ class IncrementalMemo:
             sources: all files of the run, as they are now.
             settings: that they are evaluated under.
         """
-        for known in (self.kernels, self.runs, self.units):
+        for known in (self.kernels, self.runs, self.units, self.results):
             known.age()
         texts = {s.path: s.text for s in sources}
         if MARK in texts[path] and "swizzle" in texts[path]:
             return DIRECT  # takes note of the declarations that were of use
-        work = _Known(self, path, texts, settings)
+        work = _Known(self, self.results_of(path).tokens_of(texts[path]), texts, settings)
         return Memo(work.evaluate, work.launches, work.load)
 
 
@@ -122,13 +152,18 @@ class _Known:
     """One analysis that remembers the ones before."""
 
     def __init__(
-        self, memory: IncrementalMemo, path: str, texts: Mapping[str, str], settings: Settings
+        self,
+        memory: IncrementalMemo,
+        tokens: TokenText,
+        texts: Mapping[str, str],
+        settings: Settings,
     ) -> None:
         self._memory = memory
-        self._path = path
+        self._tokens = tokens
+        self._path = tokens.path
         self._texts = texts
-        beside = (t for p in sorted(texts) if p != path for t in (p, texts[p]))
-        self._beside = digest(repr(settings), path, *beside)
+        beside = (t for p in sorted(texts) if p != self._path for t in (p, texts[p]))
+        self._beside = digest(repr(settings), self._path, *beside)
         self._contexts: dict[tuple[int, ...], tuple[VisibleTexts, bytes]] = {}
 
     # ---- kernels
@@ -138,7 +173,7 @@ class _Known:
         contexts, around = self._of((unit,))
         hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
         context = contexts.of(task.function, hides=hides)
-        instance = replace(task.instance, span=None, origin="")  # type: ignore[arg-type]
+        instance = replace(task.instance, span=None, place=None)  # type: ignore[arg-type]
         key = (context.digest, around, unit.path, instance, task.function.name, task.given, arch)
         known = self._memory.kernels.get(key)
         if known is not None:
@@ -148,6 +183,7 @@ class _Known:
                 again = _Kernel(facts, task.assumptions, context, known.arguments)
                 self._memory.kernels.keep(key, again)
                 return facts
+        self._memory.evaluating(task.instance)
         asked: list[Mapping[str, Value]] = []
 
         def arguments() -> Mapping[str, Value]:
@@ -167,13 +203,11 @@ class _Known:
         if known.context == context and told == (known.facts.instance, known.assumptions):
             return known.facts
 
-        def moved(span: Span) -> Span:
-            return self._moved_span(span, known.context, context)
-
+        both = known.assumptions, task.assumptions
+        movement = Movement(known.context, context)
         try:
-            both = known.assumptions, task.assumptions
-            return relocated(known.facts, task.instance, both, moved)
-        except NamesALine:
+            return Relocation(movement, task.instance, both).moved(known.facts)
+        except CannotMove:
             return None
 
     # ---- launches
@@ -196,9 +230,13 @@ class _Known:
         key = (context.digest, around, paths, function.name, function.scope, launching)
         known = self._memory.runs.get(key)
         if known is not None:
-            moved = [self._moved_launch(la, known.context, context, units) for la in known.launches]
-            if None not in moved:
-                return [la for la in moved if la is not None]
+            try:
+                return [
+                    _moved_launch(la, Movement(known.context, context), units)
+                    for la in known.launches
+                ]
+            except CannotMove:
+                pass  # it is run again
         found = launches_of(unit, linked, function, launching)
         if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found):
             kept = tuple(
@@ -208,21 +246,15 @@ class _Known:
             self._memory.runs.keep(key, _Run(kept, context))
         return found
 
-    def _moved_launch(
-        self, known: _Launch, before: VisibleText, now: VisibleText, units: Sequence[Unit]
-    ) -> Launch | None:
-        launch = known.launch
-        if launch.assumed and before.starts != now.starts:
-            return None  # they name lines
-        return replace(
-            launch,
-            function=units[known.unit].functions_named(launch.kernel)[known.number],
-            span=self._moved_span(launch.span, before, now),
-        )
-
     # ---- units
 
     def load(self, path: str, text: str, options: LoadOptions) -> Unit:
+        """A unit, and the names of its functions."""
+        unit = self._loaded(path, text, options)
+        self._memory.note_names(unit)
+        return unit
+
+    def _loaded(self, path: str, text: str, options: LoadOptions) -> Unit:
         """A unit; one from before where it does not hold the document and no file of it changed."""
         told = (
             options.arch,
@@ -247,15 +279,19 @@ class _Known:
         """The contexts of some units, and a digest of all that is no text of the document."""
         key = tuple(map(id, units))
         if key not in self._contexts:
-            contexts = VisibleTexts(self._path, self._texts[self._path], units)
+            contexts = VisibleTexts(self._texts[self._path], self._tokens, units)
             self._contexts[key] = contexts, self._beside + outside(units, self._texts)
         return self._contexts[key]
 
-    def _moved_span(self, span: Span, before: VisibleText, now: VisibleText) -> Span:
-        if span.path != self._path:
-            return span
-        line, end_line = (before.line_in(now, at) for at in (span.line, span.end_line))
-        return replace(span, line=line, end_line=end_line)
+
+def _moved_launch(known: _Launch, movement: Movement, units: Sequence[Unit]) -> Launch:
+    launch, relocation = known.launch, Relocation(movement)
+    return replace(
+        launch,
+        function=units[known.unit].functions_named(launch.kernel)[known.number],
+        span=relocation.moved(launch.span),
+        assumed=relocation.moved(launch.assumed),
+    )
 
 
 def _number_of(function: Function, units: Sequence[Unit]) -> tuple[int, int]:

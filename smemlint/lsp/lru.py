@@ -31,6 +31,11 @@ class LruCache(Generic[Entry]):
         """Adds or replaces an entry."""
         self._young[key] = entry
 
+    def drop(self, key: Hashable) -> None:
+        """Forgets an entry."""
+        self._young.pop(key, None)
+        self._old.pop(key, None)
+
     def age(self) -> None:
         """Another analysis begins."""
         self._analyses += 1

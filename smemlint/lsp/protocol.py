@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
 from pygls.protocol import LanguageServerProtocol
+
+from smemlint.lsp.text_sync import OpenDocuments
 
 
 class Protocol(LanguageServerProtocol):
     """Every request is answered, also one whose parameters cannot be read."""
+
+    def use_documents(self, root_uri: str | None) -> None:
+        """Keeps open documents as `text_sync` does; to be called when the session begins."""
+        encoding = self.workspace.position_encoding
+        kind = types.TextDocumentSyncKind.Incremental
+        self._workspace = OpenDocuments(root_uri, kind, position_encoding=encoding)
 
     def structure_message(self, data: Any) -> Any:
         """A message as an object.

@@ -1,8 +1,7 @@
-"""Facts of a kernel whose text moved as a whole: the same facts, some lines up or down."""
+"""Facts and edits of a text whose tokens moved: the same, where the tokens are now."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,6 +9,8 @@ from smemlint.facts import (
     Access,
     Caller,
     CallLine,
+    DotUse,
+    Facts,
     Fusion,
     Instance,
     KernelFacts,
@@ -18,83 +19,67 @@ from smemlint.facts import (
     SharedArray,
     Span,
 )
-from smemlint.reasons import Assumption, Reason
+from smemlint.finding import Edit
+from smemlint.reasons import Assumption, Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from smemlint.lsp.token_text import Movement
 
-_NAMES_A_LINE = re.compile(r"line \d|:\d")
 _TREES = (
-    Access, Assumption, Caller, CallLine, Fusion, KernelFacts, LayoutUse, NotAnalysed, Reason,
-    SharedArray,
+    Access, Assumption, Caller, CallLine, DotUse, Edit, Facts, Fusion, Instance, KernelFacts,
+    LayoutUse, NotAnalysed, SharedArray,
 )  # fmt: skip
+_WITHOUT_PLACES = frozenset(("patterns", "expression", "spelled", "template", "block"))
 
 Tree = TypeVar("Tree")
 
 
-class NamesALine(Exception):
-    """A text names a line, so that it cannot be moved."""
-
-
-def relocated(
-    facts: KernelFacts,
-    instance: Instance,
-    assumptions: tuple[tuple[Assumption, ...], tuple[Assumption, ...]],
-    moved: Callable[[Span], Span],
-) -> KernelFacts:
-    """The facts as an evaluation at the new place would give them.
+class Relocation:
+    """Moves facts and edits; what two of them share stays shared.
 
     Args:
-        facts: of the old place.
-        instance: at the new place.
-        assumptions: what was assumed of the whole instance, before and now.
-        moved: gives the new place of an old one.
-
-    Raises:
-        NamesALine: a text does, other than those assumptions.
+        movement: of their places.
+        instance: at its new place, where it is known; else it is moved like all else.
+        assumptions: what was assumed of a whole instance, before and now, where that is known.
     """
-    return _Mover(instance, *assumptions, moved).moved(facts)
-
-
-class _Mover:
-    """Walks facts once; what two of them share stays shared."""
 
     def __init__(
         self,
-        instance: Instance,
-        before: tuple[Assumption, ...],
-        now: tuple[Assumption, ...],
-        place: Callable[[Span], Span],
+        movement: Movement,
+        instance: Instance | None = None,
+        assumptions: tuple[tuple[Assumption, ...], tuple[Assumption, ...]] = ((), ()),
     ) -> None:
+        self._movement = movement
         self._instance = instance
-        self._before = before
-        self._now = now
-        self._place = place
-        self._done: dict[int, object] = {}
+        self._before, self._now = assumptions
+        self._done: dict[int, tuple[object, object]] = {}
 
     def moved(self, value: Tree) -> Tree:
-        """A value with all places in it moved."""
-        if id(value) not in self._done:
-            self._done[id(value)] = self._moved(value)
-        return self._done[id(value)]  # type: ignore[return-value]
+        """A value with all places in it moved.
+
+        Raises:
+            CannotMove: one of them is no place of a token.
+        """
+        known = self._done.get(id(value))
+        if known is None:
+            known = self._done[id(value)] = value, self._moved(value)
+        return known[1]  # type: ignore[return-value]
 
     def _moved(self, value: object) -> object:
         if isinstance(value, Span):
-            return self._place(value)
-        if isinstance(value, Instance):
+            return self._movement.span(value)
+        if isinstance(value, Line):
+            return replace(value, line=self._movement.line(value.path, value.line))
+        if isinstance(value, Instance) and self._instance is not None:
             return self._instance
         if isinstance(value, tuple):
             return tuple([self.moved(item) for item in value])
         if not isinstance(value, _TREES):
             return value
-        changes = {
-            f.name: self._field(value, f.name)
-            for f in fields(value)
-            if f.name not in ("patterns", "expression", "spelled")  # have no place or are source
-        }
+        names = (f.name for f in fields(value))
+        changes = {n: self._field(value, n) for n in names if n not in _WITHOUT_PLACES}
         if isinstance(value, Access) and value.line:
-            row = replace(value.span, line=value.line, end_line=value.line)
-            changes["line"] = self._place(row).line
+            changes["line"] = self._movement.line(value.span.path, value.line)
         return replace(value, **changes)  # type: ignore[arg-type]
 
     def _field(self, owner: object, name: str) -> object:
@@ -102,11 +87,4 @@ class _Mover:
         if name == "assumptions" and value[: len(self._before)] == self._before:
             own = value[len(self._before) :]
             return (*self._now, *(self.moved(assumption) for assumption in own))
-        if isinstance(value, str) and name != "path":
-            _require_no_line(value)
         return self.moved(value)
-
-
-def _require_no_line(text: str) -> None:
-    if _NAMES_A_LINE.search(text):
-        raise NamesALine

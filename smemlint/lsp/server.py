@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
@@ -30,6 +31,7 @@ from smemlint.lsp.lenses import lenses
 from smemlint.lsp.main_thread_worker import Worker
 from smemlint.lsp.paths import is_served, path_of
 from smemlint.lsp.positions import Places
+from smemlint.lsp.progress import Progress
 from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import are_ours, settings_from
 from smemlint.sources.discovery import SUFFIXES
@@ -37,7 +39,8 @@ from smemlint.sources.source import Source
 from smemlint.visible import visible, without_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from typing import BinaryIO
 
 _log = logging.getLogger(__name__)
@@ -46,15 +49,11 @@ _WATCHED = [f"**/{name}" for name in FILE_NAMES] + [f"**/*{suffix}" for suffix i
 
 
 class Server(LanguageServer):
-    """Documents of one client, and what it configured.
-
-    The whole text is asked for at each change: what counts as a line differs between editors, so
-    that pieces of a text with form feeds end up in the wrong place.
-    """
+    """Documents of one client, and what it configured."""
 
     def __init__(self, worker: Worker) -> None:
-        whole = types.TextDocumentSyncKind.Full
-        super().__init__("smemlint", __version__, whole, protocol_cls=Protocol)
+        pieces = types.TextDocumentSyncKind.Incremental
+        super().__init__("smemlint", __version__, pieces, protocol_cls=Protocol)
         self.worker = worker
         self.documents: dict[str, Document] = {}
         self._paths: dict[str, str] = {}
@@ -83,9 +82,10 @@ class Server(LanguageServer):
         self.documents[uri] = Document(
             uri,
             self.worker,
-            lambda: self._analyses(path),
+            lambda partial: self._analyses(path, partial),
             lambda analysis: self._tell(uri, analysis),
             lambda error: self._fail(uri, error),
+            lambda: self._shown(path),
         )
         self.documents[uri].changed()
 
@@ -93,8 +93,8 @@ class Server(LanguageServer):
         """Forgets a document."""
         document = self.documents.pop(uri, None)
         if document is not None:
-            del self._paths[uri]
             self._failures.pop(uri, None)
+            self._memory.forget_results(self._paths.pop(uri))
             document.close()
             self._publish(uri, [])
 
@@ -169,8 +169,18 @@ class Server(LanguageServer):
             label = "smemlint: all fixes"
             self.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, label))
 
-    def _analyses(self, path: str) -> Iterator[Analysis]:
-        return analyses(path, *self._run_of(path))
+    def _analyses(
+        self, path: str, partial: Callable[[Analysis], None] | None
+    ) -> Iterator[Analysis]:
+        return analyses(path, *self._run_of(path), partial)
+
+    def _shown(self, path: str) -> AbstractContextManager[None]:
+        """Shows an analysis as work in progress to a client that can."""
+        if not self.client.shows_progress:
+            return nullcontext()
+        progress = Progress(self, f"smemlint: {path.rpartition('/')[2]}")
+        self._memory.evaluating = lambda instance: progress.say(visible(instance.title))
+        return progress.shown()
 
     def _run_of(self, path: str) -> tuple[list[Source], Configuration, IncrementalMemo]:
         """What a document is analysed with, as it is now."""
@@ -185,7 +195,7 @@ class Server(LanguageServer):
         self._failures.pop(uri, None)
         if not self.client.asks_for_diagnostics:
             self._publish(uri, self.diagnostics(uri, analysis))
-        elif analysis.has_fixes:
+        elif analysis.has_fixes or analysis.refines:
             self.workspace_diagnostic_refresh(None)
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
@@ -277,6 +287,7 @@ def make_server(worker: Worker) -> Server:
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
+        cast("Protocol", server.protocol).use_documents(params.root_uri)
         server.configure(params.initialization_options)
         if server.client.asks_for_diagnostics:
             _offer_diagnostics(server)

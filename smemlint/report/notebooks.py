@@ -11,12 +11,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from smemlint.facts import Span
+from smemlint.reasons import Line
 from smemlint.sources.notebook import Notebook, parted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from smemlint.facts import Access, Caller, Facts, Fusion, Instance, NotAnalysed, Span
+    from smemlint.facts import Access, Caller, Facts, Fusion, Instance, NotAnalysed
     from smemlint.finding import Edit, Finding, Fix
     from smemlint.lint.result import Result
     from smemlint.reasons import Assumption
@@ -124,11 +126,18 @@ class Notebooks:
         return replace(caller, span=self._span(caller.span))
 
     def _assumption(self, assumption: Assumption) -> Assumption:
-        return replace(assumption, text=self._said(assumption.text))
+        return replace(
+            assumption, wording=self._said(assumption.wording), place=self._line(assumption.place)
+        )
 
     def _instance(self, instance: Instance) -> Instance:
-        origin = self._said(instance.origin)
-        return replace(instance, span=self._span(instance.span), origin=origin)
+        return replace(instance, span=self._span(instance.span), place=self._line(instance.place))
+
+    def _line(self, line: Line | None) -> Line | None:
+        if line is None:
+            return None
+        span = self._span(Span(line.path, line.line, 1, line.line, 1))
+        return Line(span.path, span.line)
 
     def _note(self, note: NotAnalysed) -> NotAnalysed:
         return replace(

@@ -37,6 +37,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.describes_swizzle: (
         ("Swizzle<3, 4, 3>", "CU_TENSOR_MAP_SWIZZLE_128B"), ("swizzle(3)", "MySwizzle<1>"),
     ),
+    heuristics.may_matter_in_a_comment: (
+        ("<<<", "__shared__", "cudaLaunchKernel", "CU_TENSOR_MAP_SWIZZLE_128B", "include_hip"),
+        ("rows", "the", "padding"),
+    ),
     heuristics.is_barrier_allocation: (
         ("alloc(gl.int64, [1], mbarrier.MBarrierLayout())", "alloc(x, MBAR, mbarrier_layout)"),
         ("alloc(gl.float32, [1], layout)",),

@@ -70,21 +70,48 @@ def test_what_a_kernel_depends_on_counts(old, new, ways):
 
 
 MOVED = [
-    ("a line in another kernel", "  out[threadIdx.x] = t", "  // more\n  out[threadIdx.x] = t", 1),
-    ("another number in host code", "<<<1, 32>>>(out); columns", "<<<2, 32>>>(out); columns", 2),
-    ("a line in host code", "void run(float *out) {", "void run(float *out) {\n\n", 2),
-    ("a line in a kernel, seen from the next", "  out[threadIdx.x] = s", "\n\n  out[threadIdx.x] = s", 1),
+    ("a comment in a kernel", "  out[threadIdx.x] = t", "  // more\n  out[threadIdx.x] = t", 0),
+    ("a comment in front of all", "#define PAD", "/* more\n */\n#define PAD", 0),
+    ("a comment inside of a line", "s[threadIdx.x *", "s[ /* more */ threadIdx.x *", 0),
+    ("a comment that names a kernel", "#define PAD", "// rows\n#define PAD", 0),
+    ("another number in host code", "<<<1, 32>>>(out); columns", "<<<2, 32>>>(out); columns", 0),
+    ("a line in host code", "void run(float *out) {", "void run(float *out) {\n\n", 0),
+    ("another statement in a kernel", "  out[threadIdx.x] = s", "  ;\n  out[threadIdx.x] = s", 1),
+    ("a directive in a kernel", "  out[threadIdx.x] = s", "#pragma unroll\n  out[threadIdx.x] = s", 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "hits"), [m[1:] for m in MOVED], ids=[m[0] for m in MOVED])
-def test_what_only_moves_is_moved(old, new, hits):
-    memory = IncrementalMemo()
+def noting() -> tuple[IncrementalMemo, list[str]]:
+    """A memory, and the kernels that are evaluated under it."""
+    memory, evaluated = IncrementalMemo(), []
+    memory.evaluating = lambda instance: evaluated.append(instance.kernel)
+    return memory, evaluated
+
+
+@pytest.mark.parametrize(("old", "new", "count"), [m[1:] for m in MOVED], ids=[m[0] for m in MOVED])
+def test_what_only_moves_is_moved(old, new, count):
+    memory, evaluated = noting()
     found(TWO, memory)
+    assert sorted(evaluated) == ["columns", "rows"]
     text = TWO.replace(old, new)
     assert text != TWO
     assert found(text, memory) == found(text, IncrementalMemo())
-    assert memory.hits == hits
+    assert len(evaluated) == 2 + count
+
+
+def test_fixes_move_with_a_comment():
+    def fixed(text: str, memory: IncrementalMemo) -> list[object]:
+        *_, last = analyses("k.cu", [Source("k.cu", text)], Configuration(isolated=True), memory)
+        assert last.has_fixes
+        return [(f.help, f.fix and (f.fix.title, f.fix.edits)) for f in last.findings]
+
+    memory, evaluated = noting()
+    before = fixed(TWO, memory)
+    assert any(fix for _, fix in before)
+    count = len(evaluated)
+    for text in (f"// a\n{TWO}", TWO.replace("[32][32]", "[32] /* b */ [32]")):
+        assert fixed(text, memory) == fixed(text, IncrementalMemo())
+    assert len(evaluated) == count
 
 
 SHARED_HELPER = """\
@@ -121,13 +148,16 @@ def test_what_a_kernel_calls_and_what_calls_it_count():
 
 @pytest.mark.parametrize("name", ["transpose", "dynamic_shared", "choices", "constants"])
 def test_random_edits_are_seen_as_without_a_past(name):
-    chosen, memory = random.Random(name), IncrementalMemo()
+    chosen, (memory, evaluated) = random.Random(name), noting()
     text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
     found(text, memory)
+    count = 0
     for _ in range(12):
         text = _edited(text, chosen)
-        assert found(text, memory) == found(text, IncrementalMemo())
-    assert memory.hits > 0
+        fresh, all_of_it = noting()
+        assert found(text, memory) == found(text, fresh)
+        count += len(all_of_it)
+    assert len(evaluated) < count
 
 
 def _edited(text: str, chosen: random.Random) -> str:

@@ -119,7 +119,7 @@ class _FileReader:
             name,
             self._span_of_head(function, None),
             tuple((str(i), value) for i, value in enumerate(template)),
-            origin=self._origin,
+            given_by=self._origin,
         )
         if not function.is_whole:
             yield self._without(instance, function, _CUT_OFF)

@@ -169,7 +169,7 @@ class _FileReader:
             name,
             self._span_of_head(function),
             tuple((str(i), value) for i, value in enumerate(template)),
-            origin=f"{self._path.rpartition('/')[2]} ({self._code.target})",
+            given_by=f"{self._path.rpartition('/')[2]} ({self._code.target})",
         )
         bounds = Bounds(section.block, section.max_block)
         blocks = self._launch.blocks(name, template, bounds)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
+from smemlint.reasons import Line
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cupy.source_map import MappedText, Position
     from smemlint.analysis.simt.analyze import Project
     from smemlint.config.settings import Settings
+    from smemlint.reasons import Assumption
 
 _UNKNOWN = "smemlint_unknown"
 
@@ -141,9 +143,7 @@ class _Relocation:
         )
 
     def _instance(self, instance: Instance) -> Instance:
-        return replace(
-            instance, span=self._span(instance.span), origin=self._renamed(instance.origin)
-        )
+        return replace(instance, span=self._span(instance.span), place=self._line(instance.place))
 
     def _array(self, array: SharedArray) -> SharedArray:
         if id(array) not in self._arrays:
@@ -158,9 +158,20 @@ class _Relocation:
             line=place.line if place is not None else self._span(access.span).line,
             instance=instance,
             array=self._array(access.array) if access.array is not None else None,
-            assumptions=tuple(replace(a, text=self._renamed(a.text)) for a in access.assumptions),
+            assumptions=tuple(map(self._assumption, access.assumptions)),
             calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
         )
+
+    def _assumption(self, assumption: Assumption) -> Assumption:
+        wording = self._renamed(assumption.wording)
+        return replace(assumption, wording=wording, place=self._line(assumption.place))
+
+    def _line(self, line: Line | None) -> Line | None:
+        if line is None or line.path != self._embedded.name:
+            return line
+        call = self._embedded.call_at(line.line)
+        span = call.span if call is not None else self._embedded.span
+        return Line(span.path, span.line)
 
     def _renamed(self, text: str) -> str:
         """Returns a text with the name of the unit replaced by that of the Python file."""

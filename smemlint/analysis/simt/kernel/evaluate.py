@@ -53,7 +53,7 @@ from smemlint.limits.budgets import (
 )
 from smemlint.limits.errors import stop_reason
 from smemlint.limits.steps import spend
-from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
+from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +79,7 @@ class KernelTask:
         declared: the swizzle that the user declares for a shared array.
         shared: dynamic shared memory of the launch in bytes; None when not known.
         given: what the user assumes of the arguments.
-        launch: where it is launched, e.g. `launch at transpose.cu:41`; empty where nowhere.
+        place: the line of its launch; None where none is known.
     """
 
     function: Function
@@ -90,7 +90,7 @@ class KernelTask:
     declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     shared: int | None = None
     given: tuple[Precondition, ...] = ()
-    launch: str = ""
+    place: Line | None = None
 
 
 def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
@@ -106,8 +106,9 @@ def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
     if not arguments:
         return facts
     passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in arguments.items())
-    text = f"{passed} as passed at the {task.launch or 'launch'}"
-    told = replace(task, assumptions=(*task.assumptions, Assumption(Topic.ARGUMENT, text)))
+    text = f"{passed} as passed at the launch" + (f" at {PLACE}" if task.place else "")
+    passing = Assumption(Topic.ARGUMENT, text, place=task.place)
+    told = replace(task, assumptions=(*task.assumptions, passing))
     closer = _evaluated(unit, told, arch, arguments)
     return closer if _decided(closer) > _decided(facts) else facts
 

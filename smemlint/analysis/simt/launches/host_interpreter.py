@@ -37,7 +37,7 @@ from smemlint.limits.budgets import (
     MAX_HOST_TRIPS,
     MAX_SWITCHED,
 )
-from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
+from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -211,9 +211,9 @@ class HostPolicy(KernelPolicy):
                 if not self.default_path:
                     break
                 span = ev.state.unit.span(node)
-                name = span.path.rsplit("/", 1)[-1]
-                text = f"the default path at {name}:{span.line}"
-                self.defaults.setdefault(Assumption(Topic.HOST, text))
+                place = Line(span.path, span.line)
+                assumed = Assumption(Topic.HOST, f"the default path at {PLACE}", place=place)
+                self.defaults.setdefault(assumed)
                 return known
         return None
 

@@ -25,7 +25,7 @@ from smemlint.config.options import read_block
 from smemlint.facts import Instance
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_CALLED
-from smemlint.reasons import Assumption, Topic
+from smemlint.reasons import PLACE, Assumption, Line, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
+_LAUNCH = f"launch at {PLACE}"
 _NO_LAUNCH = Assumption(
     Topic.BLOCK, "no launch was found: the figure is the same for several block shapes"
 )
@@ -92,8 +93,7 @@ class Instances:
                 tasks = self._partly_told(function, scope, said, launch)
                 tasks = tasks or self._guessed(function, scope, said, launch)
             else:
-                origin = given or _place(launch)
-                tasks = [self._task(function, scope, block, origin, said, launch)]
+                tasks = [self._task(function, scope, block, given or _LAUNCH, said, launch)]
             text = scope_text(scope, function)
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
@@ -162,8 +162,9 @@ class Instances:
         shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
         known = "no launch was found"
         if launch is not None:
-            known = f"the {_place(launch)} has a block size that is known only at run time"
-        return self._for_shapes(function, scope, shapes, known, said)
+            known = f"the {_LAUNCH} has a block size that is known only at run time"
+        place = _line(launch) if launch is not None else None
+        return self._for_shapes(function, scope, shapes, known, said, place)
 
     def _for_shapes(
         self,
@@ -172,6 +173,7 @@ class Instances:
         shapes: Sequence[Block],
         known: str,
         said: tuple[Assumption, ...],
+        place: Line | None,
         launch: Launch | None = None,
     ) -> list[KernelTask]:
         """A task for each shape; what they agree on is reported, and `known` says of what."""
@@ -180,7 +182,7 @@ class Instances:
         blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
         listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
         text = f"{known}: the figure is the same for blocks of {listed}"
-        said = (Assumption(Topic.BLOCK, text), *said)
+        said = (Assumption(Topic.BLOCK, text, place=place), *said)
         return [self._task(function, scope, s, "", said, launch) for s in shapes]
 
     def _partly_told(
@@ -196,8 +198,8 @@ class Instances:
         }
         shapes = sorted((s for s in guesses if prod(s) <= MAX_THREADS), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
-        known = f"the {_place(launch)} has a block of ({shape})"
-        return self._for_shapes(function, scope, shapes, known, said, launch)
+        known = f"the {_LAUNCH} has a block of ({shape})"
+        return self._for_shapes(function, scope, shapes, known, said, _line(launch), launch)
 
     def _uses_plane(self, function: Function) -> bool:
         if id(function) not in self._planes:
@@ -259,27 +261,32 @@ class Instances:
         said: tuple[Assumption, ...],
         launch: Launch | None = None,
     ) -> KernelTask:
+        place = _line(launch) if launch is not None else None
         instance = Instance(
-            function.name, function.span, scope_text(scope, function), block, origin
+            function.name,
+            function.span,
+            scope_text(scope, function),
+            block,
+            origin,
+            place if origin == _LAUNCH else None,
         )
         shape = ", ".join(map(str, block))
         arguments = partial(self.arguments, function, launch) if launch is not None else dict
         declared = partial(self._user.declared_swizzle, function.name)
         given = self._user.preconditions(function)
-        known = (Assumption(Topic.BLOCK, f"block ({shape}) ({origin})"),) if origin else ()
-        assumed = (*known, *said, *self._index.built_with(self._unit))
+        known = Assumption(Topic.BLOCK, f"block ({shape}) ({origin})", place=instance.place)
+        assumed = (*((known,) if origin else ()), *said, *self._index.built_with(self._unit))
         assumed += tuple(
             Assumption(Topic.ARGUMENT, f"`{p.text}` (your assumption)", p.name) for p in given
         )
         shared = launch.shared if launch is not None else None
-        place = _place(launch) if launch is not None else ""
         return KernelTask(
             function, instance, scope, assumed, arguments, declared, shared, given, place
         )
 
 
-def _place(launch: Launch) -> str:
-    return f"launch at {launch.span.path.rsplit('/', 1)[-1]}:{launch.span.line}"
+def _line(launch: Launch) -> Line:
+    return Line(launch.span.path, launch.span.line)
 
 
 def _planes_of(threads: int) -> list[Block]:

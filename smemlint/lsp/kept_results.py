@@ -1,0 +1,200 @@
+"""What the last analysis of a document found, for the next one: a comment makes nothing old.
+
+A unit's result is valid while the tokens of the files that it read are the same, and nothing that
+changed bears on what it searched for. Where the tokens of the document only moved, so do the facts,
+and the rules are run on them again; fixes move along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemlint.driver.invalidation import is_valid
+from smemlint.facts import sites_of
+from smemlint.frontend.heuristics import may_matter_in_a_comment
+from smemlint.lint.check import run_rules
+from smemlint.lsp.relocate import Relocation
+from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from smemlint.analysis.simt.analyze import Project
+    from smemlint.config.settings import Settings
+    from smemlint.driver.results import RunResult, UnitResult
+    from smemlint.finding import Finding
+    from smemlint.sources.source import Source
+
+
+class KeptResults:
+    """The results of the last analysis of a document, a `ResultStore`.
+
+    Args:
+        path: of the document.
+
+    Attributes:
+        is_complete: the analysis that began last got all results from here, fixes included.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._tokens: tuple[str, TokenText] | None = None
+        self._now: dict[str, Source] = {}
+        self._settings_of: Callable[[str], Settings] | None = None
+        self._kept: _Kept | None = None
+        self.is_complete = False
+
+    def tokens_of(self, text: str) -> TokenText:
+        """The tokens of the document's newest text."""
+        if self._tokens is None or self._tokens[0] != text:
+            self._tokens = text, TokenText(self._path, text)
+        return self._tokens[1]
+
+    def begin(self, sources: Sequence[Source], settings_of: Callable[[str], Settings]) -> None:
+        """The next analysis, over these sources."""
+        self._now = {s.path: s for s in sources}
+        self._settings_of = settings_of
+        self.is_complete = False
+
+    def unchanged(self) -> RunResult | None:
+        """Nothing: a document that is analysed again did change."""
+        return None
+
+    def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
+        """The results that no change since bears on, by main file, at the places of now."""
+        kept, settings_of = self._kept, self._settings_of
+        if kept is None or settings_of is None or kept.settings != repr(settings_of(self._path)):
+            return {}
+        text = VisibleText.whole(self.tokens_of(self._now[self._path].text))
+        changed = self._changed(kept, text)
+        mover = _Mover(Movement(kept.text, text), settings_of)
+        found = {}
+        for path, result in kept.results.items():
+            is_known = path in tasks and kept.outside == _states(kept.outside)
+            if is_known and is_valid(result.dependencies, changed, program):
+                moved = mover.moved(result, kept.fixed.get(path))
+                if moved is not None:
+                    found[path] = moved
+        self.is_complete = kept.has_fixes and all(path in found for path in tasks)
+        return found
+
+    def _changed(self, kept: _Kept, text: VisibleText) -> set[str]:
+        """Files of then or now that are not the same, but for comments of the document."""
+        before, now = kept.sources, self._now
+        changed = {
+            path
+            for path in before.keys() | now.keys()
+            if path not in before or path not in now or before[path].text != now[path].text
+        }
+        if self._path in changed and text.digest == kept.text.digest:
+            told = text.text.comment_words ^ kept.text.text.comment_words
+            if not kept.may_matter(told):
+                changed.discard(self._path)
+        return changed
+
+    def keep(self, results: Mapping[str, UnitResult], functions: frozenset[str]) -> None:
+        """Keeps results without fixes, or with those that they have from before.
+
+        Args:
+            results: by main file.
+            functions: names of those in the units that were read for them.
+        """
+        assert self._settings_of is not None
+        before = self._kept
+        whole = {
+            path: result
+            for path, result in results.items()
+            if not (result.crashed or result.is_lost or result.dependencies.swizzles)
+        }
+        text = VisibleText.whole(self.tokens_of(self._now[self._path].text))
+        reads = {p for r in whole.values() for p in r.dependencies.reads if p not in self._now}
+        self._kept = _Kept(
+            dict(self._now),
+            text,
+            repr(self._settings_of(self._path)),
+            whole,
+            _states(reads),
+            functions | (before.functions if before is not None else frozenset()),
+        )
+        if self.is_complete:
+            self._keep_fixes(whole)
+
+    def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
+        """Keeps the fixes of results that were kept without."""
+        if self._kept is not None and not any(result.is_lost for result in results.values()):
+            self._keep_fixes(results)
+
+    def _keep_fixes(self, results: Mapping[str, UnitResult]) -> None:
+        assert self._kept is not None
+        self._kept.fixed = {path: result.findings for path, result in results.items()}
+        self._kept.has_fixes = True
+
+
+class _Kept:
+    """What one analysis found, and what it was an analysis of."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        text: VisibleText,
+        settings: str,
+        results: Mapping[str, UnitResult],
+        outside: Mapping[str, tuple[int, int] | None],
+        functions: frozenset[str],
+    ) -> None:
+        self.sources = sources
+        self.text = text
+        self.settings = settings
+        self.results = results
+        self.outside = outside
+        self.functions = functions
+        self.fixed: Mapping[str, tuple[Finding, ...]] = {}
+        self.has_fixes = False
+
+    def may_matter(self, words: frozenset[str]) -> bool:
+        """Whether files were searched for one of some words, comments included."""
+        searched = {w for r in self.results.values() for s in r.dependencies.searches for w in s}
+        return any(
+            word in searched or word in self.functions or may_matter_in_a_comment(word)
+            for word in words
+        )
+
+
+class _Mover:
+    """Moves results of units."""
+
+    def __init__(self, movement: Movement, settings_of: Callable[[str], Settings]) -> None:
+        self._relocation = Relocation(movement)
+        self._settings_of = settings_of
+
+    def moved(self, result: UnitResult, fixed: Sequence[Finding] | None) -> UnitResult | None:
+        """A result at its new place; None where something of it is no place of a token."""
+        try:
+            facts = self._relocation.moved(result.facts)
+            findings = tuple(run_rules(facts, self._settings_of))
+            if fixed is not None and len(fixed) == len(findings):
+                findings = tuple(map(self._with_fix, findings, fixed))
+        except CannotMove:
+            return None
+        return replace(result, facts=facts, findings=findings, sites=sites_of(facts.kernels))
+
+    def _with_fix(self, finding: Finding, fixed: Finding) -> Finding:
+        fix = fixed.fix
+        if fix is not None:  # what it makes of the access stands in no text that there is
+            fix = replace(fix, edits=self._relocation.moved(fix.edits))
+        return replace(finding, fix=fix, help=fixed.help, no_fix=fixed.no_fix)
+
+
+def _states(paths: Iterable[str]) -> dict[str, tuple[int, int] | None]:
+    """What tells whether files on disk changed."""
+    return {path: _state(path) for path in paths}
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

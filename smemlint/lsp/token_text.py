@@ -1,0 +1,194 @@
+"""A text as its compiler sees it: a sequence of tokens, of which comments and blanks are no part.
+
+Two texts of one sequence mean the same, and what is known of a token of the one is known of the
+token of its number in the other.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.lexer.tokens import LineMap, lex_file
+from smemlint.sources.pragmas import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from smemlint.facts import Span
+
+_ALONE = frozenset("()[]{},;?~")
+"""Operators that make no other with the one in front of them or behind."""
+_WORD = re.compile(r"\w+|<<<|#")
+
+
+class CannotMove(Exception):
+    """A place is no place of a token that both texts have."""
+
+
+class TokenText:
+    """The tokens of a text.
+
+    Attributes:
+        path: of the file.
+        marks: spelling of each token, with what counts of what is in front of it: whether it begins
+            a line, comments that are read, and blanks in directives and between operators.
+        starts, stops: offsets of each token.
+        lines: of the text.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = LineMap(text)
+        self.starts: list[int] = []
+        self.stops: list[int] = []
+        self.marks: list[str] = []
+        comments: list[str] = []
+        lexed = lex_file(text)
+        at, is_directive, after_operator = 0, False, True
+        for token in lexed.tokens:
+            gap = text[at : token.start]
+            is_operator = token.kind == "operator" and token.text not in _ALONE
+            if token.first_on_line:
+                is_directive = token.text == "#"
+            begins = 2 * token.first_on_line + (not at or "\n" in gap or "\r" in gap)
+            counts = is_directive or (is_operator and after_operator)
+            is_apart = bool(gap) and counts and not token.first_on_line
+            mark = f"{begins}{is_apart:d}{token.text}"
+            if "/" in gap:
+                comments.append(gap)
+                mark += gap if MARK in gap else ""
+            self.marks.append(mark)
+            self.starts.append(token.start)
+            self.stops.append(token.end)
+            at, after_operator = token.end, is_operator
+        comments.append(text[at:])
+        if lexed.skipped or lexed.unterminated is not None or lexed.truncated is not None:
+            comments.append(text)
+            self.marks.append(text)  # equal to itself only
+        elif MARK in comments[-1]:
+            self.marks.append(comments[-1])
+        self._comments = comments
+
+    @cached_property
+    def comment_words(self) -> frozenset[str]:
+        """What comments say: some searches look for words in whole texts."""
+        return frozenset(_WORD.findall("\n".join(self._comments)))
+
+    def index(self, offset: int) -> int:
+        """The number of the first token that ends behind an offset."""
+        return bisect_right(self.stops, offset)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VisibleText:
+    """Those tokens of a text that an evaluation may see.
+
+    Attributes:
+        text: the whole.
+        pieces: the ranges of token numbers that are seen, in order.
+        digest: equal only for sequences that are the same.
+    """
+
+    text: TokenText
+    pieces: tuple[tuple[int, int], ...]
+    digest: bytes
+
+    @staticmethod
+    def of(text: TokenText, pieces: Sequence[tuple[int, int]]) -> VisibleText:
+        """What is seen of a text."""
+        made = blake2b(digest_size=32)
+        for start, stop in pieces:
+            data = "\0".join(text.marks[start:stop]).encode("utf-8", "surrogatepass")
+            made.update(b"%d " % len(data))
+            made.update(data)
+        return VisibleText(text, tuple(pieces), made.digest())
+
+    @staticmethod
+    def whole(text: TokenText) -> VisibleText:
+        """All of a text."""
+        return VisibleText.of(text, [(0, len(text.marks))])
+
+
+class Movement:
+    """From places of a text to those of the same tokens in another.
+
+    Args:
+        before, now: texts of one digest.
+    """
+
+    def __init__(self, before: VisibleText, now: VisibleText) -> None:
+        self._before = before
+        self._now = now
+        self._is_still = before.text is now.text
+
+    def span(self, span: Span) -> Span:
+        """The new place of an old one; those in other files stay, an empty one follows its token.
+
+        Raises:
+            CannotMove: it does not begin and end in tokens that are seen.
+        """
+        whole_file = (span.line, span.column, span.end_line, span.end_column) == (1, 1, 1, 1)
+        if self._is_still or whole_file or span.path != self._before.text.path:
+            return span
+        lines = self._before.text.lines
+        stop = self._stop(lines.offset(span.end_line, span.end_column))
+        is_empty = (span.line, span.column) == (span.end_line, span.end_column)
+        start = stop if is_empty else self._start(lines.offset(span.line, span.column))
+        line, column = self._now.text.lines(start)
+        end_line, end_column = self._now.text.lines(stop)
+        return replace(span, line=line, column=column, end_line=end_line, end_column=end_column)
+
+    def line(self, path: str, line: int) -> int:
+        """The new number of a line.
+
+        Raises:
+            CannotMove: no token that is seen stands in it.
+        """
+        before, now = self._before.text, self._now.text
+        if self._is_still or path != before.path:
+            return line
+        starts = before.lines.starts
+        if not 1 <= line <= len(starts):
+            raise CannotMove
+        stop = starts[line] if line < len(starts) else before.stops[-1] + 1
+        tokens = range(
+            bisect_left(before.starts, starts[line - 1]), bisect_left(before.starts, stop)
+        )
+        for token in tokens:
+            other = self._other(token)
+            if other is not None:
+                return now.lines(now.starts[other])[0]
+        raise CannotMove
+
+    def _start(self, offset: int) -> int:
+        """The new offset of what begins at one."""
+        text = self._before.text
+        token = bisect_right(text.starts, offset) - 1
+        return self._inside(token, offset, is_inside=token >= 0 and offset < text.stops[token])
+
+    def _stop(self, offset: int) -> int:
+        """The new offset of what ends at one."""
+        text = self._before.text
+        token = bisect_left(text.starts, offset) - 1
+        return self._inside(token, offset, is_inside=token >= 0 and offset <= text.stops[token])
+
+    def _inside(self, token: int, offset: int, *, is_inside: bool) -> int:
+        other = self._other(token) if is_inside else None
+        if other is None:
+            raise CannotMove
+        return self._now.text.starts[other] + offset - self._before.text.starts[token]
+
+    def _other(self, token: int) -> int | None:
+        """The number that a token has in the other text; None for one that is not seen."""
+        for (start, stop), (other, _) in self._pairs():
+            if start <= token < stop:
+                return other + token - start
+        return None
+
+    def _pairs(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+        return zip(self._before.pieces, self._now.pieces, strict=True)
