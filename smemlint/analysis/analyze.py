@@ -129,8 +129,8 @@ class Analyzer:
         from smemlint.analysis.simt.analyze import Project
 
         around = Project(self._cuda, self._settings_of(path), scope=AnalysisScope(path))
-        tasks = (task for task in self.program(path).tasks() if task == path)
-        return list(dict.fromkeys((*around.main_files.paths, *tasks)))
+        own = (path,) if self.program(path).is_task(path) else ()
+        return list(dict.fromkeys((*around.main_files.paths, *own)))
 
     def analyze(self, path: str) -> tuple[Facts, Dependencies]:
         """Returns the facts of one of `files`, and what they depend on.

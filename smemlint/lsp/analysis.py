@@ -105,7 +105,7 @@ def analyses(
     from smemlint.driver.fixes import find_fixes, spent_on_files, with_fixes
     from smemlint.driver.request import Request
     from smemlint.driver.results import RunResult, UnitResult, merge
-    from smemlint.driver.run import conclude, evaluate
+    from smemlint.driver.run import Evaluation, conclude, evaluate
     from smemlint.driver.schedule import IN_PROCESS
 
     texts = {s.path: s for s in sources}
@@ -148,12 +148,16 @@ def analyses(
     )
     kept = memory.results_of(path)
     kept.begin(sources, configuration.for_file)
-    with memory.undisturbed():
-        evaluation = evaluate(request, kept)
+    known = kept.unchanged_results()
+    if known is not None:
+        evaluation = Evaluation(known, merge(list(known.values())), (), with_pragmas)
+    else:
+        with memory.undisturbed():
+            evaluation = evaluate(request, kept)
     merged, results = evaluation.merged, evaluation.results
     if merged.is_lost:
         memory.forget_units()
-    kept.keep(results, memory.function_names())
+    kept.keep(evaluation, memory.function_names())
     run = RunResult(merged, evaluation.notices, evaluation.with_pragmas)
     yield analysis(run, has_fixes=kept.is_complete)
     if kept.is_complete:

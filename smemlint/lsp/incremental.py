@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from smemlint.analysis.program.memo import Memo
@@ -118,8 +119,14 @@ class IncrementalMemo:
         """A unit was read."""
         self._names.update(function.name for function in unit.functions)
 
-    def forget_units(self) -> None:
+    def files_changed(self) -> None:
         """Files may have come or gone."""
+        self.forget_units()
+        for kept in self.results.entries():
+            kept.files_changed()
+
+    def forget_units(self) -> None:
+        """Units may be half read, or read from what is no more."""
         self.units.clear()
 
     @contextmanager
@@ -162,9 +169,15 @@ class _Known:
         self._tokens = tokens
         self._path = tokens.path
         self._texts = texts
-        beside = (t for p in sorted(texts) if p != self._path for t in (p, texts[p]))
-        self._beside = digest(repr(settings), self._path, *beside)
+        self._settings = settings
         self._contexts: dict[tuple[int, ...], tuple[VisibleTexts, bytes]] = {}
+
+    @cached_property
+    def _beside(self) -> bytes:
+        """A digest of the settings and of the other files of the run."""
+        texts = self._texts
+        beside = (t for p in sorted(texts) if p != self._path for t in (p, texts[p]))
+        return digest(repr(self._settings), self._path, *beside)
 
     # ---- kernels
 

@@ -11,21 +11,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smemlint.config.settings import Settings
 from smemlint.driver.invalidation import is_valid
 from smemlint.facts import sites_of
 from smemlint.frontend.heuristics import may_matter_in_a_comment
 from smemlint.lint.check import run_rules
 from smemlint.lsp.relocate import Relocation
 from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText
+from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from smemlint.analysis.simt.analyze import Project
-    from smemlint.config.settings import Settings
     from smemlint.driver.results import RunResult, UnitResult
+    from smemlint.driver.run import Evaluation
     from smemlint.finding import Finding
     from smemlint.sources.source import Source
+
+_COMPILED = (PTX_SUFFIX, CUBIN_SUFFIX)
 
 
 class KeptResults:
@@ -42,7 +46,8 @@ class KeptResults:
         self._path = path
         self._tokens: tuple[str, TokenText] | None = None
         self._now: dict[str, Source] = {}
-        self._settings_of: Callable[[str], Settings] | None = None
+        self._is_of_tokens = not (is_python_path(path) or path.endswith(_COMPILED))
+        self._settings_of: Callable[[str], Settings] = lambda path: Settings()
         self._kept: _Kept | None = None
         self.is_complete = False
 
@@ -58,27 +63,57 @@ class KeptResults:
         self._settings_of = settings_of
         self.is_complete = False
 
+    def files_changed(self) -> None:
+        """Files may have come or gone: what was found is looked over once more."""
+        if self._kept is not None:
+            self._kept.is_certain = False
+
     def unchanged(self) -> RunResult | None:
-        """Nothing: a document that is analysed again did change."""
+        """Nothing: see `unchanged_results`."""
         return None
+
+    def unchanged_results(self) -> dict[str, UnitResult] | None:
+        """All results at the places of now, if nothing changed but comments of the document."""
+        kept = self._kept
+        if kept is None or not kept.is_certain or not self._is_under_same_settings(kept):
+            return None
+        text = self._text()
+        if self._changed(kept, text) or kept.outside != _states(kept.outside):
+            return None
+        found = self._moved(kept, text, kept.results)
+        if len(found) < len(kept.results):
+            return None
+        self.is_complete = kept.has_fixes
+        return found
 
     def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
         """The results that no change since bears on, by main file, at the places of now."""
-        kept, settings_of = self._kept, self._settings_of
-        if kept is None or settings_of is None or kept.settings != repr(settings_of(self._path)):
+        kept = self._kept
+        if kept is None or not self._is_under_same_settings(kept):
             return {}
-        text = VisibleText.whole(self.tokens_of(self._now[self._path].text))
+        text = self._text()
         changed = self._changed(kept, text)
-        mover = _Mover(Movement(kept.text, text), settings_of)
-        found = {}
-        for path, result in kept.results.items():
-            is_known = path in tasks and kept.outside == _states(kept.outside)
-            if is_known and is_valid(result.dependencies, changed, program):
-                moved = mover.moved(result, kept.fixed.get(path))
-                if moved is not None:
-                    found[path] = moved
+        if kept.outside != _states(kept.outside):
+            return {}
+        valid = [
+            path
+            for path, result in kept.results.items()
+            if path in tasks and is_valid(result.dependencies, changed, program)
+        ]
+        found = self._moved(kept, text, valid)
         self.is_complete = kept.has_fixes and all(path in found for path in tasks)
         return found
+
+    def _text(self) -> VisibleText:
+        return VisibleText.whole(self.tokens_of(self._now[self._path].text))
+
+    def _is_under_same_settings(self, kept: _Kept) -> bool:
+        return kept.settings == repr(self._settings_of(self._path))
+
+    def _moved(self, kept: _Kept, text: VisibleText, paths: Iterable[str]) -> dict[str, UnitResult]:
+        mover = _Mover(Movement(kept.text, text), self._settings_of)
+        moved = {path: mover.moved(kept.results[path], kept.fixed.get(path)) for path in paths}
+        return {path: result for path, result in moved.items() if result is not None}
 
     def _changed(self, kept: _Kept, text: VisibleText) -> set[str]:
         """Files of then or now that are not the same, but for comments of the document."""
@@ -88,36 +123,36 @@ class KeptResults:
             for path in before.keys() | now.keys()
             if path not in before or path not in now or before[path].text != now[path].text
         }
-        if self._path in changed and text.digest == kept.text.digest:
+        if self._path in changed and self._is_of_tokens and text.digest == kept.text.digest:
             told = text.text.comment_words ^ kept.text.text.comment_words
             if not kept.may_matter(told):
                 changed.discard(self._path)
         return changed
 
-    def keep(self, results: Mapping[str, UnitResult], functions: frozenset[str]) -> None:
+    def keep(self, found: Evaluation, functions: frozenset[str]) -> None:
         """Keeps results without fixes, or with those that they have from before.
 
         Args:
-            results: by main file.
+            found: with the results.
             functions: names of those in the units that were read for them.
         """
-        assert self._settings_of is not None
+        results = found.results
         before = self._kept
         whole = {
             path: result
             for path, result in results.items()
             if not (result.crashed or result.is_lost or result.dependencies.swizzles)
         }
-        text = VisibleText.whole(self.tokens_of(self._now[self._path].text))
         reads = {p for r in whole.values() for p in r.dependencies.reads if p not in self._now}
         self._kept = _Kept(
             dict(self._now),
-            text,
+            self._text(),
             repr(self._settings_of(self._path)),
             whole,
             _states(reads),
             functions | (before.functions if before is not None else frozenset()),
         )
+        self._kept.is_certain = len(whole) == len(results) > 0 and not found.notices
         if self.is_complete:
             self._keep_fixes(whole)
 
@@ -150,6 +185,7 @@ class _Kept:
         self.results = results
         self.outside = outside
         self.functions = functions
+        self.is_certain = False
         self.fixed: Mapping[str, tuple[Finding, ...]] = {}
         self.has_fixes = False
 

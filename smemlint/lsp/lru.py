@@ -31,6 +31,10 @@ class LruCache(Generic[Entry]):
         """Adds or replaces an entry."""
         self._young[key] = entry
 
+    def entries(self) -> list[Entry]:
+        """All entries."""
+        return [*self._young.values(), *self._old.values()]
+
     def drop(self, key: Hashable) -> None:
         """Forgets an entry."""
         self._young.pop(key, None)

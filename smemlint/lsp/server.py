@@ -100,7 +100,7 @@ class Server(LanguageServer):
 
     def refresh(self) -> None:
         """Everything may have changed."""
-        self._memory.forget_units()
+        self._memory.files_changed()
         for document in self.documents.values():
             document.changed()
         if self.client.asks_for_diagnostics:

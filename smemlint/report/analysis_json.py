@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Access, Facts, NotAnalysed, Span, Stat
 
-VERSION = 3
+VERSION = 4
 
 
 def analysis_json(parts: Mapping[str, Facts]) -> str:
@@ -78,6 +78,7 @@ def access_record(access: Access) -> dict[str, Any]:
         "certainty": str(access.certainty),
         "assumptions": [assumption.text for assumption in access.assumptions],
         "reason": access.reason.text if access.reason is not None else None,
+        "reason_code": access.reason.code.value if access.reason is not None else None,
         "from": access.origin or None,
         "confirmed": access.is_confirmed,
         "operation": access.operation or None,
@@ -125,4 +126,5 @@ def _note(note: NotAnalysed) -> dict[str, Any]:
         **{k: v for k, v in span_record(note.span).items() if k in ("file", "cell", "line")},
         "kernel": note.kernel or None,
         "reason": note.reason.text,
+        "reason_code": note.reason.code.value,
     }

@@ -121,9 +121,15 @@ class Project:
         if self._scope is not None:
             return mains
         written = (p for p in self.index.sources if self._writes_layouts(p))
-        texts = ((p, self.index.read(p) or "") for p in self.index.sources)
-        launching = (p for p, text in texts if launched_and_not_defined(text))
+        launching = (p for p in self.index.sources if self._launches_others(p))
         return list(dict.fromkeys((*mains, *written, *launching)))
+
+    def is_task(self, path: str) -> bool:
+        """Returns whether a file is one of `tasks`."""
+        is_main = path in self.main_files.paths
+        if is_main or self._scope is not None:
+            return is_main
+        return self._writes_layouts(path) or self._launches_others(path)
 
     def instances_of(self, kernel: Span) -> list[tuple[Unit, KernelTask]]:
         """Returns the instances of the kernel whose name stands there, in all its units."""
@@ -170,6 +176,9 @@ class Project:
 
     def _writes_layouts(self, path: str) -> bool:
         return describes_swizzle(self.index.read(path) or "")
+
+    def _launches_others(self, path: str) -> bool:
+        return bool(launched_and_not_defined(self.index.read(path) or ""))
 
     def _is_of_the_run(self, span: Span) -> bool:
         return posixpath.normpath(span.path) in self.index.sources

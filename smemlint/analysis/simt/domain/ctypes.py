@@ -222,7 +222,21 @@ def _vectors() -> dict[str, CType]:
         table[name] = _vector(name, DOUBLE, 2)
     dim3 = tuple(Member(axis, U32, 4 * i) for i, axis in enumerate("xyz"))
     table["dim3"] = RecordType("dim3", dim3, 12, 4)
+    table["cudaLaunchConfig_t"] = _launch_config(table["dim3"])
     return table
+
+
+def _launch_config(dim3: CType) -> RecordType:
+    """Returns what `cudaLaunchKernelEx` is given, as `driver_types.h` lays it out."""
+    members = (
+        Member("gridDim", dim3, 0),
+        Member("blockDim", dim3, 12),
+        Member("dynamicSmemBytes", U64, 24),
+        Member("stream", PointerType(VoidType()), 32),
+        Member("attrs", PointerType(VoidType()), 40),
+        Member("numAttrs", U32, 48),
+    )
+    return RecordType("cudaLaunchConfig_t", members, 56, 8)
 
 
 NAMED: dict[str, CType] = {**_ALIASES, **_vectors()}

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Function, Unit
 
 LAUNCH_WORDS = frozenset(
-    ("<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "launch_kernel_on_cluster")
+    (
+        "<<<",
+        "cudaLaunchKernel",
+        "cudaLaunchCooperativeKernel",
+        "cudaLaunchKernelEx",
+        "cudaLaunchKernelExC",
+        "launch_kernel_on_cluster",
+    )
 )
 
 

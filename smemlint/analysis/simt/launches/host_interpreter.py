@@ -55,6 +55,8 @@ LAUNCHERS = {
 
 CUTLASS's takes the shapes and the shared memory as one `ClusterLaunchParams`.
 """
+CONFIGURED_LAUNCHERS = frozenset(("cudaLaunchKernelEx", "cudaLaunchKernelExC"))
+"""Functions that take a `cudaLaunchConfig_t` and a kernel; the first also what it is passed."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 
 

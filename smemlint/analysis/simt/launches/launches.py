@@ -10,6 +10,7 @@ from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, CallableValue, Value, number
 from smemlint.analysis.simt.launches.host_interpreter import (
+    CONFIGURED_LAUNCHERS,
     LAUNCHERS,
     HostPolicy,
     execute_host_function,
@@ -121,6 +122,12 @@ class LaunchPolicy(HostPolicy):
                     size = self.number_of(ev.evaluate(more)) if more is not None else 0
                     self._note(ev, items[kernel], self._extents(given), size, (), node)
                 return number(0)
+            if last in CONFIGURED_LAUNCHERS and len(items) > 1:
+                extents = self._extents(ev.evaluate(_member(items[0], "blockDim")))
+                size = self.number_of(ev.evaluate(_member(items[0], "dynamicSmemBytes")))
+                passed = items[2:] if last == "cudaLaunchKernelEx" else ()
+                self._note(ev, items[1], extents, size, passed, node)
+                return number(0)
         return None
 
     def _note(
@@ -210,6 +217,14 @@ class LaunchPolicy(HostPolicy):
         """The block and the shared memory of a `ClusterLaunchParams`."""
         size = value.cells.get(_CLUSTER_BYTES) if isinstance(value, Aggregate) else None
         return self._extents(value, _CLUSTER_BLOCK), None if size is None else self.number_of(size)
+
+
+def _member(config: ir.Expression, name: str) -> ir.StructRef:
+    """Returns the member of what a configuration points to."""
+    field = ir.ID(name, at=config.at)
+    if isinstance(config, ir.UnaryOp) and config.op == "&":
+        return ir.StructRef(config.expr, ".", field, at=config.at)
+    return ir.StructRef(config, "->", field, at=config.at)
 
 
 def _choices(value: CallableValue) -> tuple[str, ...]:

@@ -498,3 +498,41 @@ def test_a_shape_that_hangs_on_what_is_not_known_is_not_known() -> None:
     main = "int main(int n, char **) { float *g; prepare(n); run(0, g); }"
     facts = facts_of(TABLE + main)
     assert [k.instance.origin for k in facts.kernels if k.instance.kernel == "k"] == [""]
+
+
+CONFIGURED = """\
+template <int N> __global__ void rows(float *out, int pitch) {
+  __shared__ float s[1024];
+  out[threadIdx.x] = s[threadIdx.x * pitch % 1024 * N];
+}
+void run(float *out) {
+  cudaLaunchConfig_t config = {0};
+  cudaLaunchAttribute attribute[1];
+  BLOCK
+  config.attrs = attribute;
+  LAUNCH
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "launch"),
+    [
+        ("config.blockDim = dim3(32, 2);", "cudaLaunchKernelEx(&config, rows<1>, out, 8);"),
+        (
+            "auto *c = &config; c->blockDim = dim3(32, 2);",
+            "return check(cudaLaunchKernelEx(c, rows<1>, out, 8));",
+        ),
+        (
+            "config.blockDim = dim3(32, 2);",
+            "void *args[] = {&out}; cudaLaunchKernelExC(&config, (void *)rows<1>, args);",
+        ),
+    ],
+)
+def test_a_launch_that_a_configuration_describes(block, launch):
+    facts = facts_of(CONFIGURED.replace("BLOCK", block).replace("LAUNCH", launch))
+    (kernel,) = facts.kernels
+    assert kernel.instance.block == (32, 2, 1)
+    assert kernel.instance.template == (("N", "1"),)
+    if "KernelExC" not in launch:
+        assert [a.ways for a in kernel.accesses] == [8.0]
