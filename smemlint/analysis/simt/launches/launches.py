@@ -222,8 +222,10 @@ class LaunchPolicy(HostPolicy):
 def _member(config: ir.Expression, name: str) -> ir.StructRef:
     """Returns the member of what a configuration points to."""
     field = ir.ID(name, at=config.at)
-    if isinstance(config, ir.UnaryOp) and config.op == "&":
-        return ir.StructRef(config.expr, ".", field, at=config.at)
+    is_taken = isinstance(config, ir.UnaryOp) and config.op == "&"
+    pointed = config.expr if isinstance(config, ir.UnaryOp) and is_taken else None
+    if isinstance(pointed, ir.Expression):
+        return ir.StructRef(pointed, ".", field, at=config.at)
     return ir.StructRef(config, "->", field, at=config.at)
 
 
