@@ -32,8 +32,8 @@ _CHUNK = 4096
 """Patterns at a time, so that what they need stays in the cache."""
 
 
-_Figures: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
-"""Wavefronts and passes."""
+_Figures: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]"
+"""Wavefronts, passes, and what the profiler counts for a line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,9 +43,12 @@ class Cost:
     Attributes:
         wavefronts: what the instructions take.
         ideal: what they would without conflicts: passes with an active lane, after pairing.
-        profiler_ideal: what the profiler calls so: the active lanes' bytes in wavefronts of 128,
-            never more than were taken (270 of 270 rows of fixtures/gpu/predicates.json). It differs
-            where the lanes of a wide access are spread thinly over its passes.
+        profiler_ideal: what `wavefronts` divided by the profiler's ratio gives, rounded up. Its
+            own ideal is the active lanes' bytes in wavefronts of 128, never more than it counts
+            (270 of 270 rows of fixtures/gpu/predicates.json); it differs where the lanes of a wide
+            access are spread thinly over its passes. Its counter of lines merges lanes that pair up
+            only where that is free of conflicts, unlike the hardware (240 of 240 rows of
+            fixtures/gpu/paired_lanes.json, both).
         assumed: what the figures take for granted of the architecture; see `arch.assumption`.
     """
 
@@ -114,23 +117,27 @@ def wavefronts(
         )
         for i in range(0, len(rows), _CHUNK)
     ]
-    spent, passes = (
+    spent, passes, of_lines = (
         np.concatenate([part[k] for part in parts]) if len(parts) > 1 else parts[0][k]
-        for k in (0, 1)
+        for k in (0, 1, 2)
     )
     factor = attempts(operation) if kind == "atomic" else 1
     spent, passes = spent * factor, passes * factor
     counted = passes
     if kind in ("load", "store"):
-        counted = _profiler_ideal(spent, mask, width)
+        counted = _profiler_ideal(spent, of_lines, mask, width)
     return Cost(spent.reshape(shape), passes.reshape(shape), counted.reshape(shape), assumed)
 
 
 def _profiler_ideal(
-    spent: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int
+    spent: NDArray[np.int64],
+    of_lines: NDArray[np.int64],
+    mask: NDArray[np.bool_] | None,
+    width: int,
 ) -> NDArray[np.int64]:
     lanes = LANES if mask is None else mask.sum(axis=1)
-    return np.minimum(spent, -(-lanes * width // _ROW_BYTES))
+    ideal = np.minimum(of_lines, -(-lanes * width // _ROW_BYTES))
+    return np.asarray(-(-spent * ideal // np.maximum(of_lines, 1)))
 
 
 def bank_words(
@@ -184,10 +191,12 @@ def _cost(
     rule: Serialization | None,
 ) -> _Figures:
     if rule is Serialization.BY_LANE:
-        return _lanes_per_bank(rows, mask)
+        spent, passes = _lanes_per_bank(rows, mask)
+        return spent, passes, spent
     if kind == "load" and width > WORD:
         return _wide_load(rows, mask, width)
-    return _passes(rows, mask, width, min(LANES, _ROW_BYTES // width))
+    spent, passes = _summed(_passes(rows, mask, width, min(LANES, _ROW_BYTES // width)))
+    return spent, passes, spent
 
 
 def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int) -> _Figures:
@@ -198,14 +207,20 @@ def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: i
     """
     size = _ROW_BYTES // width
     paired, doubtful = _pairs_up(rows, mask)
+    degrees = _passes(rows, mask, width, size)
+    spent, passes = _summed(degrees)
     if not paired.any():
-        return _passes(rows, mask, width, size)
-    if paired.all() and not doubtful.any():
-        return _passes(rows, mask, width, 2 * size)
-    spent, passes = _passes(rows, mask, width, size)
-    merged, halved = _passes(rows, mask, width, 2 * size)
+        return spent, passes, spent
+    merged_degrees = _passes(rows, mask, width, 2 * size)
+    merged, halved = _summed(merged_degrees)
     halves = paired & (~doubtful | (merged == halved))
-    return np.where(halves, merged, spent), np.where(halves, halved, passes)
+    unmerged = degrees.reshape(*merged_degrees.shape, 2).sum(axis=2)
+    of_lines = np.where(merged_degrees > 1, unmerged, merged_degrees).sum(axis=1)
+    return (
+        np.where(halves, merged, spent),
+        np.where(halves, halved, passes),
+        np.where(halves, of_lines, spent),
+    )
 
 
 def _pairs_up(
@@ -230,10 +245,15 @@ def _equal_lanes(
     return np.asarray(equal.all(axis=1))
 
 
+def _summed(degrees: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Wavefronts and passes of instructions, from the degrees of their passes."""
+    return degrees.sum(axis=1), (degrees > 0).sum(axis=1)
+
+
 def _passes(
     rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int, size: int
-) -> _Figures:
-    """One pass for every `size` neighbouring lanes; a group without an active lane costs nothing.
+) -> NDArray[np.int64]:
+    """Degrees of the passes, one for every `size` neighbouring lanes; 0 without an active lane.
 
     Aligned vectors of 8 or 16 bytes either coincide or share no word, and cover whole groups of
     banks: a pass sees 128 / width wide banks, each of which serves one vector at a time.
@@ -242,16 +262,14 @@ def _passes(
     unit = max(width, WORD)
     if mask is None:
         keys, bank_shift = _bank_keys(rows, unit)
-        degrees = _degrees(keys.reshape(-1, size), bank_shift).reshape(groups)
-        return degrees.sum(axis=1), np.full(len(rows), groups[1], dtype=np.int64)
+        return _degrees(keys.reshape(-1, size), bank_shift).reshape(groups)
     grouped = mask.reshape(-1, size)
     some = np.take_along_axis(rows.reshape(-1, size), grouped.argmax(axis=1)[:, None], axis=1)
     used = grouped.any(axis=1)
     some[~used] = rows.flat[mask.argmax()]
     # A lane that takes no part repeats the address of one that does, which costs nothing.
     keys, bank_shift = _bank_keys(np.where(grouped, rows.reshape(-1, size), some), unit)
-    degrees = np.where(used, _degrees(keys, bank_shift), 0).reshape(groups)
-    return degrees.sum(axis=1), used.reshape(groups).sum(axis=1)
+    return np.where(used, _degrees(keys, bank_shift), 0).reshape(groups)
 
 
 def _bank_keys(
@@ -315,7 +333,9 @@ def _longest_runs_of_few(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> N
     return 1 + longest
 
 
-def _lanes_per_bank(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> _Figures:
+def _lanes_per_bank(
+    rows: NDArray[np.int64], mask: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Every active lane of a bank takes a turn, those on one word too."""
     slots = np.arange(len(rows))[:, None] * BANKS + (rows // WORD & (BANKS - 1))
     used: NDArray[np.int64] = np.ones(len(rows), dtype=np.int64)

@@ -208,3 +208,15 @@ def test_every_recorded_turn_of_a_loop_around_compare_and_swap() -> None:
     taken = set(recorded["patterns"]) - refused["add.f64"]
     assert {"distinct", "one word", "first lane", "eight lanes, one word"} <= taken
     assert {"pairs", "stride2", "two words, one bank"} <= refused["add.f64"]
+
+
+def test_lanes_that_pair_up_as_the_launch_and_as_the_lines_count_them() -> None:
+    """The hardware merges pairs always, the counter of lines only without a conflict."""
+    rows = json.loads((ROOT / "fixtures/gpu/paired_lanes.json").read_text())["rows"]
+    for width in (8, 16):
+        chosen = [row for row in rows if row[0] == width]
+        offsets, launch, line, ideal = (np.array([row[k] for row in chosen]) for k in (1, 2, 3, 4))
+        cost = wavefronts(offsets, kind="load", width=width)
+        assert len(chosen) == 120
+        assert (cost.wavefronts == launch).all()
+        assert (cost.profiler_ideal == -(-launch * ideal // line)).all()
