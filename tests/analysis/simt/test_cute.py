@@ -227,3 +227,29 @@ void launch(float *o) { k<<<1, 32>>>(o); }
 """
     (access,) = accesses_of(text)
     assert access.array is not None
+
+
+def test_elements_of_identity_tensors_are_coordinates():
+    """Thread t has row t / 8 and columns 2 (t % 8) and the next of each tile of 4 x 16."""
+    text = """
+#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void k(float *o, int n) {
+  __shared__ float s[64 * 33];
+  auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_4, _8>, Stride<_8, _1>>{},
+                               Layout<Shape<_1, _2>>{});
+  Tensor mine = tiled.get_slice(threadIdx.x).partition_S(make_identity_tensor(Shape<_32, _64>{}));
+  s[get<0>(mine(0, 0, 0)) * 32] = 1;
+  s[get<1>(mine(0, 0, 0)) * 32] = 1;
+  s[get<1>(mine(1, 0, 1))] = 1;
+  s[get<0>(mine(0, 1, 0)) * 33 + get<1>(mine(0, 1, 0))] = 1;
+  if (get<0>(mine(0, 1, 0)) < n) s[threadIdx.x * 2] = 1;
+  if (get<0>(mine(0, 0, 0)) < 2) s[threadIdx.x * 4] = 1;
+  Tensor moved = domain_offset(make_coord(-1, 0), make_identity_tensor(Shape<_32, _64>{}));
+  s[get<0>(moved(threadIdx.x, 0))] = 1;
+}
+void go(float *o, int n) { k<<<1, 32>>>(o, n); }
+"""
+    found = [(a.span.line, a.ways) for a in accesses_of(text)]
+    # The last: a coordinate below zero is not one that is followed.
+    assert found == [(9, 4), (10, 8), (11, 1), (12, 2), (13, 2), (14, 2), (16, 0)]

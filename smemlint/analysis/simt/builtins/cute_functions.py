@@ -11,6 +11,7 @@ from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.cute.accesses import offset_of_address
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
+from smemlint.analysis.simt.cute.identity import coordinate_at
 from smemlint.analysis.simt.cute.methods import call_method
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.cute.tensors import data_of
@@ -149,6 +150,8 @@ def evaluate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value
     found: Value | None = None
     if is_slice(node) and _is_tensor_or_layout(value):
         found = _answer(lambda: _sliced(ev, payload, arguments), call)
+    elif isinstance(payload, cute.Tensor) and payload.space is cute.Space.COORDINATE:
+        found = _answer(lambda: coordinate_at(payload, tuple(_coordinates(ev, arguments))), call)
     elif isinstance(payload, cute.Tensor):
         place = element_of_tensor(ev, payload, arguments)
         return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.identity import identity_tensor
 from smemlint.analysis.simt.cute.tensors import (
     like_registers,
     make_tensor,
@@ -381,8 +382,7 @@ def _fragment_like(call: Call) -> Value:
 
 @function("make_identity_tensor", "make_counting_tensor")
 def _coordinates(call: Call) -> Value:
-    layout = _shape_or_layout(call, 0)
-    return result(cute.Tensor(cute.Space.COORDINATE, 32, layout))
+    return result(identity_tensor(_shape_or_layout(call, 0)))
 
 
 @function("recast")

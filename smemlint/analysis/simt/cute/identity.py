@@ -1,0 +1,45 @@
+"""Identity tensors: their elements are coordinates, which kernels compare and index with.
+
+The strides of CuTe's identity layouts are the basis of the coordinates. Here each mode has a power
+of two so large that every operation on layouts keeps the coordinates apart in the digits of one
+number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smemlint.analysis.simt.cute.run_time import from_engine
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
+from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
+
+_DIGITS = {1: 28, 2: 28, 3: 19}
+"""Modes -> bits of a coordinate; the highest is for those that fell below zero."""
+_OPEN = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a coordinate of a tensor"))
+
+
+def identity_tensor(layout: cute.Layout) -> cute.Tensor:
+    """Returns `make_identity_tensor` of a shape; of nested modes only the shape is followed."""
+    shape = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
+    digit = _DIGITS.get(len(shape), 0)
+    if any(isinstance(n, tuple) or (isinstance(n, int) and n >> max(digit - 1, 0)) for n in shape):
+        digit = 0
+    if digit:
+        layout = cute.Layout(shape, tuple(1 << (digit * k) for k in range(len(shape))))
+    modes = len(shape) if digit else 0
+    return cute.Tensor(cute.Space.COORDINATE, 8, layout, origin=modes)
+
+
+def coordinate_at(tensor: cute.Tensor, coordinate: tuple[cute.Coordinate, ...]) -> Value:
+    """Returns the coordinates that an element of an identity tensor is."""
+    modes = tensor.origin if isinstance(tensor.origin, int) else 0
+    found = from_engine(tensor.address_of(*coordinate)) if modes else _OPEN
+    if isinstance(found, Unknown) or found.terms:
+        return _OPEN
+    digit = _DIGITS[modes]
+    digits = [found.base >> (digit * k) & ((1 << digit) - 1) for k in range(modes)]
+    if any(np.any(np.asarray(number) >> (digit - 1)) for number in digits):
+        return _OPEN
+    return Cute(tuple(AffineInt(number, I32) for number in digits))
