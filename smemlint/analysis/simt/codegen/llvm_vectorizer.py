@@ -7,13 +7,16 @@ moves accesses past others that provably touch different bytes, which ptxas does
     __shared__ __align__(16) float a[32][32], b[32][32];
     for (int j = 0; j < 4; ++j) { a[y][4 * x + j] = p[j]; b[y][4 * x + j] = q[j]; }
 
-becomes two STS.128, and without `__align__` eight STS. Loads move up to their first, stores down to
-their last. Bytes fuse, too. Two-byte loads are left to ptxas: the `asm` of __half's operators and
-conversions stops LLVM, which is seen in no access.
+becomes two STS.128, and without `__align__` eight STS. Of `c[i] += a[at(i)]; a[at(i)] = c[i]` for
+more than four slots that do not ascend, only some fuse (with `at` as in the epilogues of AWQ's
+kernels 3 of 8): which is not modelled, and the figure open. Loads move up to their first, stores
+down to their last. Bytes fuse, too. Two-byte loads are left to ptxas: the `asm` of __half's
+operators and conversions stops LLVM, which is seen in no access.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,6 +37,8 @@ _WIDEST = 16
 _FUSIBLE = {AccessKind.LOAD: (1, 4, 8), AccessKind.STORE: (1, 2, 4, 8)}
 _REACH = 256
 """Stores that a load is moved past at most."""
+_ORDERED = 4
+"""Slots of an array that fuse past accesses of the same array in whatever order they come."""
 
 
 def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
@@ -81,6 +86,7 @@ class _Chain:
     size: int
     width: int
     elements: dict[int, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    is_open: bool = False
 
     @property
     def count(self) -> int:
@@ -89,6 +95,15 @@ class _Chain:
     def events(self) -> Iterator[Event]:
         for events in self.elements.values():
             yield from events
+
+
+@dataclass(slots=True)
+class _Order:
+    """The slots of one run in the order in which they are first asked for."""
+
+    slots: set[int] = field(default_factory=set)
+    last: float = -math.inf
+    ascends: bool = True
 
 
 _Key = tuple[object, ...]
@@ -104,6 +119,8 @@ class _Fusion:
             lambda: defaultdict(dict)
         )
         self._passed: list[Event] = []
+        self._orders: dict[_Key, _Order] = defaultdict(_Order)
+        self._kinds: dict[int, set[AccessKind]] = defaultdict(set)
 
     def add(self, event: Event) -> None:
         """Takes the next access of the block."""
@@ -122,6 +139,7 @@ class _Fusion:
             if position % event.width:
                 size, key = 0, ()
         self._end_stores_that_meet(event, key)
+        self._kinds[root_of(event.object)].add(event.kind)
         if event.kind is AccessKind.STORE:
             self._passed.append(event)
         if not size:
@@ -140,6 +158,8 @@ class _Fusion:
         self._loads.clear()
         self._stores.clear()
         self._passed.clear()
+        self._orders.clear()
+        self._kinds.clear()
 
     def _load(self, event: Event, key: _Key, position: int, size: int) -> None:
         group = self._loads[key]
@@ -150,7 +170,17 @@ class _Fusion:
             chain = None
         if chain is None:
             chain = group[slot] = _Chain(size, event.width)
+            chain.is_open = self._begins_open(event, key, slot)
         chain.elements[position % size // event.width].append(event)
+
+    def _begins_open(self, event: Event, key: _Key, slot: int) -> bool:
+        """Returns whether it is open that a slot fuses: among loads and stores, out of order."""
+        order = self._orders[(event.kind, *key)]
+        if slot not in order.slots:
+            order.ascends &= slot > order.last
+            order.slots.add(slot)
+            order.last = slot
+        return len(order.slots) > _ORDERED and not order.ascends
 
     def _must_stay_behind(self, load: Event, chain: _Chain) -> bool:
         first = min(e.sequence for e in chain.events())
@@ -163,6 +193,7 @@ class _Fusion:
         chain = group.get(slot)
         if chain is None:
             chain = group[slot] = _Chain(size, event.width)
+            chain.is_open = self._begins_open(event, key, slot)
         chain.elements[position % size // event.width].append(event)
         if len(chain.elements) == chain.count:
             self._close(group.pop(slot))
@@ -181,7 +212,11 @@ class _Fusion:
                 self._close(group.pop(slot))
 
     def _close(self, chain: _Chain) -> None:
-        self.out += fused_slot(chain.elements, chain.count, chain.width)
+        first = next(chain.events())
+        both = len(self._kinds[root_of(first.object)]) > 1
+        for event in fused_slot(chain.elements, chain.count, chain.width):
+            event.may_fuse |= chain.is_open and both
+            self.out.append(event)
 
 
 def _promised_alignment(obj: Object) -> int:

@@ -76,8 +76,9 @@ def _instruction(
     element = next(k for k, events in present.items() if any(e is counted for e in events))
     spare = wide - (max(present) + 1 - start) * width
     fused = tuple(e for part in parts for e in (part.fused or (part,)))
-    counted = replace(counted, fused=fused)
-    parts = [replace(part, fused=fused) for part in parts]
+    is_open = counted.may_fuse and counted.kind is AccessKind.STORE  # loads are wide now
+    counted = replace(counted, fused=fused, may_fuse=is_open)
+    parts = [replace(part, fused=fused, may_fuse=is_open) for part in parts]
     yield from _counted(parts, counted, wide, (start - element) * width, spare)
 
 

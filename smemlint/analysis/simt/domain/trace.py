@@ -51,7 +51,7 @@ class Event:
             that makes the call, and the call.
         fused: the accesses that a fused instruction stands for.
         repeats: it is made in a loop of which one iteration stands for all.
-        may_fuse: the compiler may make one instruction of it and of the next iteration's.
+        may_fuse: with which neighbours the compiler makes one instruction of it is open.
     """
 
     node: ir.Node

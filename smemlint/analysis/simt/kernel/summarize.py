@@ -159,7 +159,7 @@ class AccessSummary:
         site.issued += _warps(event.mask) * event.issued
         site.chain_of(event)
         site.repeats |= event.repeats
-        site.may_fuse |= event.may_fuse and not event.fused
+        site.may_fuse |= event.may_fuse
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
             site.widest = event
@@ -379,6 +379,6 @@ def _why_open(undecided: Unknown | None, certainty: Certainty) -> Reason | None:
     if undecided is not None:
         return undecided.reason
     if certainty is Certainty.SAMPLED:
-        text = "the compiler may fuse the load with those of the next iterations"
+        text = "which neighbours the compiler makes one instruction of is not modelled"
         return Reason(ReasonCode.COMPILER, text)
     return None

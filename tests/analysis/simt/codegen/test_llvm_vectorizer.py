@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 from conftest import accesses_of
 
+from smemlint.facts import Certainty
+
 KERNEL = """
 __global__ void k(const TYPE *a, const TYPE *b, TYPE *out, int n) {
   DECLARATION
@@ -98,3 +100,39 @@ def test_elements_of_a_promised_array_fuse_by_halves_of_sixteen_bytes(
 def test_bytes_of_an_array_without_a_promise_stay_bytes() -> None:
     assert widths(SUM.replace("COUNT", "4"), PLAIN, "unsigned char", 16) == {"load 1": 4}
     assert widths(FILL.replace("COUNT", "4"), PLAIN, "unsigned char", 16) == {"store 1": 4}
+
+
+EPILOGUE = """\
+__global__ void k(float *o, int n) {
+  extern __shared__ int4 q[];
+  float *s = (float *)q;
+  int t = threadIdx.x;
+  float c[16];
+  for (int i = 0; i < 16; ++i) c[i] = o[i * n + t];
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < %d; ++i) {
+    int at = 128 * (t / 4) + 2 * (t %% 4) + %s;
+    c[i] += s[at];
+    s[at] = c[i];
+  }
+  for (int i = 0; i < 16; ++i) o[i * n + t] = c[i];
+}
+void run(float *o, int n) { k<<<1, 128, 65536>>>(o, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "at", "certainty"),
+    [
+        (16, "(i / 2) * 8 + (i % 2)", Certainty.ASSUMED),  # 8 LDS.64, 8 STS.64
+        (8, "(i % 4) / 2 * 1024 + (i / 4) * 8 + (i % 2)", Certainty.ASSUMED),  # 4 and 4
+        # 3 LDS.64 and 10 LDS, 3 STS.64 and 10 STS
+        (16, "(i / 8) * 16 + (i % 4) / 2 * 1024 + i % 8 / 4 * 8 + (i % 2)", Certainty.SAMPLED),
+        (16, "(7 - i / 2) * 8 + (i % 2)", Certainty.SAMPLED),  # 7 LDS.64 and 2 LDS, 7 and 2
+    ],
+)
+def test_what_fuses_of_updates_that_do_not_ascend_is_open(count, at, certainty):
+    found = accesses_of(EPILOGUE % (count, at))
+    assert [access.certainty for access in found] == [certainty] * 2
+    assert {p.width for access in found for p in access.patterns if p.count} == {8}
