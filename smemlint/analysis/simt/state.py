@@ -239,6 +239,8 @@ class State:
         under_way: the latest statement of the kernel's own body that was begun.
         resolution: types that were resolved or are being resolved.
         loop_plans, mod_refs, definitions: what was found once of a node or name.
+        members_read: of expressions that load a variable, the members that are read of it.
+        blocks_read: the blocks that were searched for them.
     """
 
     unit: Unit
@@ -270,6 +272,8 @@ class State:
     mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
+    members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
+    blocks_read: set[ir.Node] = field(default_factory=set)
     under_way: ir.Node | None = None
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _chain: tuple[Frame | None, str] = (None, "")

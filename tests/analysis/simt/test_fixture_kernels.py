@@ -38,8 +38,6 @@ KNOWN_GAPS = {
     ("merged_stores.cu", 37): REWRITTEN,
     ("tiled_gemm.cu", 73): NOT_FULL,
     ("uniform_atomics.cu", 13): "under `tid % 3 == 0` ptxas leaves every lane its own atomic",
-    ("vector_members.cu", 20): "one member of the float4 is used: a 32-bit load is left",
-    ("vector_members.cu", 21): "two members of the float4 are used: two 32-bit loads are left",
 }
 """Lines whose figure differs from the counters', and why. Remove an entry when it is learnt."""
 

@@ -180,6 +180,8 @@ def record_access(
     elif isinstance(place.type, RecordType):
         piece = min(16, place.type.align, width & -width)
         pieces = [(at, piece) for at in range(0, width, piece)]
+        if kind is AccessKind.LOAD and not place.volatile:
+            pieces = _pieces_read(ev, place.type, node) or pieces
     extends = kind is AccessKind.LOAD and place.type == I16  # never fused
     for at, size in pieces:
         moved = (
@@ -189,6 +191,20 @@ def record_access(
         )
         volatile = place.volatile or extends
         emit_event(ev, kind, place.object, moved, size, node, volatile=volatile, **extra)
+
+
+def _pieces_read(ev: Evaluator, kind: RecordType, node: ir.Node) -> list[tuple[int, int]]:
+    """The members that are read of what a variable is loaded with; empty where all may be."""
+    names = ev.state.members_read.get(node)
+    if names is None or not names < {m.name for m in kind.members}:
+        return []
+    end = 0
+    for member in kind.members:
+        is_word = isinstance(member.type, IntType | FloatType) and member.type.size >= 4
+        if not is_word or member.offset < end:  # of a union
+            return []
+        end = member.offset + member.type.size
+    return [(m.offset, m.type.size) for m in kind.members if m.name in names]
 
 
 def emit_event(

@@ -10,6 +10,7 @@ from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.analysis.simt.inline_ptx import statements as inline_ptx
 from smemlint.analysis.simt.interpreter import (
+    bindings,
     branches,
     conditional,
     conversions,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Unit
 
 HANDLERS = (
-    branches, calls, conditional, conversions, declarations, elements, expressions, inline_ptx,
-    jumps, loops, lvalues, names, operators, statements, switches, unfollowed,
+    bindings, branches, calls, conditional, conversions, declarations, elements, expressions,
+    inline_ptx, jumps, loops, lvalues, names, operators, statements, switches, unfollowed,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.codegen.narrowing import members_read
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.frontend import ir
 
@@ -17,6 +18,9 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
     state = ev.state
     scopes = state.frame.scopes
     is_of_kernel = len(state.frames) == 1
+    if node not in state.blocks_read:
+        state.blocks_read.add(node)
+        state.members_read.update(members_read(node))
     scopes.append({})
     try:
         for item in node.block_items:

@@ -44,12 +44,6 @@ def evaluate_pack_expansion(ev: Evaluator, node: ir.PackExpansion) -> Value:
     return unfollowed_construct(ev, "a pack expansion", (node.pattern,), node)
 
 
-@evaluates(ir.BindingElement)
-def evaluate_binding_element(ev: Evaluator, node: ir.BindingElement) -> Value:
-    """Returns an unknown value: structured bindings are not followed."""
-    return unfollowed_construct(ev, "a structured binding", (node.value,), node)
-
-
 @evaluates(ir.RangeElement)
 def evaluate_range_element(ev: Evaluator, node: ir.RangeElement) -> Value:
     """Returns an unknown value: ranges are not followed."""

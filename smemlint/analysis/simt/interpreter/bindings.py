@@ -1,0 +1,51 @@
+"""Structured bindings: `auto [a, b] = e`, whose names stand for the members of what `e` gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.dispatch import evaluates, locates
+from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
+from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.values import Unknown, Value, offset_of
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.evaluator import Evaluator
+
+
+@evaluates(ir.BindingElement)
+def evaluate_binding_element(ev: Evaluator, node: ir.BindingElement) -> Value:
+    """Returns the value of the member or element that a name stands for."""
+    place = locate_binding_element(ev, node)
+    return place if isinstance(place, Unknown) else read_lvalue(ev, place, node.value)
+
+
+@locates(ir.BindingElement)
+def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
+    """Returns the member or element; what the first name has recorded, the others do not again."""
+    trace = ev.state.trace
+    if node.index:
+        trace.mute()
+    try:
+        whole = ev.lvalue(node.value)
+    finally:
+        if node.index:
+            trace.unmute()
+    if isinstance(whole, Unknown):
+        return whole
+    kind = whole.type
+    offset: int | None = None
+    if isinstance(kind, ArrayType):
+        offset, kind = node.index * kind.element.size, kind.element
+    elif isinstance(kind, RecordType) and node.index < len(kind.members):
+        member = kind.members[node.index]
+        if member.name and not member.behind and kind.is_sized:
+            offset, kind = member.offset, member.type
+    if offset is None:
+        text = f"what the names of `{ev.state.source_text(node.value)}` stand for"
+        return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, text))
+    at = ev.state.domain.add(whole.offset, offset_of(offset))
+    return LValue(whole.object, at, kind, whole.volatile)
