@@ -82,7 +82,7 @@ def _classes() -> dict[str, Any]:
             name: kind
             for name, kind in vars(module).items()
             if isinstance(kind, type)
-            and kind.__module__ == module.__name__
+            and kind.__module__.startswith(module.__name__)
             and (is_dataclass(kind) or issubclass(kind, Enum))
         }
 

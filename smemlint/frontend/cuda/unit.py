@@ -10,7 +10,8 @@ from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
-from smemlint.frontend.cuda.scanner.scan import FoundDeclaration, FoundFunction, FoundRecord, scan
+from smemlint.frontend.cuda.scanner.definitions import FoundDeclaration, FoundFunction, FoundRecord
+from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import TemplateId, assigned_once, template_ids
 from smemlint.frontend.heuristics import names_device, names_kernel
 from smemlint.limits.steps import spend

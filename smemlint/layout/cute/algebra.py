@@ -5,6 +5,9 @@ Source: CUTLASS 4.7, `cute/layout.hpp`; checked against the compiled headers (te
 
 from __future__ import annotations
 
+from math import gcd
+from typing import TYPE_CHECKING
+
 from smemlint.layout.cute.int_tuples import (
     IntTuple,
     ceil_div_shape,
@@ -28,6 +31,9 @@ from smemlint.layout.cute.integers import (
     static,
 )
 from smemlint.layout.cute.layouts import Layout, Tiler, from_modes, make_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 Modes = list[tuple[Integer, Integer]]
 
@@ -91,6 +97,21 @@ def filter_layout(layout: Layout) -> Layout:
     return coalesce(filter_zeros(layout))
 
 
+def by_mode(
+    operation: Callable[[Layout, Tiler], Layout], layout: Layout, tilers: Sequence[Tiler]
+) -> Layout:
+    """Returns an operation with a tiler a mode; the modes beyond them stay.
+
+    Raises:
+        CuteError: there are more tilers than modes.
+    """
+    modes = layout.modes()
+    if len(tilers) > len(modes):
+        raise CuteError(f"{len(tilers)} tilers for {len(modes)} modes")
+    applied = [operation(m, t) for m, t in zip(modes, tilers, strict=False)]
+    return make_layout(*applied, *modes[len(tilers) :])
+
+
 # ---- composition
 
 
@@ -104,10 +125,8 @@ def composition(outer: Layout, inner: Tiler) -> Layout:
         CuteError: static extents and strides do not divide.
     """
     if isinstance(inner, tuple):
-        modes = outer.modes()
-        if len(inner) > len(modes):
-            raise CuteError(f"{len(inner)} tilers for {len(modes)} modes")
-        return make_layout(*(composition(m, t) for m, t in zip(modes, inner, strict=False)))
+        composed = by_mode(composition, outer, inner)
+        return make_layout(*composed.modes()[: len(inner)])
     if isinstance(inner, Underscore):
         return outer
     flat = coalesce_unbounded(outer).flat_modes()
@@ -194,11 +213,7 @@ def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
         CuteError: as `composition` and `complement`.
     """
     if isinstance(tiler, tuple):
-        modes = layout.modes()
-        if len(tiler) > len(modes):
-            raise CuteError(f"{len(tiler)} tilers for {len(modes)} modes")
-        divided = [logical_divide(m, t) for m, t in zip(modes, tiler, strict=False)]
-        return make_layout(*divided, *modes[len(tiler) :])
+        return by_mode(logical_divide, layout, tiler)
     if isinstance(tiler, Underscore):
         return layout
     tile = tiler if isinstance(tiler, Layout) else Layout(tiler)
@@ -254,13 +269,7 @@ def domain_distribute(shape: IntTuple, count: int) -> Layout:
     extents, rest = leaves(shape), count
     taken = []
     for extent in extents:
-        common = _gcd(static(extent), rest)
+        common = gcd(static(extent), rest)
         taken.append(common)
         rest //= common
     return coalesce(Layout(tuple(taken), compact_strides(extents)))
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a

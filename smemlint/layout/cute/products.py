@@ -5,7 +5,7 @@ Source: CUTLASS 4.7, `cute/layout.hpp`.
 
 from __future__ import annotations
 
-from smemlint.layout.cute.algebra import complement, composition, filter_zeros, unpacked
+from smemlint.layout.cute.algebra import by_mode, complement, composition, filter_zeros, unpacked
 from smemlint.layout.cute.int_tuples import (
     IntTuple,
     Order,
@@ -26,11 +26,7 @@ def logical_product(block: Layout, tiler: Tiler) -> Layout:
         CuteError: as `composition` and `complement`.
     """
     if isinstance(tiler, tuple):
-        modes = block.modes()
-        if len(tiler) > len(modes):
-            raise CuteError(f"{len(tiler)} tilers for {len(modes)} modes")
-        tiled = [logical_product(m, t) for m, t in zip(modes, tiler, strict=False)]
-        return make_layout(*tiled, *modes[len(tiler) :])
+        return by_mode(logical_product, block, tiler)
     if isinstance(tiler, Underscore):
         return block
     tile = tiler if isinstance(tiler, Layout) else Layout(tiler)

@@ -7,7 +7,8 @@ import pytest
 from smemlint.frontend.cuda.lexer.tokens import spelling_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import preprocess
-from smemlint.frontend.cuda.scanner.scan import FoundFunction, Scanned, scan
+from smemlint.frontend.cuda.scanner.definitions import FoundFunction, Scanned
+from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.program import TemplateParameter
 
 

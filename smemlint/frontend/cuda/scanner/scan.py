@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.brackets import find_brackets
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, spelling_of, words
-from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
 from smemlint.frontend.cuda.scanner.definition_heads import (
     FunctionHead,
@@ -20,74 +19,22 @@ from smemlint.frontend.cuda.scanner.definition_heads import (
     record_head,
 )
 from smemlint.frontend.cuda.scanner.definition_tokens import FileTable, FunctionTokens
+from smemlint.frontend.cuda.scanner.definitions import (
+    FoundDeclaration,
+    FoundFunction,
+    FoundRecord,
+    Scanned,
+)
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
 from smemlint.frontend.program import TemplateParameter
-from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCAN_NOTICES, MAX_SCOPES
+from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCOPES
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 _DEFINITION_WORDS = ("template", "namespace", "inline", "extern", "struct", "class", "union")
 _ACCESS_WORDS = ("public", "private", "protected")
-
-
-@dataclass(slots=True)
-class FoundFunction:
-    """A function definition; `pieces` has its tokens, the rest is as in `unit.Function`."""
-
-    pieces: FunctionTokens
-    scope: tuple[str, ...]
-    specialization: str | None
-    specifiers: frozenset[str]
-    launch_bounds: tuple[str, ...]
-    owner: FoundRecord | None
-
-
-@dataclass(slots=True)
-class FoundRecord:
-    """A record definition; `members()` has its data members, constants, aliases and records."""
-
-    kind: str
-    name: str
-    name_token: Token
-    scope: tuple[str, ...]
-    template: tuple[TemplateParameter, ...]
-    specialization: str | None
-    bases: tuple[str, ...]
-    members: Callable[[], list[Token]]
-    outer: tuple[TemplateParameter, ...] = ()
-    attributes: list[Token] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class FoundDeclaration:
-    """A declaration that functions may name; `tokens` end before the `;`."""
-
-    kind: str
-    name: str
-    name_token: Token
-    scope: tuple[str, ...]
-    template: tuple[TemplateParameter, ...]
-    tokens: list[Token]
-    enumerators: tuple[str, ...] = ()
-    outer: tuple[TemplateParameter, ...] = ()
-
-
-@dataclass(slots=True)
-class Scanned:
-    """What a token stream defines.
-
-    Attributes:
-        types, templates: names as in `pieces.KnownNames`, those only declared too.
-    """
-
-    functions: list[FoundFunction] = field(default_factory=list)
-    records: list[FoundRecord] = field(default_factory=list)
-    declarations: list[FoundDeclaration] = field(default_factory=list)
-    types: set[str] = field(default_factory=set)
-    templates: set[str] = field(default_factory=set)
-    notices: Notices = field(default_factory=partial(Notices, MAX_SCAN_NOTICES))
 
 
 @dataclass(slots=True)

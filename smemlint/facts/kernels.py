@@ -1,0 +1,123 @@
+"""The facts of kernels and of a run, and how those of several units are merged and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from smemlint.facts.accesses import AccessKind
+from smemlint.facts.places import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from smemlint.facts.accesses import Access
+    from smemlint.facts.layouts import DotUse, LayoutUse
+    from smemlint.facts.places import Instance, SharedArray
+    from smemlint.reasons import Reason
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnalysed:
+    """Code that was seen and not decided, which is always said.
+
+    Attributes:
+        span: of the construct.
+        kernel: the enclosing kernel; empty at file level.
+        reason: in words, lower case, no full stop.
+    """
+
+    span: Span
+    kernel: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelFacts:
+    """Everything known of one kernel instance.
+
+    Attributes:
+        steps: how many statements were run for it.
+        layouts: swizzled layouts of its shared memory; also in `Facts.layouts`.
+    """
+
+    instance: Instance
+    arrays: tuple[SharedArray, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    not_analysed: tuple[NotAnalysed, ...] = ()
+    steps: int = 0
+    layouts: tuple[LayoutUse, ...] = ()
+    dots: tuple[DotUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """Everything known of the sources of one run."""
+
+    kernels: tuple[KernelFacts, ...] = ()
+    not_analysed: tuple[NotAnalysed, ...] = ()
+    layouts: tuple[LayoutUse, ...] = ()
+    dots: tuple[DotUse, ...] = ()
+
+    @staticmethod
+    def merged(parts: Sequence[Facts]) -> Facts:
+        """Merges the facts of units that may hold the same code.
+
+        Of each kernel instance, layout and product the first part decides; notes stand once.
+        """
+        notes = dict.fromkeys(n for part in parts for n in part.not_analysed)
+        return Facts(
+            _of_first_part([p.kernels for p in parts], lambda kernel: kernel.instance.key),
+            tuple(notes),
+            _of_first_part([p.layouts for p in parts], lambda layout: layout.span),
+            _of_first_part([p.dots for p in parts], lambda dot: dot.span),
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Facts]) -> Facts:
+        """Joins the facts of different code, of which nothing can stand in two parts."""
+        return Facts(
+            tuple(k for part in parts for k in part.kernels),
+            tuple(n for part in parts for n in part.not_analysed),
+            tuple(u for part in parts for u in part.layouts),
+            tuple(d for part in parts for d in part.dots),
+        )
+
+
+def _of_first_part(
+    parts: Sequence[Sequence[Fact]], key: Callable[[Fact], Hashable]
+) -> tuple[Fact, ...]:
+    """Keeps of the facts with equal keys those of the first part that has any."""
+    found: list[Fact] = []
+    seen: set[Hashable] = set()
+    for part in parts:
+        fresh = [fact for fact in part if key(fact) not in seen]
+        seen.update(map(key, fresh))
+        found += fresh
+    return tuple(found)
+
+
+Site = tuple[Span, AccessKind, bool]
+"""An access site, and whether it has a figure or verdict."""
+
+
+def sites_of(kernels: Iterable[KernelFacts]) -> tuple[Site, ...]:
+    """Returns the access sites of kernel instances, those of several instances more than once."""
+    return tuple(
+        (access.span, access.kind, access.certainty.is_decided)
+        for kernel in kernels
+        for access in kernel.accesses
+    )
+
+
+def verdicts(sites: Iterable[Site]) -> dict[tuple[Span, AccessKind], bool]:
+    """Returns for each place and kind of access whether it is decided in all instances.
+
+    Whatever counts accesses counts these: the closing lines of `check` and `analyze`, and SML901.
+    """
+    found: dict[tuple[Span, AccessKind], bool] = {}
+    for span, kind, is_decided in sites:
+        found[span, kind] = found.get((span, kind), True) and is_decided
+    return found

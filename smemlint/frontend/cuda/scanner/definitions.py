@@ -1,0 +1,75 @@
+"""What the scanner finds: functions, records and declarations, as tokens that are not parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from smemlint.frontend.cuda.notices import Notices
+from smemlint.limits.budgets import MAX_SCAN_NOTICES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smemlint.frontend.cuda.lexer.tokens import Token
+    from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens
+    from smemlint.frontend.program import TemplateParameter
+
+
+@dataclass(slots=True)
+class FoundFunction:
+    """A function definition; `pieces` has its tokens, the rest is as in `unit.Function`."""
+
+    pieces: FunctionTokens
+    scope: tuple[str, ...]
+    specialization: str | None
+    specifiers: frozenset[str]
+    launch_bounds: tuple[str, ...]
+    owner: FoundRecord | None
+
+
+@dataclass(slots=True)
+class FoundRecord:
+    """A record definition; `members()` has its data members, constants, aliases and records."""
+
+    kind: str
+    name: str
+    name_token: Token
+    scope: tuple[str, ...]
+    template: tuple[TemplateParameter, ...]
+    specialization: str | None
+    bases: tuple[str, ...]
+    members: Callable[[], list[Token]]
+    outer: tuple[TemplateParameter, ...] = ()
+    attributes: list[Token] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class FoundDeclaration:
+    """A declaration that functions may name; `tokens` end before the `;`."""
+
+    kind: str
+    name: str
+    name_token: Token
+    scope: tuple[str, ...]
+    template: tuple[TemplateParameter, ...]
+    tokens: list[Token]
+    enumerators: tuple[str, ...] = ()
+    outer: tuple[TemplateParameter, ...] = ()
+
+
+@dataclass(slots=True)
+class Scanned:
+    """What a token stream defines.
+
+    Attributes:
+        types, templates: names as in `pieces.KnownNames`, those only declared too.
+    """
+
+    functions: list[FoundFunction] = field(default_factory=list)
+    records: list[FoundRecord] = field(default_factory=list)
+    declarations: list[FoundDeclaration] = field(default_factory=list)
+    types: set[str] = field(default_factory=set)
+    templates: set[str] = field(default_factory=set)
+    notices: Notices = field(default_factory=partial(Notices, MAX_SCAN_NOTICES))
