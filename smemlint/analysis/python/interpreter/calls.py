@@ -23,6 +23,7 @@ from smemlint.analysis.python.interpreter.values import (
     Instance,
     Super,
 )
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.limits.budgets import MAX_PYTHON_CALLS
 
 if TYPE_CHECKING:
@@ -48,13 +49,12 @@ def bind_parameters(
 ) -> Scope:
     """Returns the parameters of a call: given, else their defaults, else not known."""
     spec = function.node.args
-    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
-    scope: Scope = dict.fromkeys((*names, *(a.arg for a in spec.kwonlyargs)), UNKNOWN)
-    for name, default in zip(names[::-1], spec.defaults[::-1], strict=False):
-        scope[name] = interpreter.evaluate(default, function.scopes)
-    for arg, given in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-        if given is not None:
-            scope[arg.arg] = interpreter.evaluate(given, function.scopes)
+    parameters = parameters_of(spec)
+    names = [p.name for p in parameters if not p.is_keyword]
+    scope: Scope = {
+        p.name: UNKNOWN if p.default is None else interpreter.evaluate(p.default, function.scopes)
+        for p in parameters
+    }
     for extra in (spec.vararg, spec.kwarg):
         if extra is not None:
             scope[extra.arg] = UNKNOWN
@@ -70,14 +70,10 @@ def option_parameters(node: ast.FunctionDef) -> Scope:
 
     Callers give others, too: the function is worth a second execution with these.
     """
-    spec = node.args
-    plain = [*spec.posonlyargs, *spec.args]
-    defaults = [*zip(plain[::-1], spec.defaults[::-1], strict=False)]
-    defaults += [(p, d) for p, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d]
     return {
-        parameter.arg: UNKNOWN
-        for parameter, default in defaults
-        if isinstance(default, ast.Constant) and isinstance(default.value, bool | str | None)
+        p.name: UNKNOWN
+        for p in parameters_of(node.args)
+        if isinstance(p.default, ast.Constant) and isinstance(p.default.value, bool | str | None)
     }
 
 

@@ -45,6 +45,7 @@ from smemlint.analysis.python.interpreter.values import (
     is_known,
     join,
 )
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.limits.budgets import MAX_ITEMS
 from smemlint.limits.sizes import require_tree
 
@@ -353,8 +354,7 @@ def _launch(interpreter: Interpreter, kernel: Function, node: ast.Call, scopes: 
     """Records the launch of a kernel."""
     arguments = list(items_of(interpreter, node.args, scopes))
     named = keywords_of(interpreter, node.keywords, scopes)
-    spec = kernel.node.args
-    names = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
+    names = [p.name for p in parameters_of(kernel.node.args)]
     given = arguments_by_name(names, arguments)
     given |= {k: v for k, v in named.items() if k in names}
     options = {k: v for k, v in named.items() if k not in names}

@@ -30,6 +30,7 @@ from smemlint.facts import (
     NotAnalysed,
     SharedArray,
 )
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.hardware.arch import LANES
 from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
 from smemlint.limits.budgets import MAX_OFFSETS, MAX_PATTERNS
@@ -259,15 +260,10 @@ def _is_same(one: Value, other: Value) -> bool:
 
 def _arguments(place: _Place, values: dict[str, int]) -> Scope:
     """Returns the values of the pragma; for other parameters, how to give them."""
-    spec = place.function.args
-    named = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
-    plain = [a.arg for a in (*spec.posonlyargs, *spec.args)]
-    has_default = set(plain[len(plain) - len(spec.defaults) :])
-    has_default |= {a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d}
-    open_names = [n for n in named if n not in has_default and n not in values]
+    required = [p.name for p in parameters_of(place.function.args) if p.default is None]
     found: Scope = {
         n: Unknown(Reason(ReasonCode.UNKNOWN_VALUE, f"say what `{n}` is: shared(.., {n}=64)"))
-        for n in open_names
+        for n in required
     }
     return found | values
 

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.triton.tiles import Hidden
+from smemlint.frontend.python.parameters import parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +28,7 @@ def hidden_parameters(node: ast.FunctionDef, given: Scope) -> dict[str, Hidden]:
 
     Those on which the kernel gives hints (`tl.assume`) are left out.
     """
-    spec = node.args
-    parameters = {p.arg: p.annotation for p in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+    parameters = {p.name: p.arg.annotation for p in parameters_of(node.args)}
     found: dict[str, Hidden] = {}
     for name, annotation in parameters.items():
         if annotation is not None and _is_integer(annotation):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import DIALECTS, Dialect
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.syntax_walk import is_definition, suites, walk
 from smemlint.limits.budgets import MAX_ALIASES
 
@@ -17,22 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.frontend.python.imports import Imports
+    from smemlint.frontend.python.parameters import Parameter
 
 _MODULE = "<module>"
 Body = ast.FunctionDef | ast.Module
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter that is passed by position or name, with its default."""
-
-    arg: ast.arg
-    default: ast.expr | None
-
-    @property
-    def name(self) -> str:
-        """Returns the name in the source."""
-        return self.arg.arg
 
 
 @dataclass(eq=False)
@@ -86,14 +75,7 @@ class Definition:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Returns parameters that are passed by position or name."""
-        if isinstance(self.node, ast.Module):
-            return ()
-        given = self.node.args
-        plain = (*given.posonlyargs, *given.args)
-        defaults = (*(None,) * (len(plain) - len(given.defaults)), *given.defaults)
-        named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-        found = (*zip(plain, defaults, strict=True), *named)
-        return tuple(Parameter(arg, default) for arg, default in found)
+        return () if isinstance(self.node, ast.Module) else parameters_of(self.node.args)
 
     def own_nodes(self) -> Iterator[ast.AST]:
         """Returns nodes of the body, in order, those of inner functions and classes left out."""

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from smemlint.frontend.python.imports import Imports
-    from smemlint.frontend.python.jit.definitions import Definition, Parameter
+    from smemlint.frontend.python.jit.definitions import Definition
     from smemlint.frontend.python.jit.ir_builder import Builder
+    from smemlint.frontend.python.parameters import Parameter
 
 
 def lower_function(definition: Definition, imports: Imports, make: Builder) -> ParsedFunction:

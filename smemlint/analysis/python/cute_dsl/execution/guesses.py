@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, UnknownTensor
 from smemlint.analysis.python.interpreter import calls
 from smemlint.analysis.python.interpreter.values import Class, DType, Function, Instance, Value
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.layout import cute
 from smemlint.reasons import Assumption, Topic
 
@@ -40,16 +41,9 @@ class Guess:
 
     def arguments(self, run: Execution, function: ast.FunctionDef, *, is_method: bool) -> Scope:
         """Returns guesses at parameters without a default, by name, and notes them."""
-        spec = function.args
-        plain = [*spec.posonlyargs, *spec.args][is_method:]
-        required = plain[: len(plain) - len(spec.defaults)] if spec.defaults else plain
-        keywords = [a for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is None]
-        found: Scope = {}
-        for parameter in (*required, *keywords):
-            value = self._of(run, parameter)
-            if value is not None:
-                found[parameter.arg] = value
-        return found
+        parameters = parameters_of(function.args)[is_method:]
+        values = {p.name: self._of(run, p.arg) for p in parameters if p.default is None}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _of(self, run: Execution, parameter: ast.arg) -> Value:
         kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
