@@ -14,13 +14,13 @@ from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
 from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of
-from smemlint.analysis.python.interpreter import OverBudget
 from smemlint.analysis.python.interpreter.calls import (
     call_from_outside,
     functions_of,
     option_parameters,
 )
-from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.analysis.python.interpreter.guarded import run_within_budget
+from smemlint.facts import Facts, NotAnalysed
 from smemlint.frontend.heuristics import may_touch_shared
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.reasons import Reason, ReasonCode
@@ -120,17 +120,7 @@ class _File:
 
     def _guarded(self, interpreter: Interpreter, action: Callable[[], object]) -> None:
         interpreter.steps = self._files.steps_in_imports = 0
-        try:
-            action()
-        except (OverBudget, RecursionError):
-            where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(
-                NotAnalysed(
-                    where,
-                    "",
-                    Reason(ReasonCode.STEP_LIMIT, "its functions take too long to follow"),
-                )
-            )
+        self._notes += run_within_budget(action, self._text.path)
 
     def _embedded(self, raw: RawText) -> Embedded | None:
         """Returns the text as a unit; None where it is not known or has no shared memory."""

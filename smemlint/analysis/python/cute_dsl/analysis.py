@@ -17,9 +17,10 @@ from smemlint.analysis.python.cute_dsl.imported_layouts import MAKER, Siblings, 
 from smemlint.analysis.python.cute_dsl.layouts import ComposedValue, SwizzleValue
 from smemlint.analysis.python.cute_dsl.memory import struct_of
 from smemlint.analysis.python.cute_dsl.model import DTYPES, CuteModel
-from smemlint.analysis.python.interpreter import Interpreter, OverBudget, Policy
+from smemlint.analysis.python.interpreter import Interpreter, Policy
 from smemlint.analysis.python.interpreter.calls import call, instance_from_outside
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
+from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.objects import instance_of_unknown_history
 from smemlint.analysis.python.interpreter.statements import execute_class
 from smemlint.analysis.python.interpreter.values import (
@@ -30,7 +31,7 @@ from smemlint.analysis.python.interpreter.values import (
     Instance,
     Symbol,
 )
-from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
+from smemlint.facts import Facts, LayoutUse, NotAnalysed
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.limits.budgets import MAX_OPEN_CONDITIONS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
@@ -296,16 +297,7 @@ class _File:
                 enter({text: holds})
 
     def _guarded(self, function: str, action: Callable[[], object]) -> None:
-        """Over the budget, or nested too deeply, is said."""
-        try:
-            action()
-        except (OverBudget, RecursionError):
-            where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(
-                NotAnalysed(
-                    where, function, Reason(ReasonCode.STEP_LIMIT, "it takes too long to follow")
-                )
-            )
+        self._notes += run_within_budget(action, self._text.path, function)
 
 
 def _is_static(node: ast.FunctionDef) -> bool:

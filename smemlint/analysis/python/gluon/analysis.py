@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.gluon.model import GluonModel
 from smemlint.analysis.python.gluon.values import LayoutLiteral, TileAccess
-from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.calls import call_from_outside, functions_of
+from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
 from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
-from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
+from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed
 from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.layout.register_layouts import RegisterLayout
@@ -156,18 +157,7 @@ class _File:
         return KernelFacts(instance, tuple(model.arrays), accesses, (), interpreter.steps)
 
     def _guarded(self, kernel: str, action: Callable[[], object]) -> None:
-        """Executes an action; a note says that it is over the budget, or nested too deeply."""
-        try:
-            action()
-        except (OverBudget, RecursionError):
-            where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(
-                NotAnalysed(
-                    where,
-                    kernel,
-                    Reason(ReasonCode.STEP_LIMIT, "its functions take too long to follow"),
-                )
-            )
+        self._notes += run_within_budget(action, self._text.path, kernel)
 
 
 def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:

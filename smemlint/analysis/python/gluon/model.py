@@ -6,7 +6,6 @@ Source: triton 3.9.0, experimental/gluon/language (`_layouts.py`, `_core.py`, `_
 from __future__ import annotations
 
 import ast
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -35,7 +34,7 @@ from smemlint.analysis.python.gluon.values import (
     Tensor,
     TileAccess,
 )
-from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter import RecordingModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
@@ -52,7 +51,7 @@ from smemlint.layout.register_layouts import Blocked, DotOperand, Mma, RegisterL
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from smemlint.analysis.python.gluon.values import ViewArguments
     from smemlint.analysis.python.interpreter.values import Scope, Value
@@ -65,7 +64,7 @@ _PART_REINTERPRETED = Reason(ReasonCode.UNKNOWN_LAYOUT, "a reinterpretation of a
 
 
 @dataclass(eq=False)
-class GluonModel(LibraryModel):
+class GluonModel(RecordingModel):
     """The model of Gluon's names, with a record of what a kernel does to shared memory.
 
     Attributes:
@@ -86,18 +85,7 @@ class GluonModel(LibraryModel):
     kernel: str = ""
     reached: set[Span] = field(default_factory=set)
     elsewhere: set[Span] = field(default_factory=set)
-    _is_paused: bool = False
     _known_arrays: dict[tuple[Span, str, int | None], SharedArray] = field(default_factory=dict)
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Opens a speculative run, in which nothing is recorded."""
-        before = self._is_paused
-        self._is_paused = True
-        try:
-            yield
-        finally:
-            self._is_paused = before
 
     def named(self, value: Value, name: str) -> Value:
         """Gives a new array the name of the first variable that it is assigned to."""
@@ -193,7 +181,7 @@ class GluonModel(LibraryModel):
         shape: tuple[int, ...] | None,
         array: SharedArray,
     ) -> None:
-        if shape is None or self._is_paused:
+        if shape is None or self.is_paused:
             return
         layout = written.layout
         parameters: list[tuple[str, int]] = []
@@ -308,7 +296,7 @@ class GluonModel(LibraryModel):
             r is not None and r.code is ReasonCode.OTHER_HARDWARE
             for r in (reason, descriptor.reason)
         )
-        if self._is_paused:
+        if self.is_paused:
             return
         text = " ".join(self.text_of(node).split())
         access = TileAccess(

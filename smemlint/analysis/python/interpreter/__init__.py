@@ -9,13 +9,14 @@ from smemlint.analysis.python.interpreter.interpreter import (
     OverBudget,
     Policy,
 )
-from smemlint.analysis.python.interpreter.model import LibraryModel
+from smemlint.analysis.python.interpreter.model import LibraryModel, RecordingModel
 
 __all__ = [
     "Interpreter",
     "LibraryModel",
     "OverBudget",
     "Policy",
+    "RecordingModel",
     "expressions",
     "statements",
 ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.values import UNKNOWN, join
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from smemlint.analysis.python.interpreter.values import Scope, Symbol, Value
 
@@ -55,3 +56,24 @@ class LibraryModel:
     def paused(self) -> AbstractContextManager[None]:
         """Opens a speculative run, in which the model records nothing."""
         return nullcontext()
+
+
+@dataclass(eq=False)
+class RecordingModel(LibraryModel):
+    """A model that records what kernels do.
+
+    Attributes:
+        is_paused: the run is speculative: nothing is recorded.
+    """
+
+    is_paused: bool = field(default=False, init=False)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Opens a speculative run, in which the model records nothing."""
+        before = self.is_paused
+        self.is_paused = True
+        try:
+            yield
+        finally:
+            self.is_paused = before

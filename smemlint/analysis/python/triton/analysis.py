@@ -11,15 +11,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
-from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.calls import call, call_from_outside, functions_of
+from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
 from smemlint.analysis.python.interpreter.values import Function, Launch
 from smemlint.analysis.python.triton.hidden_parameters import hidden_parameters
 from smemlint.analysis.python.triton.launches import choices_of
 from smemlint.analysis.python.triton.model import TritonModel
 from smemlint.analysis.python.triton.tiles import Descriptor, HostTensor
-from smemlint.facts import DotUse, Facts, NotAnalysed, Span
+from smemlint.facts import DotUse, Facts, NotAnalysed
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.limits.budgets import MAX_TRITON_LAUNCHES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -147,17 +148,7 @@ class _File:
 
     def _guarded(self, name: str, interpreter: Interpreter, action: Callable[[], object]) -> None:
         interpreter.steps = 0
-        try:
-            action()
-        except (OverBudget, RecursionError):
-            where = Span(self._text.path, 1, 1, 1, 1)
-            self._notes.append(
-                NotAnalysed(
-                    where,
-                    name,
-                    Reason(ReasonCode.STEP_LIMIT, "its functions take too long to follow"),
-                )
-            )
+        self._notes += run_within_budget(action, self._text.path, name)
 
 
 def _passes_tensors(launch: Launch) -> bool:

@@ -7,7 +7,6 @@ and nothing is concluded from it.
 from __future__ import annotations
 
 import ast
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from smemlint.analysis.python.element_types import (
     TORCH_CONSTRUCTORS,
     TORCH_LIKE_CONSTRUCTORS,
 )
-from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter import RecordingModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Method, Symbol, is_known
 from smemlint.analysis.python.triton.launches import config
@@ -42,7 +41,7 @@ from smemlint.analysis.python.triton.tiles import (
 from smemlint.facts import DotUse, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.reasons import Assumption
@@ -59,7 +58,7 @@ _KEEPS = frozenset(("multiple_of", "max_contiguous", "advance", "assume", "const
 
 
 @dataclass(eq=False)
-class TritonModel(LibraryModel):
+class TritonModel(RecordingModel):
     """The model of Triton's names, with a record of matrix products.
 
     Attributes:
@@ -76,17 +75,6 @@ class TritonModel(LibraryModel):
     assumptions: tuple[Assumption, ...] = ()
     dots: list[DotUse] = field(default_factory=list)
     is_in_loop: Callable[[], bool] = lambda: False
-    _is_paused: bool = False
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Opens a speculative run, in which nothing is recorded."""
-        before = self._is_paused
-        self._is_paused = True
-        try:
-            yield
-        finally:
-            self._is_paused = before
 
     # ---- calls
 
@@ -137,7 +125,7 @@ class TritonModel(LibraryModel):
         if a is None or b is None or not (a.is_loaded or b.is_loaded):
             return UNKNOWN
         result = Tile((a.shape[0], b.shape[1]), (None, None))
-        if self._is_paused:
+        if self.is_paused:
             return result
         precision = given.get(3, "input_precision", "tf32")
         if "allow_tf32" in given.named:
