@@ -173,16 +173,9 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     if found is not None:
         return found
     name, arguments = state.unit.template_arguments(callee.field.name)
-    place: LValue | Unknown
-    if callee.type == "->":
-        place = dereference(ev, ev.evaluate(callee.name), callee)
-    elif name == "get" and isinstance(callee.name, ir.FuncCall | ir.Construct):
-        called = ev.evaluate(callee.name)
-        if isinstance(called, Pointer):
-            return called  # of a pointer class that is a pointer here, as `v.data().get()`
-        place = _temporary(ev, called, callee.name)
-    else:
-        place = ev.lvalue(callee.name)
+    place = _receiver(ev, callee, name)
+    if isinstance(place, Pointer):
+        return place
     if isinstance(place, Unknown):
         if any(shared_tensor_of(v) is not None for v in argument_values(ev, node)):
             note_shared_argument(ev, state.source_text(callee), node)
@@ -207,6 +200,19 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
             if candidates:
                 return inline_best(ev, candidates, arguments, node, place.pointer(), kind)
     return unfollowed_call(ev, state.source_text(callee), node)
+
+
+def _receiver(ev: Evaluator, callee: ir.StructRef, name: str) -> LValue | Pointer | Unknown:
+    """Returns what a method is called on.
+
+    A pointer is the result of `get()` of a class that is a pointer here, as `v.data().get()`.
+    """
+    if callee.type == "->":
+        return dereference(ev, ev.evaluate(callee.name), callee)
+    if name == "get" and isinstance(callee.name, ir.FuncCall | ir.Construct):
+        called = ev.evaluate(callee.name)
+        return called if isinstance(called, Pointer) else _temporary(ev, called, callee.name)
+    return ev.lvalue(callee.name)
 
 
 def _temporary(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:

@@ -214,28 +214,10 @@ def widen(
     ev: Evaluator, begin: Value, end: Value, trip: AffineInt, obj: Object, seen: bool
 ) -> Value | None:
     """Returns the value at the start of any iteration; None when the form that is set holds."""
-    state = ev.state
     if isinstance(begin, FloatValue) and isinstance(end, FloatValue):
         return None
     if isinstance(begin, AffineInt) and isinstance(end, AffineInt):
-        delta = state.domain.add(end, begin, -1)
-        if not delta.terms:
-            if not seen:
-                advance = state.domain.multiply(AffineInt(delta.base, begin.type), trip)
-                if isinstance(advance, AffineInt):
-                    general = state.domain.add(begin, advance)
-                    return AffineInt(general.base, begin.type, general.terms, general.form)
-            elif any(s.key == t.key for s, _ in begin.terms for t, _ in trip.terms):
-                return None  # begin + delta * trip became begin + delta * (trip + 1)
-        if begin.is_uniform and end.is_uniform:
-            key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
-            floor = _is_nonnegative(begin) and _is_nonnegative(end)
-            return state.domain.symbol(key, obj.name, begin.type, nonnegative=floor)
-        if delta.is_uniform:
-            return _moved_together(ev, begin, delta, obj, trip)
-        return Unknown(
-            Reason(ReasonCode.LOOP, f"`{obj.name}` changes in a loop in a way that is not followed")
-        )
+        return _widen_integer(ev, begin, end, trip, obj, seen)
     if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
         offset = widen(ev, begin.offset, end.offset, trip, obj, seen)
         if offset is None:
@@ -256,9 +238,34 @@ def widen(
         and end.object.space is not Space.SHARED
     ):
         return None
-    return Unknown(
-        Reason(ReasonCode.LOOP, f"`{obj.name}` changes in a loop in a way that is not followed")
-    )
+    return _not_followed(obj)
+
+
+def _widen_integer(
+    ev: Evaluator, begin: AffineInt, end: AffineInt, trip: AffineInt, obj: Object, seen: bool
+) -> Value | None:
+    domain = ev.state.domain
+    delta = domain.add(end, begin, -1)
+    if not delta.terms:
+        if not seen:
+            advance = domain.multiply(AffineInt(delta.base, begin.type), trip)
+            if isinstance(advance, AffineInt):
+                general = domain.add(begin, advance)
+                return AffineInt(general.base, begin.type, general.terms, general.form)
+        elif any(s.key == t.key for s, _ in begin.terms for t, _ in trip.terms):
+            return None  # begin + delta * trip became begin + delta * (trip + 1)
+    if begin.is_uniform and end.is_uniform:
+        key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
+        floor = _is_nonnegative(begin) and _is_nonnegative(end)
+        return domain.symbol(key, obj.name, begin.type, nonnegative=floor)
+    if delta.is_uniform:
+        return _moved_together(ev, begin, delta, obj, trip)
+    return _not_followed(obj)
+
+
+def _not_followed(obj: Object) -> Unknown:
+    text = f"`{obj.name}` changes in a loop in a way that is not followed"
+    return Unknown(Reason(ReasonCode.LOOP, text))
 
 
 def _points_somewhere(value: Value) -> bool:

@@ -145,15 +145,10 @@ def take_specifiers(
                 i = closing(words, i) + 1
                 continue
             break
-        if text in STORAGE:
+        if kind := _specifier(text):
             if emit:
-                g.emit(STORAGE[text], text, word)
-        elif text in FUNCTION_SPECIFIERS:
-            if emit:
-                g.emit("INLINE", text, word)
-        elif text in QUALIFIERS:
-            if emit:
-                g.emit("CONST", text, word)
+                g.emit(kind, text, word)
+            saw_type |= text in BUILTIN_TYPES
         elif text in ATTRIBUTES and text_at(words, i + 1) == "(":
             i = take_attribute(g, words, i, emit=emit)
             continue
@@ -163,10 +158,6 @@ def take_specifiers(
                 break
             i, saw_type = end, True
             continue
-        elif text in BUILTIN_TYPES:
-            if emit:
-                g.emit(BUILTIN_TYPES[text], text, word)
-            saw_type = True
         elif not saw_type and _is_macro_specifier(words, i):
             pass
         elif not saw_type and text not in STATEMENT_WORDS:
@@ -177,6 +168,15 @@ def take_specifiers(
             break
         i += 1
     return i, saw_type
+
+
+def _specifier(text: str) -> str:
+    """Returns C's token for a specifier; empty for other words."""
+    if text in FUNCTION_SPECIFIERS:
+        return "INLINE"
+    if text in QUALIFIERS:
+        return "CONST"
+    return STORAGE.get(text) or BUILTIN_TYPES.get(text, "")
 
 
 def _elaborated(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> int:

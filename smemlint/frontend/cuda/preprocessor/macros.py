@@ -240,8 +240,8 @@ class Expander:
                 ]
             return expanded[name]
 
-        out: list[Token] = []
         if macro.is_plain:
+            out: list[Token] = []
             for token in macro.body:
                 if token.text in arguments:
                     out += argument(token.text)
@@ -249,6 +249,17 @@ class Expander:
                 else:
                     out.append(made(token))
             return out
+        return self._substituted(macro, arguments, argument, made)
+
+    def _substituted(
+        self,
+        macro: Macro,
+        arguments: dict[str, list[Token]],
+        expanded: Callable[[str], list[Token]],
+        made: Callable[[Token], Token],
+    ) -> list[Token]:
+        """The body with arguments in place, those of `#` and `##` unexpanded."""
+        out: list[Token] = []
         body = list(_without_options(macro, arguments))
         i = 0
         while i < len(body):
@@ -263,7 +274,7 @@ class Expander:
                 if is_rest and not right:
                     out.pop()  # GNU: `, ## __VA_ARGS__` without arguments
                 elif is_rest:
-                    out += argument(following)
+                    out += expanded(following)
                 elif right:
                     out[-1:] = [*_pasted(out[-1], right[0], made(token)), *right[1:]]
                 i += 2
@@ -272,7 +283,7 @@ class Expander:
                     # An empty left operand leaves a placemarker: the right one stands alone.
                     out += arguments[token.text] or [replace(made(token), text="")]
                 else:
-                    out += argument(token.text)
+                    out += expanded(token.text)
                 self._spend(len(arguments[token.text]))
                 i += 1
             else:

@@ -98,6 +98,26 @@ def namespace_of(tokens: Sequence[Token]) -> tuple[str, ...] | None:
 def record_head(tokens: Sequence[Token], concepts: frozenset[str]) -> RecordHead | None:
     """Reads `template <..> struct alignas(16) X<int> final : A, B<C>`; None for other heads."""
     heads, start = template_heads(tokens, concepts)
+    word = _record_word(tokens, start)
+    named = _record_name(tokens, word + 1) if word is not None else None
+    if word is None or named is None:
+        return None
+    name_token, specialization, end = named
+    bases = tuple(
+        spelling_of(
+            [t for t in part if t.text not in ("public", "private", "protected", "virtual")]
+        )
+        for part in split_commas(tokens[end + 1 :])
+    )
+    name = name_token.text if name_token else ""
+    place = name_token or tokens[word]
+    before, attributes = list(tokens[start:word]), list(tokens[word + 1 : end])
+    kind = tokens[word].text
+    return RecordHead(kind, name, place, heads, specialization, bases, before, attributes)
+
+
+def _record_word(tokens: Sequence[Token], start: int) -> int | None:
+    """Returns where `struct`, `class` or `union` stands in a head."""
     i = start
     while i < len(tokens) and tokens[i].text not in RECORD_WORDS:
         if tokens[i].text in ("=", "enum", "operator"):
@@ -109,12 +129,13 @@ def record_head(tokens: Sequence[Token], concepts: frozenset[str]) -> RecordHead
         elif tokens[i].text == "<":
             i = max(i, angle_end(tokens, i))
         i += 1
-    if i >= len(tokens):
-        return None
-    word = i
+    return i if i < len(tokens) else None
+
+
+def _record_name(tokens: Sequence[Token], i: int) -> tuple[Token | None, str | None, int] | None:
+    """Returns a record's name, its specialization, and where the bases or the body begin."""
     name_token: Token | None = None
     specialization = None
-    i += 1
     while i < len(tokens) and tokens[i].text != ":":
         token = tokens[i]
         text = token.text
@@ -139,17 +160,7 @@ def record_head(tokens: Sequence[Token], concepts: frozenset[str]) -> RecordHead
         elif text in ("*", "&", "=", "&&"):
             return None
         i += 1
-    bases = tuple(
-        spelling_of(
-            [t for t in part if t.text not in ("public", "private", "protected", "virtual")]
-        )
-        for part in split_commas(tokens[i + 1 :])
-    )
-    name = name_token.text if name_token else ""
-    place = name_token or tokens[word]
-    before, attributes = list(tokens[start:word]), list(tokens[word + 1 : i])
-    kind = tokens[word].text
-    return RecordHead(kind, name, place, heads, specialization, bases, before, attributes)
+    return name_token, specialization, i
 
 
 def function_head(tokens: Sequence[Token], concepts: frozenset[str]) -> FunctionHead | None:
