@@ -200,7 +200,7 @@ def on_architecture(access: Access, arch: str) -> Access:
 
 
 def stat_of(figures: Sequence[tuple[int, int]]) -> Stat:
-    """Smallest, largest and mean of figures, each with a count; all alike where none has one."""
+    """Returns smallest, largest and mean of figures with counts; all alike where none has one."""
     total = sum(n for _, n in figures)
     weighted = figures if total else [(v, 1) for v, _ in figures]
     mean = sum(v * n for v, n in weighted) / sum(n for _, n in weighted)

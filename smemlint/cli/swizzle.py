@@ -19,6 +19,7 @@ from smemlint.cli.swizzle_notation import (
 from smemlint.errors import SmemlintError
 from smemlint.files.replace import replace_file
 from smemlint.layout.swizzle import Swizzle
+from smemlint.report.phrases import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -367,7 +368,7 @@ def _panel(title: str, tile: Tile, access: Pattern, at: int, swizzle: Swizzle, b
         cost = "no conflict" if achieved.is_free else f"{achieved.ways:g}-way conflict"
         verdict = (
             f"{access.name} {at}: {len(lanes)} lanes of {access.width} bytes take "
-            f"{_plural(achieved.wavefronts, 'wavefront')}: {cost}"
+            f"{plural(achieved.wavefronts, 'wavefront')}: {cost}"
         )
     return Panel(
         title=title,
@@ -389,12 +390,8 @@ def _few_banks(addresses: Any, banks: int) -> Any:
 
 def _scored(score: Score) -> str:
     if score.is_free:
-        return f"free of conflicts ({_plural(score.wavefronts, 'wavefront')} in all)"
-    return f"{score.ways:g}-way at worst ({_plural(score.wavefronts, 'wavefront')} in all)"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+        return f"free of conflicts ({plural(score.wavefronts, 'wavefront')} in all)"
+    return f"{score.ways:g}-way at worst ({plural(score.wavefronts, 'wavefront')} in all)"
 
 
 def _described(swizzle: Swizzle, size: int) -> str:

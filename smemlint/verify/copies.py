@@ -18,6 +18,7 @@ import numpy as np
 from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
 from smemlint.verify.device import Engine, GpuError
+from smemlint.verify.verdict import untold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,13 +86,13 @@ def copy_verdicts(
     wanted = dict.fromkeys(c for a in copies for p in a.patterns if (c := copy_of(a, p)))
     chosen = list(wanted)[:_MOST]
     if not chosen:
-        return {id(a): _untold(a, _NO_SOURCE) for a in copies}
+        return {id(a): untold(a, _NO_SOURCE) for a in copies}
     try:
         answer = engine(_request(chosen, settings))
     except GpuError as error:
-        return {id(a): _untold(a, str(error)) for a in copies}
+        return {id(a): untold(a, str(error)) for a in copies}
     if "failed" in answer:
-        return {id(a): _untold(a, str(answer["failed"])) for a in copies}
+        return {id(a): untold(a, str(answer["failed"])) for a in copies}
     about = answer["about"]
     found = counts(chosen, answer["rows"])
     device = f"{about['device']}, {about['arch']}"
@@ -131,14 +132,8 @@ def _judged(access: Access, counted: Mapping[Copy, float], device: str) -> Measu
             verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
             found.append(Measurement(verdict, pattern.wavefronts, seen, 0.0, device))
     if not found:
-        return _untold(access, "the profiler did not count the copy")
+        return untold(access, "the profiler did not count the copy")
     return next((m for m in found if m.verdict is Verdict.REFUTED), found[0])
-
-
-def _untold(access: Access, reason: str) -> Measurement:
-    worst = access.worst
-    predicted = worst.wavefronts if worst is not None else 0
-    return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, "", reason)
 
 
 def _request(copies: Sequence[Copy], settings: Settings) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.findings import require_arch, wanted_accesses, with_notices
 from smemlint.verify.gpu_process import meaning_of
 from smemlint.verify.programs import Program, Programs
+from smemlint.verify.verdict import untold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -136,7 +137,7 @@ def _measured(
     same = [a for k in result.facts.kernels for a in k.accesses if _place(a) == _place(access)]
     have_figures = all(a.wavefronts is not None and a.ideal is not None for a in same)
     if not have_figures or not sum(a.instructions for a in same):
-        return _untold(access, "not all accesses of its line have a figure")
+        return untold(access, "not all accesses of its line have a figure")
     reasons = []
     for program in programs.of(access.instance):
         answer = counted(program)
@@ -147,7 +148,7 @@ def _measured(
         if measurement is not None:
             return measurement
         reasons.append("this line is not reached" if answer.is_call else _NO_SUCH_LAUNCH)
-    return _untold(access, "; called by itself: ".join(reasons))
+    return untold(access, "; called by itself: ".join(reasons))
 
 
 _NO_SUCH_LAUNCH = "the program runs this line in no such launch"
@@ -167,7 +168,7 @@ def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measu
     measured = seen / best * ideal
     is_equal = abs(measured - spent) <= TOLERANCE * spent
     if counted.program.guessed and not is_equal:
-        return _untold(access, _guessed_call(counted.program.guessed, measured))
+        return untold(access, _guessed_call(counted.program.guessed, measured))
     verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
     return Measurement(verdict, round(spent, 3), measured, 0.0, counted.device)
 
@@ -197,12 +198,6 @@ def _is_of(row: Mapping[str, Any], access: Access) -> bool:
         and tuple(row["block"]) == access.instance.block
         and row["op"] == _STEMS.get(access.kind)
     )
-
-
-def _untold(access: Access, reason: str) -> Measurement:
-    worst = access.worst
-    predicted = worst.wavefronts if worst is not None else 0
-    return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, "", reason)
 
 
 def _summary(found: Sequence[Verdict], counted: Sequence[Counted]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.finding import Measurement, Verdict
 
 if TYPE_CHECKING:
+    from smemlint.facts import Access
     from smemlint.verify.device import Measured
     from smemlint.verify.plan import Pattern
 
@@ -41,3 +42,9 @@ def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) ->
 def _untold(predicted: int, reason: str, measured: Measured | None) -> Measurement:
     device = measured.device if measured is not None else ""
     return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, device, reason)
+
+
+def untold(access: Access, reason: str) -> Measurement:
+    """Returns the verdict on an access whose figure cannot be measured."""
+    worst = access.worst
+    return _untold(worst.wavefronts if worst is not None else 0, reason, None)

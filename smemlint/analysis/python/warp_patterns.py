@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.facts import Stat, WarpPattern
+from smemlint.facts import WarpPattern
 from smemlint.hardware import wavefronts
 from smemlint.limits.steps import spend
 
@@ -56,9 +56,3 @@ def patterns_of(
         )
         for i, numbers in enumerate(alike.values())
     ]
-
-
-def stat_of(figures: list[tuple[int, int]]) -> Stat:
-    """Returns the least, largest and mean of figures, each given with its number of occurrences."""
-    mean = sum(v * n for v, n in figures) / sum(n for _, n in figures)
-    return Stat(min(v for v, _ in figures), max(v for v, _ in figures), mean)

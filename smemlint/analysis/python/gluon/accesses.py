@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.pricing import on_architecture
+from smemlint.analysis.pricing import on_architecture, stat_of
 from smemlint.analysis.python.gluon.values import NO_SHARED_LAYOUT
-from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
+from smemlint.analysis.python.warp_patterns import patterns_of
 from smemlint.facts import Access, AccessKind, Certainty, WarpPattern
 from smemlint.layout.tensor_access import Instructions, lowered
 from smemlint.limits.budgets import MAX_PATTERNS, MAX_REGISTER_BITS, MAX_TILE_ELEMENTS

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.pricing import on_architecture
+from smemlint.analysis.pricing import on_architecture, stat_of
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.values import Function, Unknown
 from smemlint.analysis.python.triton.offset_model import OffsetModel, OffsetTile
-from smemlint.analysis.python.warp_patterns import patterns_of, stat_of
+from smemlint.analysis.python.warp_patterns import patterns_of
 from smemlint.analysis.simt.domain.swizzled import declared_use
 from smemlint.facts import (
     Access,
