@@ -181,5 +181,5 @@ class Assumption:
 
 def outcome(condition: str, holds: bool) -> Assumption:
     """Returns the assumption that a condition of the code holds, or does not."""
-    said = "holds" if holds else "does not hold"
-    return Assumption(Topic.CONDITION, f"`{condition}` {said}", condition)
+    truth = "holds" if holds else "does not hold"
+    return Assumption(Topic.CONDITION, f"`{condition}` {truth}", condition)

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.cli.unmatched import unmatched_kernels
     from smemlint.driver.targets import analyze_targets
     from smemlint.facts import sites_of, verdicts
-    from smemlint.report.phrases import plural, said_of_accesses
+    from smemlint.report.phrases import accesses_text, plural
 
     inputs = prepare(arguments)
     if inputs.is_done:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             tables = [f"{arch}\n\n{rows}" for arch, rows in zip(parts, tables, strict=True)]
         write("\n\n".join(tables), arguments.output_file)
     found = verdicts(s for facts in parts.values() for s in sites_of(facts.kernels)).values()
-    counts = said_of_accesses(sum(found), len(found) - sum(found))
+    counts = accesses_text(sum(found), len(found) - sum(found))
     if not settings.quiet:
         print_lines(*unmatched_kernels(settings, sources, arguments.paths))
         print_lines(f"analysed {plural(len(sources), 'file')}: {counts}")

@@ -30,12 +30,12 @@ def without_known(
     shown, notices = _parted(result.findings, with_gaps=True)
     applied = apply(baseline, shown, result.hidden, paths, text_of)
     findings = sorted((*applied.shown, *notices), key=lambda f: (f.span, f.code))
-    said = []
+    remarks = []
     if applied.stale:
         entries = "1 entry" if applied.stale == 1 else f"{applied.stale} entries"
-        said.append(f"{entries} of {settings.baseline} stale (--write-baseline prunes)")
+        remarks.append(f"{entries} of {settings.baseline} stale (--write-baseline prunes)")
     hidden = (*result.hidden, *applied.hidden)
-    return replace(result, findings=tuple(findings), hidden=hidden), said
+    return replace(result, findings=tuple(findings), hidden=hidden), remarks
 
 
 def write_baseline(

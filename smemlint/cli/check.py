@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.driver.run import check
     from smemlint.driver.targets import check_targets
     from smemlint.lint.causes import joined_by_cause
-    from smemlint.report.phrases import plural, said_of_fixes, said_of_run
+    from smemlint.report.phrases import fixes_text, plural, run_text
 
     inputs = prepare(arguments)
     if inputs.is_done:
@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         paths = [s.path for s in sources]
         if arguments.write_baseline:
             return baseline_modes.write_baseline(result, settings, paths, text_of)
-        result, said = baseline_modes.without_known(result, settings, paths, text_of)
-        closing += said
+        result, remarks = baseline_modes.without_known(result, settings, paths, text_of)
+        closing += remarks
         if arguments.add_ignore is not None:
             return baseline_modes.add_ignore_pragmas(result, arguments.add_ignore)
     if verifies:
@@ -97,10 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
     is_for_tools = arguments.output_format not in FOR_PEOPLE
     stream = sys.stderr if is_fixed_stdin else sys.stdout
     write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
-    left = said_of_fixes(result, is_fixing=settings.fix)
+    left = fixes_text(result, is_fixing=settings.fix)
     if not settings.quiet:
         print_lines(*unmatched_kernels(settings, sources, arguments.paths))
-        print_lines("; ".join([said_of_run(result), *closing, *filter(None, [left])]))
+        print_lines("; ".join([run_text(result), *closing, *filter(None, [left])]))
     if settings.statistics:
         print_lines(*_statistics(result).split("\n"))
     return exit_code

@@ -50,7 +50,7 @@ def write(session: Session, *, is_stdin: bool) -> None:
 def show(session: Session, settings: Settings) -> int:
     """Prints the changes as a diff; returns the exit code, which tells whether there are any."""
     from smemlint.fix.diff import diff
-    from smemlint.report.phrases import plural, said_of_fixes
+    from smemlint.report.phrases import fixes_text, plural
 
     shown, hostile = diff(session)
     sys.stdout.buffer.write(shown)
@@ -59,9 +59,9 @@ def show(session: Session, settings: Settings) -> int:
         why = "control characters or workflow commands are shown as signs: patch will refuse it"
         print_lines(f"smemlint: warning: {path}: {why}")
     files = plural(len(session.after), "file")
-    more = said_of_fixes(session.result, is_fixing=True)
-    said = f"would fix {plural(session.fixed, 'finding')} in {files}"
-    print_lines(f"{said}; {more}" if more else said)
+    more = fixes_text(session.result, is_fixing=True)
+    message = f"would fix {plural(session.fixed, 'finding')} in {files}"
+    print_lines(f"{message}; {more}" if more else message)
     if session.result.crashed:
         return FAILED
     return FOUND if session.after and not settings.exit_zero else CLEAN

@@ -60,14 +60,14 @@ def _add(group: argparse._ArgumentGroup, option: Option) -> None:
 
 def _help(option: Option) -> str:
     """The help line with the choices and the default, where one word says it."""
-    said = option.denied or option.help
+    text = option.denied or option.help
     if option.choices and not option.implied:
-        said += f": {', '.join(option.choices)}"
+        text += f": {', '.join(option.choices)}"
     has_default = isinstance(option.default, str | int | float) and option.metavar
     if has_default and option.default not in ("", 0):
         default = f"{option.default:g}" if isinstance(option.default, float) else option.default
-        said += f" (default: {default})"
-    return said
+        text += f" (default: {default})"
+    return text
 
 
 def _add_output(group: argparse._ArgumentGroup, formats: tuple[str, ...]) -> None:

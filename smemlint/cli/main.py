@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(arguments, "debug", False):
             raise
         if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
-            said = f"standard output: cannot be written: {error.strerror}"
-            print_lines(f"smemlint: error: {said}")
+            purpose = f"standard output: cannot be written: {error.strerror}"
+            print_lines(f"smemlint: error: {purpose}")
             sys.stdout = None  # it would be tried again at the exit
             return FAILED
         what = f"{type(error).__name__}: {error}"
@@ -96,8 +96,8 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"smemlint {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, said in COMMANDS.items():
-        command = commands.add_parser(name, help=said, description=said)
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=purpose)
         if name == wanted:
             import_module(f"smemlint.cli.{name}").add_arguments(command)
     return parser

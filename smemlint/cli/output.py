@@ -38,8 +38,8 @@ def write(
         except BrokenPipeError:
             raise  # whoever reads has seen enough
         except OSError as error:
-            said = f"cannot be written: {error.strerror}"
-            raise SmemlintError(said, where="standard output") from error
+            message = f"cannot be written: {error.strerror}"
+            raise SmemlintError(message, where="standard output") from error
 
 
 def _print(text: str, out: TextIO, *, is_for_tools: bool) -> None:

@@ -288,8 +288,10 @@ def _convert(arguments: argparse.Namespace) -> int:
         except ValueError as error:
             lines.append(f"triton     none: {error}")
         else:
-            said = f"vec={triton.vec}, per_phase={triton.per_phase}, max_phase={triton.max_phase}"
-            lines.append(f"triton     SwizzledSharedLayout({said}, order=[1, 0])")
+            parameters = (
+                f"vec={triton.vec}, per_phase={triton.per_phase}, max_phase={triton.max_phase}"
+            )
+            lines.append(f"triton     SwizzledSharedLayout({parameters}, order=[1, 0])")
             record["triton"] = [triton.vec, triton.per_phase, triton.max_phase]
     _print(arguments, record, lines)
     return _VALID

@@ -97,11 +97,11 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
     except TooLarge as error:
         raise ConfigError(str(error), where=where) from error
     except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
-        said, _, place = str(error).partition(" (at line ")
+        message, _, place = str(error).partition(" (at line ")
         line, _, column = place.rstrip(")").partition(", column ")
         if line.isdigit() and where:
             where = f"{where}:{line}:{column}"
-        raise ConfigError(f"is not TOML: {said if line else error}", where=where) from error
+        raise ConfigError(f"is not TOML: {message if line else error}", where=where) from error
 
 
 def find_config(start: Path) -> ConfigFile | None:

@@ -312,8 +312,8 @@ def _require_inside(paths: Sequence[str], key: str, file: ConfigFile) -> None:
             sandbox.resolve(path)
         except AccessDenied as error:
             hint = f"give it on the command line: --{key}"
-            said = f"`{key}` is not used: its path is {error.strerror}"
-            raise ConfigError(said, where=file.where(key), hint=hint) from error
+            message = f"`{key}` is not used: its path is {error.strerror}"
+            raise ConfigError(message, where=file.where(key), hint=hint) from error
 
 
 def _nearest_key(key: str) -> str:

@@ -239,10 +239,10 @@ class Cache:
                 for s in self._sources
             }
             distinct = {id(settings): _essence(settings) for settings in by_folder.values()}
-            told: object = sorted(distinct.values())
+            contents: object = sorted(distinct.values())
             if len(distinct) > 1:
-                told = sorted((folder, distinct[id(s)]) for folder, s in by_folder.items())
-            identity = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, told)
+                contents = sorted((folder, distinct[id(s)]) for folder, s in by_folder.items())
+            identity = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, contents)
             text = repr(identity).encode("utf-8", "surrogatepass")
             self._key = hashlib.blake2b(text, digest_size=12).hexdigest()
         return self._key

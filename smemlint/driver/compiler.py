@@ -74,8 +74,8 @@ def compiled_sources(
     nvcc = find_program("nvcc", *roots)
     if nvcc is None:
         hint = "install the CUDA toolkit, or `pip install nvidia-cuda-nvcc`"
-        said = "`--compile` finds no nvcc on the PATH outside of the checkout"
-        raise SmemlintError(said, hint=hint)
+        message = "`--compile` finds no nvcc on the PATH outside of the checkout"
+        raise SmemlintError(message, hint=hint)
     disassembler = find_program("nvdisasm", *roots)
     path = os.pathsep.join(trusted_path(*roots))
     compiler = Compiler(nvcc, path, has_disassembler=disassembler is not None)

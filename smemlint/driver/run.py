@@ -102,8 +102,8 @@ def open_cache(
 
     cache = Cache(name, sources, configuration, settings)
     if cache.refused:
-        said = f"{settings.cache_dir}: no results are kept: {cache.refused}"
-        print_lines(f"smemlint: warning: {said}")
+        message = f"{settings.cache_dir}: no results are kept: {cache.refused}"
+        print_lines(f"smemlint: warning: {message}")
         return None
     return cache
 

@@ -106,13 +106,13 @@ def run_program(
         raise ProgramFailed(f"{name} cannot be run: {error.strerror}") from error
     if HAS_LIMITS:
         _limit(process.pid, bounds)
-    printed, said, problem = _bounded_output(process, bounds)
+    printed, errors, problem = _bounded_output(process, bounds)
     if problem:
         raise ProgramFailed(f"{name} {problem}")
     if process.returncode:
-        last = said.decode("utf-8", "replace").strip().splitlines()
-        told = next((line for line in last if "error" in line.lower()), last[-1] if last else "")
-        raise ProgramFailed(f"{name} fails: {told or f'exit code {process.returncode}'}")
+        last = errors.decode("utf-8", "replace").strip().splitlines()
+        cause = next((line for line in last if "error" in line.lower()), last[-1] if last else "")
+        raise ProgramFailed(f"{name} fails: {cause or f'exit code {process.returncode}'}")
     return printed
 
 

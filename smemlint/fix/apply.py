@@ -81,8 +81,8 @@ def edited(data: bytes, edits: Sequence[Edit], encoding: str = "") -> bytes:
     if encoding:
         text = data.decode(encoding)
         if text.encode(encoding) != data:
-            said = f"cannot be edited: what is decoded from `{encoding}` is encoded differently"
-            raise SourceError(said, where=edits[0].span.path, hint="save the file as UTF-8")
+            message = f"cannot be edited: what is decoded from `{encoding}` is encoded differently"
+            raise SourceError(message, where=edits[0].span.path, hint="save the file as UTF-8")
         return _edited(text, edits).encode(encoding)
     mark = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
     text = data.decode("utf-8-sig", "surrogateescape")
@@ -112,8 +112,10 @@ def written(session: Session) -> None:
         try:
             replace_file(path, data)
         except OSError as error:
-            said = f"cannot be written: {error.strerror or error}"
-            raise SourceError(said, where=path, hint="other files may have been fixed") from error
+            message = f"cannot be written: {error.strerror or error}"
+            raise SourceError(
+                message, where=path, hint="other files may have been fixed"
+            ) from error
 
 
 def _next(
@@ -156,8 +158,8 @@ def _bytes_of(source: Source) -> bytes:
     try:
         data = source.sandbox.read(source.path)
     except OSError as error:
-        said = f"cannot be read: {error.strerror or error}"
-        raise SourceError(said, where=source.path) from error
+        message = f"cannot be read: {error.strerror or error}"
+        raise SourceError(message, where=source.path) from error
     if source.edited(data).text != source.text:
         hint = "run again"
         raise SourceError("changed while it was being checked", where=source.path, hint=hint)

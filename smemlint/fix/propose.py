@@ -100,11 +100,11 @@ class _Repair:
         if padded is not None and after is not None:
             fix = padding_fix(self._array, self._usage, padded, after)
             return replace(finding, help=fix.title, fix=fix)
-        said = self._shape or self._swizzle
-        if not said and padded is not None:
-            said = trade_off(self._array, padded)
-        if said:
-            return replace(finding, help=said)
+        message = self._shape or self._swizzle
+        if not message and padded is not None:
+            message = trade_off(self._array, padded)
+        if message:
+            return replace(finding, help=message)
         no_fix = _TAKES_LONG if self._is_too_long else self._failure
         if no_fix is None and finding.fix is None and finding.help:
             return finding  # the rule's own help

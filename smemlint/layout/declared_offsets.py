@@ -120,12 +120,12 @@ def _call(text: str) -> ast.Call:
 
 
 def _element(node: ast.expr | None) -> tuple[str, int]:
-    said = ast.unparse(node) if node is not None else ""
-    name = said.strip("'\"").rpartition(".")[2]
+    spelling = ast.unparse(node) if node is not None else ""
+    name = spelling.strip("'\"").rpartition(".")[2]
     match = _DTYPE.fullmatch(name)
     if match is None:
         raise ValueError(
-            f"`{said}` is not an element type: {_HOW}" if said else f"of which type? {_HOW}"
+            f"`{spelling}` is not an element type: {_HOW}" if spelling else f"of which type? {_HOW}"
         )
     return name, int(match["bits"]) // 8
 

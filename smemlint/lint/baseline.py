@@ -55,16 +55,16 @@ class Baseline:
         except TooLarge as error:
             raise ConfigError(str(error), where=path, hint=hint) from error
         except OSError as error:
-            said = f"cannot be read: {error.strerror}"
-            raise ConfigError(said, where=path, hint=hint) from error
+            message = f"cannot be read: {error.strerror}"
+            raise ConfigError(message, where=path, hint=hint) from error
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"is not JSON: {error}", where=path, hint=hint) from error
         known = data.get("findings") if isinstance(data, dict) else None
         if not isinstance(known, dict) or not all(isinstance(v, dict) for v in known.values()):
             raise ConfigError("is not a baseline", where=path, hint=hint)
         if data.get("version") != VERSION:
-            said = f"is of version {data.get('version')}, this is {VERSION}"
-            raise ConfigError(said, where=path, hint="write it anew with --write-baseline")
+            message = f"is of version {data.get('version')}, this is {VERSION}"
+            raise ConfigError(message, where=path, hint="write it anew with --write-baseline")
         return Baseline(Path(path), known)
 
     def key(self, path: str) -> str:

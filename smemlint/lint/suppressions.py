@@ -166,10 +166,10 @@ class _File:
                 yield from self._unknown_words(pragma)
                 if needs_reason and not pragma.reason and pragma.name != "ignore-end":
                     yield self._note(MALFORMED, pragma, f"`{pragma.name}` gives no reason")
-        for pragma, said in self.unpaired:
+        for pragma, message in self.unpaired:
             is_end = pragma.name == "ignore-end"
             fix = self.mender.without_it(pragma) if is_end else None
-            yield self._note(MALFORMED, pragma, said, fix)
+            yield self._note(MALFORMED, pragma, message, fix)
         for ignore in self.ignores:
             words = ignore.pragma.arguments
             unused = [
@@ -179,9 +179,9 @@ class _File:
                 and any(reports(*rule, self.path) for rule in rules_of(w))
             ]
             if unused and is_covered(self.path, ignore.first, ignore.last):
-                said = f"`{ignore.pragma.name}[{', '.join(unused)}]` suppresses nothing"
+                message = f"`{ignore.pragma.name}[{', '.join(unused)}]` suppresses nothing"
                 yield self._note(
-                    UNUSED, ignore.pragma, said, self.mender.without(ignore.pragma, unused)
+                    UNUSED, ignore.pragma, message, self.mender.without(ignore.pragma, unused)
                 )
 
     def _unknown_words(self, pragma: Pragma) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from smemlint.lint.cost import total
-from smemlint.report.table import said_of_total
+from smemlint.report.table import total_text
 
 if TYPE_CHECKING:
     from smemlint.facts import KernelFacts, Span
@@ -24,7 +24,7 @@ def lenses(analysis: Analysis, places: Places) -> list[types.CodeLens]:
     found = []
     for span, instances in sorted(kernels.items()):
         worst = min(instances, key=lambda kernel: total(kernel).efficiency)
-        title = said_of_total(worst)
+        title = total_text(worst)
         if len(instances) > 1:
             title += f" (`{worst.instance.title}`, the worst of {len(instances)} instances)"
         # without a command of its own: it is shown, and nothing happens on a click

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.lint.cost import total
-from smemlint.report.table import HEAD, row, said_of_total, title
+from smemlint.report.table import HEAD, row, title, total_text
 from smemlint.report.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _kernel(number: int, kernel: KernelFacts) -> Iterator[str]:
     """The accesses of a kernel instance, line by line."""
     everything = total(kernel)
     yield f"<article id='k{number}'><h2>{_text(title(kernel.instance))}</h2>"
-    yield f"<p>{_text(said_of_total(kernel))}</p>"
+    yield f"<p>{_text(total_text(kernel))}</p>"
     rows = []
     for access in kernel.accesses:
         place, *cells = row(access, everything)

@@ -43,7 +43,9 @@ def bank_map(access: Access, pattern: WarpPattern, highest: int = 0) -> str:
     """
     split = passes(access, pattern)
     crowded = max(split, key=lambda p: p.turns)
-    said = f"{pattern.wavefronts} wavefronts, {max(pattern.ideal, pattern.profiler_ideal)} at best"
+    summary = (
+        f"{pattern.wavefronts} wavefronts, {max(pattern.ideal, pattern.profiler_ideal)} at best"
+    )
     body = [
         _text(_LEFT, 14, "bank", anchor="start"),
         *(_text(_x(bank) + _CELL_W / 2, 28, str(bank)) for bank in _TICKS),
@@ -56,7 +58,7 @@ def bank_map(access: Access, pattern: WarpPattern, highest: int = 0) -> str:
     ]
     return (
         f"<svg class='map' viewBox='0 0 {_WIDTH} {_HEIGHT}' width='{_WIDTH}' height='{_HEIGHT}' "
-        f"role='img' aria-label='banks of the lanes of a warp: {said}'>{''.join(body)}</svg>"
+        f"role='img' aria-label='banks of the lanes of a warp: {summary}'>{''.join(body)}</svg>"
     )
 
 
@@ -93,9 +95,9 @@ def _bars(crowded: Pass, highest: int, is_part: bool) -> Sequence[str]:
             box = f"x='{_x(bank)}' y='{base - height}' width='{_CELL_W - 1}' height='{height}'"
             found.append(f"<rect class='{kind}' {box}/>")
     lanes = f" of lanes {crowded.first}-{crowded.last}" if is_part else ""
-    said = f"words in each bank{lanes}: up to {crowded.turns}"
+    summary = f"words in each bank{lanes}: up to {crowded.turns}"
     line = f"<path class='grid' d='M{_LEFT} {base}h{BANKS * _CELL_W}'/>"
-    return (*found, line, _text(_LEFT, base + 16, said, anchor="start"))
+    return (*found, line, _text(_LEFT, base + 16, summary, anchor="start"))
 
 
 def _x(bank: int) -> int:

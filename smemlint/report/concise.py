@@ -24,5 +24,5 @@ def concise(finding: Finding, terminal: Terminal) -> str:
     path = terminal.paint(terminal.visible(span.path), "bold")
     what = terminal.paint(f"{finding.code} {severity}", "bold", SEVERITY_COLOURS[severity])
     sure = f" [{finding.certainty}]" if finding.certainty is not None else ""
-    said = terminal.visible(headline(finding))
-    return f"{path}:{span.line}:{span.column}: {what}: {said}{sure}"
+    message = terminal.visible(headline(finding))
+    return f"{path}:{span.line}:{span.column}: {what}: {message}{sure}"

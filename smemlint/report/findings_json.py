@@ -49,7 +49,7 @@ def _record(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "notes": list(finding.notes),
         "help": finding.help or None,
         "kernels": [_kernel(f) for f in (finding, *finding.others) if f.access is not None],
-        "related": [{**span_record(s), "message": said} for s, said in finding.related],
+        "related": [{**span_record(s), "message": message} for s, message in finding.related],
         "fingerprint": fingerprint,
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "measurement": measurement_record(measured) if measured is not None else None,

@@ -23,13 +23,13 @@ class Mark:
 
     Attributes:
         span: in the file that the frame is of.
-        said: what stands behind the underline.
+        label: what stands behind the underline.
         sign: the character of the underline.
         style: its colour.
     """
 
     span: Span
-    said: str
+    label: str
     sign: str
     style: str
 
@@ -74,15 +74,15 @@ def _one_line(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> I
     end = max(span.end_column, span.column + 1)
     shown, first, end = _window(text, span.column, end, limit)
     yield span.line, term.visible(shown)
-    said = term.visible(mark.said)
+    message = term.visible(mark.label)
     blank = _blank(shown[: first - 1])
     under = mark.sign * columns(shown[first - 1 : end - 1] or " ")
-    if said and len(f"{blank}{under} {said}") > limit:  # beneath, as far left as it must
+    if message and len(f"{blank}{under} {message}") > limit:  # beneath, as far left as it must
         yield None, f"{blank}{term.paint(under, mark.style)}"
-        blank = blank[: max(limit - len(said), 0)]
-        yield None, f"{blank}{term.paint(said, mark.style)}"
+        blank = blank[: max(limit - len(message), 0)]
+        yield None, f"{blank}{term.paint(message, mark.style)}"
         return
-    beside = f"{under} {said}" if said else under
+    beside = f"{under} {message}" if message else under
     yield None, f"{blank}{term.paint(beside, mark.style)}"
 
 
@@ -99,8 +99,8 @@ def _several_lines(mark: Mark, lines: Sequence[str], limit: int, term: Terminal)
         shown, _, end = _window(text, 1, max(end, 2), limit - 2)
         yield number, f"{term.paint(sign, mark.style)} {term.visible(shown)}"
         sign, width = "|", columns(shown[: end - 2])
-    said = f" {term.visible(mark.said)}" if mark.said else ""
-    yield None, term.paint(f"|{'_' * (width + 1)}{mark.sign}{said}", mark.style)
+    message = f" {term.visible(mark.label)}" if mark.label else ""
+    yield None, term.paint(f"|{'_' * (width + 1)}{mark.sign}{message}", mark.style)
 
 
 def columns(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.finding import BANK_CONFLICT, NOT_ANALYSED, Finding, Severity
 from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
-from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, said_of_measurement
+from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, measurement_text
 from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import SEVERITY_COLOURS
 from smemlint.sources.source import lines_of
@@ -38,7 +38,7 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
     style = SEVERITY_COLOURS[str(finding.severity)]
     marks = [Mark(finding.span, "", "^", style)]
     marks += [Mark(span, "", "^", style) for span in finding.places]
-    marks += [Mark(span, said, "-", "blue") for span, said in finding.related]
+    marks += [Mark(span, message, "-", "blue") for span, message in finding.related]
     changed = _changes(finding, text_of)
     numbers = [m.span.end_line for m in marks] + [c.line + len(c.before) for c in changed]
     width = len(str(max(numbers)))
@@ -66,9 +66,9 @@ def _head(finding: Finding, style: str, term: Terminal) -> list[str]:
     rule = f"{finding.code} {finding.name}{' (note)' if is_minor else ''}:"
     text = f"{rule} {term.visible(headline(finding))}"
     first, *rest = _wrapped(text, term.width - len(_INDENT))
-    said = term.paint(first.removeprefix(rule).lstrip(), "bold")
+    message = term.paint(first.removeprefix(rule).lstrip(), "bold")
     rows = [f"{_INDENT}{term.paint(row, 'bold')}" for row in rest]
-    return [f"{term.paint(rule[:-1], 'bold', style)}: {said}", *rows]
+    return [f"{term.paint(rule[:-1], 'bold', style)}: {message}", *rows]
 
 
 def _changes(finding: Finding, text_of: Callable[[str], str]) -> list[Change]:
@@ -92,7 +92,7 @@ def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
     if finding.certainty is not None:
         yield "certainty", str(finding.certainty)
     if finding.measurement is not None:
-        yield "measured", said_of_measurement(finding.measurement)
+        yield "measured", measurement_text(finding.measurement)
         if finding.is_refuted and finding.measurement.command:
             yield "report", f"what this prints: {finding.measurement.command}"
     if advice(finding):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
-from smemlint.report.phrases import advice, headline, labelled_notes, said_of_measurement
+from smemlint.report.phrases import advice, headline, labelled_notes, measurement_text
 from smemlint.visible import visible
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _message(finding: Finding) -> str:
     if finding.certainty is not None:
         lines.append(f"certainty: {finding.certainty}")
     if finding.measurement is not None:
-        lines.append(f"measured: {said_of_measurement(finding.measurement)}")
+        lines.append(f"measured: {measurement_text(finding.measurement)}")
     if advice(finding):
         lines.append(f"help: {advice(finding)}")
     return "\n".join(map(visible, lines))

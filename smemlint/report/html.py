@@ -15,8 +15,8 @@ from smemlint.report.phrases import (
     by_cost,
     headline,
     labelled_notes,
-    said_of_measurement,
-    said_of_run,
+    measurement_text,
+    run_text,
 )
 from smemlint.report.terminal import Terminal
 from smemlint.sources.source import lines_of
@@ -43,7 +43,7 @@ def render(run: Run) -> str:
             f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>",
             HATCH,
             f"<header><h1>{title}</h1>",
-            f"<p>{_code(said_of_run(run.result))}</p>",
+            f"<p>{_code(run_text(run.result))}</p>",
             f"<p class='quiet'>smemlint {__version__}, target {escape(run.arch)}</p></header>",
             *_contents(findings),
             *(_article(i, f, run) for i, f in enumerate(findings)),
@@ -88,13 +88,13 @@ def _badge(finding: Finding) -> str:
 def _facts(finding: Finding) -> Iterator[str]:
     for label, note in labelled_notes(finding):
         yield _row(label, note)
-    for span, said in finding.related:
+    for span, message in finding.related:
         if span.path != finding.span.path:
-            yield _row("see", f"{said}: {span.path}:{span.line}:{span.column}")
+            yield _row("see", f"{message}: {span.path}:{span.line}:{span.column}")
     if finding.certainty is not None:
         yield _row("certainty", str(finding.certainty))
     if finding.measurement is not None:
-        yield _row("measured", said_of_measurement(finding.measurement))
+        yield _row("measured", measurement_text(finding.measurement))
     if advice(finding):
         yield _row("help", advice(finding))
     yield _row("more", f"`smemlint rule {finding.code}`")
@@ -161,18 +161,18 @@ def _maps(finding: Finding) -> Iterator[str]:
     after = finding.fix.after if finding.fix is not None else None
     if finding.code != BANK_CONFLICT and after is None:
         return
-    drawn = [(said, a) for said, a in (("now", finding.access), ("with the fix", after)) if a]
+    drawn = [(label, a) for label, a in (("now", finding.access), ("with the fix", after)) if a]
     if any(access.worst is None for _, access in drawn) or not drawn:
         return
     highest = max(most_words(a, a.worst) for _, a in drawn if a.worst is not None)
     yield "<div class='maps'>" + "".join(_figure(s, a, highest) for s, a in drawn) + "</div>"
 
 
-def _figure(said: str, access: Access, highest: int) -> str:
+def _figure(label: str, access: Access, highest: int) -> str:
     worst = access.worst
     assert worst is not None
     ideal = max(worst.ideal, worst.profiler_ideal)
     plural = "s" if worst.wavefronts != 1 else ""
-    figure = f"{said}: {worst.wavefronts} wavefront{plural}, {ideal} at best"
+    figure = f"{label}: {worst.wavefronts} wavefront{plural}, {ideal} at best"
     drawing = bank_map(access, worst, highest)
     return f"<figure><figcaption>{figure}</figcaption>{drawing}</figure>"

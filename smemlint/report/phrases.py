@@ -21,7 +21,7 @@ _MOST_TITLES = 8
 """Kernel instances with one message that are named; JSON has them all."""
 
 
-def said_of_measurement(measurement: Measurement) -> str:
+def measurement_text(measurement: Measurement) -> str:
     """One line on what the hardware said.
 
     E.g. `predicted 32, measured 32.0 (NVIDIA H200, sm_90): confirmed`.
@@ -40,7 +40,7 @@ def said_of_measurement(measurement: Measurement) -> str:
     )
 
 
-def said_of_fix(fix: Fix) -> str:
+def fix_text(fix: Fix) -> str:
     """One line on a fix and on what it takes to apply it."""
     if fix.is_safe:
         return f"{fix.title} (--fix applies it)"
@@ -48,7 +48,7 @@ def said_of_fix(fix: Fix) -> str:
     return f"{fix.title} (--fix --unsafe-fixes applies it{why})"
 
 
-def said_of_safety(fix: Fix) -> str:
+def safety_text(fix: Fix) -> str:
     """One line on a fix, and on why it is not safe where it is not."""
     if fix.is_safe:
         return fix.title
@@ -69,7 +69,7 @@ def headline(finding: Finding) -> str:
     return f"{finding.message} in `{name}`{others}"
 
 
-def said_of_cost(finding: Finding) -> str:
+def cost_text(finding: Finding) -> str:
     """What a finding costs a block; empty where that is not known."""
     cost = finding.cost
     if cost is None or cost.wasted <= 0:
@@ -105,7 +105,7 @@ def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
     notes = list(finding.notes)
     if finding.has_proof:
         proof = [("proof", notes.pop(0))]
-    cost = said_of_cost(finding)
+    cost = cost_text(finding)
     return [
         *proof,
         *([("cost", cost)] if cost else []),
@@ -139,7 +139,7 @@ def _also(finding: Finding) -> Iterator[str]:
 def advice(finding: Finding) -> str:
     """What to write instead, in one line; empty when nothing was verified."""
     if finding.fix is not None:
-        return said_of_fix(finding.fix)
+        return fix_text(finding.fix)
     return finding.help
 
 
@@ -155,29 +155,29 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}" + ("" if count == 1 else "s")
 
 
-def said_of_accesses(decided: int, undecided: int) -> str:
+def accesses_text(decided: int, undecided: int) -> str:
     """`1 shared access decided, 0 not`."""
     return f"{decided} shared access{'' if decided == 1 else 'es'} decided, {undecided} not"
 
 
-def said_of_run(result: Result) -> str:
+def run_text(result: Result) -> str:
     """The closing line."""
     counts = [(result.count(s), str(s)) for s in reversed(Severity)]
     found = ", ".join(plural(n, word) for n, word in counts if n) or "no findings"
     return (
         f"checked {plural(result.files, 'file')}: "
-        f"{said_of_accesses(result.decided, result.undecided)}; "
+        f"{accesses_text(result.decided, result.undecided)}; "
         f"{found} ({result.suppressed} suppressed)"
     )
 
 
-def said_of_fixes(result: Result, *, is_fixing: bool) -> str:
+def fixes_text(result: Result, *, is_fixing: bool) -> str:
     """How many findings have fixes that were not applied; empty when none has."""
     fixes = [f.fix for f in result.findings if f.fix is not None]
     safe = sum(f.is_safe for f in fixes)
     unsafe = len(fixes) - safe
-    said = [f"{safe} fixable with --fix"] if safe else []
+    parts = [f"{safe} fixable with --fix"] if safe else []
     if unsafe:
         more = " more" if safe or is_fixing else " fixable"
-        said.append(f"{unsafe}{more} with " + ("" if is_fixing else "--fix ") + "--unsafe-fixes")
-    return ", ".join(said)
+        parts.append(f"{unsafe}{more} with " + ("" if is_fixing else "--fix ") + "--unsafe-fixes")
+    return ", ".join(parts)

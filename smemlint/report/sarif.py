@@ -16,11 +16,11 @@ from smemlint.lint.fingerprints import VERSION
 from smemlint.lint.registry import entries, page_url
 from smemlint.report.findings_json import measurement_record
 from smemlint.report.phrases import (
+    fix_text,
     headline,
     labelled_notes,
-    said_of_fix,
-    said_of_measurement,
-    said_of_safety,
+    measurement_text,
+    safety_text,
 )
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ def _result(finding: Finding, fingerprint: str, rule: int, run: Run) -> dict[str
     related = (*finding.related, *((span, "the same cause") for span in finding.places))
     if related:
         record["relatedLocations"] = [
-            {"id": i, **_location(span, run), "message": {"text": _sentence(said)}}
-            for i, (span, said) in enumerate(related, 1)
+            {"id": i, **_location(span, run), "message": {"text": _sentence(message)}}
+            for i, (span, message) in enumerate(related, 1)
         ]
     if finding.fix is not None:
         record["fixes"] = [_fix(finding.fix, run)]
@@ -183,11 +183,11 @@ def _result(finding: Finding, fingerprint: str, rule: int, run: Run) -> dict[str
 def _message(finding: Finding) -> str:
     parts = [headline(finding), *(text for _, text in labelled_notes(finding))]
     if finding.fix is not None:
-        parts.append(said_of_fix(finding.fix))
+        parts.append(fix_text(finding.fix))
     elif finding.help:
         parts.append(finding.help)
     if finding.measurement is not None:
-        parts.append(f"measured: {said_of_measurement(finding.measurement)}")
+        parts.append(f"measured: {measurement_text(finding.measurement)}")
     return "\n".join(_sentence(p) for p in parts)
 
 
@@ -207,7 +207,7 @@ def _properties(finding: Finding) -> dict[str, Any]:
 def _fix(fix: Fix, run: Run) -> dict[str, Any]:
     paths = dict.fromkeys(e.span.path for e in fix.edits)
     return {
-        "description": {"text": _sentence(said_of_safety(fix))},
+        "description": {"text": _sentence(safety_text(fix))},
         "properties": {"safe": fix.is_safe},
         "artifactChanges": [
             {

@@ -33,7 +33,7 @@ def _kernel(facts: KernelFacts) -> str:
         "  " + "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows
     ]
     if facts.accesses:
-        lines.append(f"  {said_of_total(facts)}")
+        lines.append(f"  {total_text(facts)}")
     notes = [f"  line {n.span.line}: not analysed: {n.reason}" for n in facts.not_analysed]
     head = [title(facts.instance), *(lines if facts.accesses else ()), *notes]
     return "\n".join(map(visible, head))
@@ -48,18 +48,18 @@ def title(instance: Instance) -> str:
     return f"{instance.title} ({instance.span.path}:{instance.span.line}), block {shape}{origin}"
 
 
-def said_of_total(facts: KernelFacts) -> str:
+def total_text(facts: KernelFacts) -> str:
     """`1056 wavefronts a block, 64 ideal: efficiency 6%`, and what is left out of it."""
     everything = total(facts)
     if not everything.wavefronts:
         return "no wavefronts are known"
-    said = (
+    text = (
         f"total: {everything.wavefronts:.6g} wavefronts a block, {everything.ideal:.6g} ideal: "
         f"efficiency {everything.efficiency:.0%}"
     )
     if any(a.repeats for a in facts.accesses):
-        said += f", loops of unknown length counted {OPEN_LOOP_TRIPS} times"
-    return said if everything.is_complete else f"{said}, of what is known"
+        text += f", loops of unknown length counted {OPEN_LOOP_TRIPS} times"
+    return text if everything.is_complete else f"{text}, of what is known"
 
 
 def row(access: Access, everything: Total) -> tuple[str, ...]:

@@ -61,8 +61,8 @@ def find_sources(
         below = _trusted(given)
         if os.path.isdir(given):
             if not below:
-                said = "a link that leads out of the repository"
-                raise SourceError(said, where=given, hint="name the folder that it leads to")
+                problem = "a link that leads out of the repository"
+                raise SourceError(problem, where=given, hint="name the folder that it leads to")
             for file in _walk(path, excluded, warn):
                 add(file, below)
         elif not _exists(path):
@@ -86,8 +86,8 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError as error:
-        said = f"cannot be read: {error.strerror or error}"
-        raise SourceError(said, where=str(path)) from error
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SourceError(problem, where=str(path)) from error
 
 
 def is_excluded(path: str, settings: Settings) -> bool:

@@ -68,7 +68,7 @@ def _pattern(chosen: argparse.Namespace) -> Pattern:
 
 
 def _record(chosen: argparse.Namespace) -> int:
-    said, agrees = record(
+    text, agrees = record(
         chosen.paths,
         chosen.patterns,
         chosen.out,
@@ -77,7 +77,7 @@ def _record(chosen: argparse.Namespace) -> int:
         device=chosen.device,
         engine=engine_process(chosen.timeout),
     )
-    print(said)
+    print(text)
     return 0 if agrees else 1
 
 

@@ -83,9 +83,9 @@ def call_of(project: Project, unit: Unit, task: KernelTask) -> Call:
         NotCallable: something is not known that a call needs.
     """
     assert task.instance.block is not None
-    told = _told(project, task.function)
+    stated = _told(project, task.function)
     passed = {k: v.constant for k, v in task.arguments().items() if isinstance(v, AffineInt)}
-    known = _arguments(unit, task, {**passed, **told})
+    known = _arguments(unit, task, {**passed, **stated})
     guessed = tuple(a.name for a in known if _is_open(a))
     arguments = tuple(replace(a, value=_guess(a)) if _is_open(a) else a for a in known)
     return Call(_spelled(task), task.instance.block, task.shared, arguments, guessed)

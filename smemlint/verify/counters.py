@@ -126,8 +126,8 @@ class _Done(NamedTuple):
             found = next((line for line in self.lines if mark in line), None)
             if found is not None:
                 return found.strip().removeprefix(mark)
-        said = (self.errors[:1] or self.output[-1:] or [""])[0].strip()
-        return f"exit code {self.code}" + f", `{said}`" * bool(said)
+        message = (self.errors[:1] or self.output[-1:] or [""])[0].strip()
+        return f"exit code {self.code}" + f", `{message}`" * bool(message)
 
 
 def _run(command: list[str], folder: Path, seconds: float) -> _Done:
@@ -143,8 +143,8 @@ def _run(command: list[str], folder: Path, seconds: float) -> _Done:
             if not isinstance(stopped, subprocess.TimeoutExpired):
                 raise
             what = Path(command[0]).name
-            said = f"`{what}` does not end within {seconds:g} seconds: raise --verify-timeout"
-            raise Failed(said) from None
+            message = f"`{what}` does not end within {seconds:g} seconds: raise --verify-timeout"
+            raise Failed(message) from None
     return _Done(process.returncode, _lines(errors), _lines(output))
 
 

@@ -107,7 +107,7 @@ def measure(patterns: Iterable[Pattern], device: int, engine: Engine) -> Measure
         for wanted, cycles in zip(by_form.values(), answer["cycles"], strict=True)
         for pattern, rounds in zip(wanted, cycles, strict=True)
     }
-    doubts = {form: said for form in by_form if (said := _doubt(form, readings))}
+    doubts = {form: message for form in by_form if (message := _doubt(form, readings))}
     return Measured(answer["about"], answer["seconds"], readings, doubts)
 
 

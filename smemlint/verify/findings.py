@@ -117,8 +117,8 @@ def _worst(replays: Sequence[tuple[WarpPattern, Pattern | str]], measured: Measu
     index = found.index(chosen)
     pattern = replays[index][1]
     command = report_command(pattern, chosen.predicted) if isinstance(pattern, Pattern) else ""
-    told = sum(m.measured is not None for m in found)
-    return replace(chosen, patterns=told, command=command)
+    counted = sum(m.measured is not None for m in found)
+    return replace(chosen, patterns=counted, command=command)
 
 
 def report_command(pattern: Pattern, predicted: float) -> str:
@@ -154,9 +154,9 @@ def with_notices(
 def _notice(access: Access, measurement: Measurement) -> Finding:
     code, name = REFUTED
     array = f" of {access.array.shown}" if access.array is not None else ""
-    said = f"the GPU refutes the figure of this {access.kind}{array}"
+    message = f"the GPU refutes the figure of this {access.kind}{array}"
     return Finding(
-        code, name, Severity.NOTE, said, access.span, access.certainty,
+        code, name, Severity.NOTE, message, access.span, access.certainty,
         tuple(map(str, access.assumptions)),
         access=access, measurement=measurement,
     )  # fmt: skip

@@ -147,15 +147,15 @@ def _explained(error: Exception) -> tuple[str, str]:
     meaning = meaning_of(text)
     if meaning is None:
         return f"the replay failed ({line})", SHOW_CONFIG
-    said, hint = meaning
-    return f"{said} ({line})", hint
+    text, hint = meaning
+    return f"{text} ({line})", hint
 
 
 def meaning_of(text: str) -> tuple[str, str] | None:
     """What is wrong with GPU or driver where CUDA says so, and what to do; None for all else."""
-    for marks, said, hint in _MEANINGS:
+    for marks, meaning, hint in _MEANINGS:
         if any(mark in text for mark in marks):
-            return said, hint
+            return meaning, hint
     return None
 
 

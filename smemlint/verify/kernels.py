@@ -123,8 +123,8 @@ def _require_gpu(failed: str, device: int) -> None:
         raise GpuError("CuPy is not installed", hint=INSTALL)
     meaning = meaning_of(failed) if "Compile" not in failed else None
     if meaning is not None:
-        said, hint = meaning
-        raise GpuError(f"{said} ({failed})", hint=hint)
+        message, hint = meaning
+        raise GpuError(f"{message} ({failed})", hint=hint)
 
 
 def _measured(
@@ -175,10 +175,10 @@ def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measu
 
 def _guessed_call(names: Sequence[str], measured: float) -> str:
     """Why a count tells nothing, and how to make it tell."""
-    told = ", ".join(f"{name}=.." for name in names)
+    arguments = ", ".join(f"{name}=.." for name in names)
     return (
         f"{measured:.3g} wavefronts were counted with {GUESS} for {', '.join(names)}, which no "
-        f"launch tells: write `// smemlint: launch({told})` in front of the kernel"
+        f"launch tells: write `// smemlint: launch({arguments})` in front of the kernel"
     )
 
 

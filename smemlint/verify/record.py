@@ -67,14 +67,16 @@ def record(
         "counted": counted,
         "predicated": predicated,
     }
-    said, refuted = [], 0
+    lines, refuted = [], 0
     for name, figures in expected.items():
         found = [(p, judged(figure, p, measured)) for p, figure in figures.items()]
         refuted += sum(m.verdict is Verdict.REFUTED for _, m in found)
-        said += list(_said(name, found))
+        lines += list(_said(name, found))
     kept = (*accesses, *counted, *predicated, *standards)
     _write(out, measured, {p.digest: p for p in kept}, fresh, seed)
-    return "\n".join((json.dumps(measured.about), json.dumps(measured.seconds), *said)), not refuted
+    return "\n".join(
+        (json.dumps(measured.about), json.dumps(measured.seconds), *lines)
+    ), not refuted
 
 
 def predicted(pattern: Pattern) -> int:
@@ -213,8 +215,8 @@ def _said(name: str, found: Sequence[tuple[Pattern, Measurement]]) -> Iterator[s
             default=0.0,
         )
         spread = max(m.spread for m in verdicts)
-        told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-        yield f"{name:10} {form:26} {told}; off by {off:.2%}, spread {spread:.3f}"
+        counted = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+        yield f"{name:10} {form:26} {counted}; off by {off:.2%}, spread {spread:.3f}"
     for pattern, m in found:
         if m.verdict is not Verdict.CONFIRMED:
             place = f"{pattern.form.name} {pattern.mask:08x}"

@@ -27,14 +27,14 @@ def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) ->
     reading = measured.readings[pattern]
     whole = reading.whole
     if whole is None:
-        told = f"its repetitions lie between {reading.least:.2f} and {reading.most:.2f} cycles"
-        return _untold(predicted, told, measured)
+        text = f"its repetitions lie between {reading.least:.2f} and {reading.most:.2f} cycles"
+        return _untold(predicted, text, measured)
     if whole != predicted and pattern.pairs_in_doubt:
-        told = (
+        text = (
             f"{whole} cycles: its lanes pair up only thanks to lanes that are off, where time "
             "and the profiler's counter differ"
         )
-        return _untold(predicted, told, measured)
+        return _untold(predicted, text, measured)
     verdict = Verdict.CONFIRMED if whole == predicted else Verdict.REFUTED
     return Measurement(verdict, predicted, reading.cycles, reading.spread, measured.device)
 

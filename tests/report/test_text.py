@@ -12,7 +12,7 @@ from smemlint.facts import Span
 from smemlint.finding import Edit, Finding, Measurement, Severity, Verdict
 from smemlint.report.diff import changes
 from smemlint.report.full import full
-from smemlint.report.phrases import said_of_measurement
+from smemlint.report.phrases import measurement_text
 from smemlint.report.terminal import Terminal, terminal
 
 FULL = """\
@@ -199,7 +199,7 @@ def test_a_fix_shows_the_lines_that_it_changes(edits, expected):
     ],
 )
 def test_measurements_are_said_with_both_figures(measurement, said):
-    assert said_of_measurement(measurement) == said
+    assert measurement_text(measurement) == said
 
 
 class Window(io.StringIO):

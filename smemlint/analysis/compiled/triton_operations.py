@@ -150,16 +150,16 @@ def _operation(match: re.Match[str], line: str, stored: set[str]) -> Operation |
     form = _FORMS.get(match["head"])
     if form is None or (match["head"] == "ttg.local_alloc" and "alloc :" in line):
         return None
-    said = form.said
+    text = form.said
     if "#ttg.dot_op" in line.rpartition("->")[2]:
-        said = _DOT
+        text = _DOT
     elif match["head"] == "ttg.convert_layout" and line.split(" = ")[0].strip() in stored:
-        said = _TO_STORE
+        text = _TO_STORE
     name = match["name"]
-    if name is None or not match["head"].startswith("ttg.") or said == _TO_STORE:
+    if name is None or not match["head"].startswith("ttg.") or text == _TO_STORE:
         source = _SOURCE.search(line, match.end())
         name = source[1] if source is not None else name
-    return Operation(said.format(f"`{name}`" if name else "a tile"), form.kinds, form.advice)
+    return Operation(text.format(f"`{name}`" if name else "a tile"), form.kinds, form.advice)
 
 
 def _places(name: str, locations: Mapping[str, str]) -> Iterator[Place]:

@@ -204,11 +204,11 @@ class ProgramIndex:
     def built_with(self, unit: Unit) -> tuple[Assumption, ...]:
         """Returns what a unit takes from its build."""
         build = self._build(unit.path)
-        told = {*self.settings.defines, *self.settings.undefines}
+        decided = {*self.settings.defines, *self.settings.undefines}
         return tuple(
             Assumption(Topic.BUILD, f"`{name}` is `{value}`: {build.origin} says so", name)
             for name, value in build.flags.defines.items()
-            if name not in told and unit.mentions(name)
+            if name not in decided and unit.mentions(name)
         )
 
     def home(self, name: str, path: str) -> str | None:

@@ -40,10 +40,10 @@ class UserInput:
     def preconditions(self, function: Function) -> tuple[Precondition, ...]:
         """What the user assumes of a kernel's arguments, in the configuration or in pragmas."""
         own = self._index.settings.kernels.get(function.name)
-        said = list(own.assume) if own is not None else []
+        stated = list(own.assume) if own is not None else []
         for pragma in self._pragmas_before(function, "assume"):
-            said += pragma.arguments
-        return tuple(read_precondition(text) for text in dict.fromkeys(said))
+            stated += pragma.arguments
+        return tuple(read_precondition(text) for text in dict.fromkeys(stated))
 
     def _pragmas_before(self, function: Function, name: str) -> list[Pragma]:
         """The sound pragmas of a name in front of a kernel, behind the kernel before it."""
@@ -79,8 +79,8 @@ class UserInput:
         """Declared swizzles by the line that they speak of."""
         if path not in self._declared:
             text = self._index.read(path) or ""
-            said = pragmas_in(text, _comments(path))
-            found = (p for p in said if p.name == "swizzle" and not p.problem)
+            pragmas = pragmas_in(text, _comments(path))
+            found = (p for p in pragmas if p.name == "swizzle" and not p.problem)
             self._declared[path] = {
                 p.target: read_declared(p.arguments, p.reason.split(" ", 1)[0]) for p in found
             }
@@ -89,11 +89,11 @@ class UserInput:
     def unused_swizzle_pragmas(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
         """Pragmas that stand at no shared array that was accessed; `used` are those that do."""
         text = "this `swizzle` stands at no shared array that a kernel was seen to access"
-        said = Reason(ReasonCode.WRONG_PRAGMA, text)
+        reason = Reason(ReasonCode.WRONG_PRAGMA, text)
         for path in self._index.sources:
             for line in self._swizzle_pragmas(path):
                 if (path, line) not in used:
-                    yield NotAnalysed(Span(path, line, 1, line, 1), "", said)
+                    yield NotAnalysed(Span(path, line, 1, line, 1), "", reason)
 
 
 def _comments(path: str) -> CommentStyle:

@@ -100,11 +100,11 @@ def _answer(answer: Callable[[], Value | None], call: Call) -> Value | None:
     except (ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
         unknown = first_unknown(list(call.values))
         why = Reason(ReasonCode.NOT_MODELLED, str(error)) if unknown is None else unknown.reason
-        said = Reason(why.code, f"`{call.name}` is not followed: {why}")
+        reason = Reason(why.code, f"`{call.name}` is not followed: {why}")
         is_shared = any(shared_tensor_of(value) is not None for value in call.values)
         if is_shared or (call.name in ALGORITHMS and unknown is not None):
-            return call.ev.state.note_unfollowed(call.node, said)
-        return Unknown(said)
+            return call.ev.state.note_unfollowed(call.node, reason)
+        return Unknown(reason)
 
 
 def variable_template(ev: Evaluator, name: str) -> Value | None:

@@ -37,8 +37,8 @@ def unfollowed_values(
     text = f"the call of `{name}` is not followed: {why}"
     for value in values:
         if isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms):
-            said = f"`{name}` is given a shared address and its definition was not read"
-            state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, said))
+            text = f"`{name}` is given a shared address and its definition was not read"
+            state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, text))
         if shared_tensor_of(value) is not None:
             note_shared_argument(ev, name, node)
         if isinstance(value, Pointer):

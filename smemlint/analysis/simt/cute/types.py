@@ -138,9 +138,11 @@ def _reject(ev: Evaluator, arguments: tuple[str, ...], swizzle: tuple[int, int, 
             first, last = unit.token_span(found.first), unit.token_span(found.last)
             span = Span(first.path, first.line, first.column, last.end_line, last.end_column)
             named = ", ".join(f"`{a}`" for a in arguments if not a.strip().isdigit())
-            said = (Assumption(Topic.TEMPLATE, f"as this instance has {named}"),) if named else ()
+            assumptions = (
+                (Assumption(Topic.TEMPLATE, f"as this instance has {named}"),) if named else ()
+            )
             kernel = ev.state.frames[0].name
-            use = LayoutUse(span, "cute", found.spelled, kernel, swizzle, assumptions=said)
+            use = LayoutUse(span, "cute", found.spelled, kernel, swizzle, assumptions=assumptions)
             ev.state.layouts.setdefault(f"rejected {spelled} {swizzle}", use)
             return
 

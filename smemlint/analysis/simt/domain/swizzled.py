@@ -37,8 +37,8 @@ def swizzled(offset: AffineInt, swizzle: Swizzle) -> AffineInt | Unknown:
         if step % period:
             modulus = symbol.multiple * (period // gcd(step, period))
             text = f"`{symbol.name}` moves the address by less than the swizzle's {period}"
-            said = Reason(ReasonCode.RESIDUES, text)
-            return Unknown(said, split=(symbol, modulus) if modulus <= MAX_SPLIT else None)
+            reason = Reason(ReasonCode.RESIDUES, text)
+            return Unknown(reason, split=(symbol, modulus) if modulus <= MAX_SPLIT else None)
     moved = AffineInt(swizzle(offset.base), offset.type, offset.terms)
     if not isinstance(offset.base, int):
         # The exclusive-or hides from the compiler which accesses are neighbours.

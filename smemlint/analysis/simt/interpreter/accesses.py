@@ -66,8 +66,8 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
 def _read_shared(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     if _is_unread_class(place.type) and place.object.type == place.type:
         text = f"what `{ev.state.source_text(node)}` is used for: its class was not read"
-        said = Reason(ReasonCode.NOT_DECLARED, text)
-        return ev.state.note_unfollowed(node, said)  # a reference to it loads nothing
+        message = Reason(ReasonCode.NOT_DECLARED, text)
+        return ev.state.note_unfollowed(node, message)  # a reference to it loads nothing
     record_access(ev, AccessKind.LOAD, place, node)
     return _loaded_value(ev, place, node, "shared memory")
 
