@@ -49,7 +49,7 @@ _MOST_LISTED = 12
 
 
 def suggestion(word: str, known: Iterable[str], kind: str, *, where: str = "") -> str:
-    """A hint for a word that is not known: the nearest one, or all there are.
+    """Returns a hint for a word that is not known: the nearest one, or all there are.
 
     Args:
         word: what was written.

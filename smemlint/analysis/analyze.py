@@ -174,7 +174,7 @@ class Analyzer:
 
 
 def _is_cuda(source: Source) -> bool:
-    """Whether a file belongs to translation units of CUDA C++."""
+    """Returns whether a file belongs to translation units of CUDA C++."""
     return not is_python_path(source.path) and not is_compiled(source)
 
 

@@ -121,7 +121,7 @@ def _patterns_of_width(
 
 
 def _sources(groups: Sequence[Group]) -> NDArray[np.int64] | None:
-    """What the warps of all groups read from global memory, of shape (n, 32)."""
+    """Returns what the warps of all groups read from global memory, of shape (n, 32)."""
     found = [g.source.reshape(-1, LANES) for g in groups if g.source is not None]
     return np.concatenate(found) if len(found) == len(groups) else None
 

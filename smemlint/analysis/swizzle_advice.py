@@ -94,7 +94,7 @@ def _found(patterns: Sequence[Pattern], use: LayoutUse) -> Swizzle | None:
 
 
 def _patterns(access: Access, use: LayoutUse) -> Iterator[Pattern]:
-    """What an access touches, in offsets before the swizzle."""
+    """Yields what an access touches, in offsets before the swizzle."""
     assert use.swizzle is not None and use.base is not None
     size, swizzle = use.element_bytes, Swizzle(*use.swizzle)
     for pattern in access.patterns:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def without_known(
     result: Result, settings: Settings, paths: Sequence[str], text_of: Callable[[str], str]
 ) -> tuple[Result, list[str]]:
-    """The result without what the baseline holds, and what to say of stale entries."""
+    """Returns the result without what the baseline holds, and what to say of stale entries."""
     if not settings.baseline:
         return result, []
     from smemlint.lint.baseline import Baseline, apply

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _verified(result: Result, settings: Settings, sources: Sequence[Source]) -> tuple[Result, str]:
-    """The result with what the GPU says of it, and a summary."""
+    """Returns the result with what the GPU says of it, and a summary."""
     if settings.verify_gpu == "kernel":
         from smemlint.verify.kernels import verify_kernels
 
@@ -135,7 +135,7 @@ def _exit_code(result: Result, settings: Settings) -> int:
 
 
 def _has_gaps(result: Result, settings: Settings) -> bool:
-    """Whether something was not analysed, other than what the baseline knows."""
+    """Returns whether something was not analysed, other than what the baseline knows."""
     from smemlint.finding import NOT_ANALYSED
 
     if any(f.code == NOT_ANALYSED for f in result.findings):

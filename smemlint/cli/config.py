@@ -65,7 +65,7 @@ def _said(option: Option) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as TOML spells it, near enough to copy."""
+    """Returns a value as TOML spells it, near enough to copy."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None:

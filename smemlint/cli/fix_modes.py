@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def applied(inputs: Inputs, name: str) -> Session:
-    """The sources with the fixes that the settings ask for; nothing is written.
+    """Returns the sources with the fixes that the settings ask for; nothing is written.
 
     Args:
         inputs: of the run.

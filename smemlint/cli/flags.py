@@ -59,7 +59,7 @@ def _add(group: argparse._ArgumentGroup, option: Option) -> None:
 
 
 def _help(option: Option) -> str:
-    """The help line with the choices and the default, where one word says it."""
+    """Returns the help line with the choices and the default, where one word says it."""
     text = option.denied or option.help
     if option.choices and not option.implied:
         text += f": {', '.join(option.choices)}"

@@ -97,7 +97,7 @@ def _warn(message: str) -> None:
 
 
 def _reads_stdin(arguments: argparse.Namespace) -> bool:
-    """Whether `-` or a name for it asks for standard input, which is checked alone."""
+    """Returns whether `-` or a name for it asks for standard input, which is checked alone."""
     if "-" not in arguments.paths and arguments.stdin_filename is None:
         return False
     others = [path for path in arguments.paths if path != "-"]

@@ -90,7 +90,7 @@ def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> in
 
 
 def _parser(wanted: str) -> argparse.ArgumentParser:
-    """The parser of all commands, and of what the wanted one takes."""
+    """Returns the parser of all commands, and of what the wanted one takes."""
     parser = _Parser(
         prog="smemlint", description="What shared-memory accesses of GPU kernels cost, from source."
     )

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def markdown(shown: Sequence[Entry]) -> str:
-    """The rules as the table that the project's README has."""
+    """Returns the rules as the table that the project's README has."""
     rows = (
         f"| [{e.rule.code}](rules/{e.folder.name}/README.md) | {e.rule.name} "
         f"| {e.rule.severity} | {e.rule.summary} |"

@@ -108,7 +108,7 @@ def _add_tile(parser: argparse.ArgumentParser) -> None:
 
 
 def _guarded(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """What the layout modules refuse is the user's to mend: exit code 2, no traceback."""
+    """Returns what the layout modules refuse is the user's to mend: exit code 2, no traceback."""
 
     def guarded(arguments: argparse.Namespace) -> int:
         try:
@@ -348,7 +348,7 @@ def _tile(arguments: argparse.Namespace) -> Tile:
 
 
 def _panel(title: str, tile: Tile, access: Pattern, at: int, swizzle: Swizzle, banks: int) -> Panel:
-    """The tile in cells of what a lane moves, at least a word, each with its bank."""
+    """Returns the tile in cells of what a lane moves, at least a word, each with its bank."""
     import numpy as np
 
     from smemlint.hardware.banks import bank_words
@@ -402,7 +402,7 @@ def _described(swizzle: Swizzle, size: int) -> str:
 
 
 def _expression(swizzle: Swizzle) -> str:
-    """The same by hand: in C, on the element offset."""
+    """Returns the same by hand: in C, on the element offset."""
     mask = f"i & {swizzle.y_mask:#x}"
     arrow = ">>" if swizzle.shift > 0 else "<<"
     return f"by hand: i ^ (({mask}) {arrow} {abs(swizzle.shift)})  for the element offset i"

@@ -67,6 +67,6 @@ def _build_folders(folder: Path) -> list[Path]:
 
 
 def _shown(path: Path) -> str:
-    """A path from the working directory where it lies below it."""
+    """Returns a path from the working directory where it lies below it."""
     here = path.cwd()
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()

@@ -46,7 +46,7 @@ class ConfigFile:
 
 
 def read_config(path: Path, *, is_given: bool = False) -> ConfigFile | None:
-    """A file's settings; None when a pyproject.toml has none.
+    """Returns a file's settings; None when a pyproject.toml has none.
 
     Args:
         path: of the file.
@@ -105,7 +105,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def find_config(start: Path) -> ConfigFile | None:
-    """The nearest configuration file at or above a folder, inside its repository."""
+    """Returns the nearest configuration file at or above a folder, inside its repository."""
     start = start.absolute()
     for folder in (start, *start.parents):
         found = config_in(folder)
@@ -120,7 +120,7 @@ def is_repository(folder: Path) -> bool:
 
 
 def config_in(folder: Path) -> ConfigFile | None:
-    """The configuration file of one folder."""
+    """Returns the configuration file of one folder."""
     for name in FILE_NAMES:
         path = folder / name
         if os.path.isfile(path):  # noqa: PTH113 - a folder that nobody may look into has none

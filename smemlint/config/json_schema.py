@@ -45,7 +45,7 @@ _KINDS: dict[Callable[[Any], Any], dict[str, Any]] = {
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of smemlint.toml and of `[tool.smemlint]`."""
+    """Returns the JSON Schema of smemlint.toml and of `[tool.smemlint]`."""
     kernel = {
         key: {**_KINDS[read], "description": help} for key, (read, help) in KERNEL_KEYS.items()
     }

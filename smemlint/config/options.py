@@ -84,7 +84,7 @@ def read_block(value: Any) -> Block:
 
 
 def read_bool(value: Any) -> bool:
-    """A switch."""
+    """Returns a switch."""
     if isinstance(value, bool):
         return value
     if str(value).lower() in ("true", "false"):
@@ -93,7 +93,7 @@ def read_bool(value: Any) -> bool:
 
 
 def read_text(value: Any) -> str:
-    """A string."""
+    """Returns a string."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not a string")
     return value
@@ -115,7 +115,7 @@ def _require_short(items: Collection[str]) -> None:
 
 
 def read_texts(value: Any) -> dict[str, str]:
-    """A table of strings."""
+    """Returns a table of strings."""
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
         raise ValueError(f"{value!r} is not a table of strings")
     return {str(k): v for k, v in value.items()}
@@ -139,14 +139,14 @@ def _macro_text(value: Any) -> str:
 
 
 def read_numbers(value: Any) -> dict[str, float]:
-    """A table of numbers; true and false are 1 and 0."""
+    """Returns a table of numbers; true and false are 1 and 0."""
     if not isinstance(value, dict) or not all(isinstance(v, int | float) for v in value.values()):
         raise ValueError(f"{value!r} is not a table of numbers: write {{ n = 1024 }}")
     return {str(k): int(v) if isinstance(v, bool) else v for k, v in value.items()}
 
 
 def one_of(*choices: str) -> Callable[[Any], str]:
-    """A reader of one of some words."""
+    """Returns a reader of one of some words."""
 
     def read(value: Any) -> str:
         if value not in choices:
@@ -157,7 +157,7 @@ def one_of(*choices: str) -> Callable[[Any], str]:
 
 
 def read_arch(value: Any) -> str:
-    """A target like `sm_90`, or several: `sm_80,sm_90`."""
+    """Returns a target like `sm_90`, or several: `sm_80,sm_90`."""
     from smemlint.hardware.arch import architecture
 
     names = value if isinstance(value, list) else str(value).split(",")
@@ -165,12 +165,12 @@ def read_arch(value: Any) -> str:
 
 
 def read_seconds(value: Any) -> float:
-    """A positive number of seconds; timers take no more than some days."""
+    """Returns a positive number of seconds; timers take no more than some days."""
     return _number(value, "number of seconds", least=0.001, most=1e6)
 
 
 def read_jobs(value: Any) -> int:
-    """A number of processes; 0 for one a processor."""
+    """Returns a number of processes; 0 for one a processor."""
     if isinstance(value, bool) or not str(value).isdigit():
         raise ValueError(
             f"{value!r} is not a number of processes: write 4, or 0 for all processors"
@@ -179,7 +179,7 @@ def read_jobs(value: Any) -> int:
 
 
 def read_device(value: Any) -> int:
-    """The number of a GPU."""
+    """Returns the number of a GPU."""
     if isinstance(value, bool) or not str(value).isdigit():
         raise ValueError(f"{value!r} is not a device number: 0, 1, ...")
     return int(value)
@@ -362,5 +362,5 @@ FOR_PEOPLE = ("full", "concise", "table")
 
 
 def option_named(name: str) -> Option | None:
-    """The option of that name."""
+    """Returns the option of that name."""
     return next((o for o in OPTIONS if o.name == name), None)

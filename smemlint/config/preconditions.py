@@ -30,7 +30,7 @@ class Precondition:
 
 
 def read_precondition(text: str) -> Precondition:
-    """The condition that a pragma or a configuration spells.
+    """Returns the condition that a pragma or a configuration spells.
 
     Raises:
         ValueError: it has no form that can be used; says which do.

@@ -119,12 +119,12 @@ class Settings:
         return self.include_dir
 
     def most_ways(self, code: str, name: str) -> float:
-        """How many ways a rule accepts without a finding; 1 unless something is set."""
+        """Returns how many ways a rule accepts without a finding; 1 unless something is set."""
         table = self.max_ways
         return next((table[key] for key in (name, code, "*") if key in table), 1.0)
 
     def is_sure_enough(self, certainty: Certainty) -> bool:
-        """Whether rules may report what is known with this certainty."""
+        """Returns whether rules may report what is known with this certainty."""
         if self.pedantic or self.min_certainty == "sampled":
             return True
         return certainty.is_decided and self.min_certainty in ("assumed", certainty)
@@ -194,7 +194,7 @@ class Configuration:
         return made
 
     def for_file(self, path: str) -> Settings:
-        """The settings of a file.
+        """Returns the settings of a file.
 
         Raises:
             ConfigError: its configuration file cannot be used.
@@ -205,7 +205,7 @@ class Configuration:
         return self._named[folder]
 
     def for_folder(self, folder: Path) -> Settings:
-        """The settings of the files in a folder."""
+        """Returns the settings of the files in a folder."""
         if folder not in self._shown:
             absolute = folder.resolve()
             settings = self._for_absolute(absolute)
@@ -213,7 +213,7 @@ class Configuration:
         return self._shown[folder]
 
     def _built(self, settings: Settings, folder: Path) -> Settings:
-        """The settings with the compilation database of the files in a folder."""
+        """Returns the settings with the compilation database of the files in a folder."""
         if settings.build_path == build_database.NONE:
             database = ""
         elif settings.build_path:
@@ -229,7 +229,7 @@ class Configuration:
         return self._with_database[key]
 
     def _for_absolute(self, folder: Path) -> Settings:
-        """The settings of the nearest configuration file at or above a folder."""
+        """Returns the settings of the nearest configuration file at or above a folder."""
         passed: list[Path] = []
         settings: Settings | None = None
         for here in (folder, *folder.parents):
@@ -248,7 +248,7 @@ class Configuration:
         return settings
 
     def _outermost(self) -> Settings:
-        """The settings where no configuration file is found."""
+        """Returns the settings where no configuration file is found."""
         if self._base is None:
             self._base = self._settled(self._file)
         return self._base
@@ -330,7 +330,7 @@ def _named_file(path: Path) -> ConfigFile:
 
 
 def _from_line(line: str) -> ConfigFile:
-    """What `--config KEY=VALUE` sets."""
+    """Returns what `--config KEY=VALUE` sets."""
     where = f"--config {line}"
     return ConfigFile(Path(where), parse_toml(_quoted(line), where), "")
 
@@ -393,7 +393,7 @@ def _kernels(value: Any, file: ConfigFile) -> dict[str, KernelSettings]:
 
 
 def _shown_folder(folder: Path) -> str:
-    """A folder from the working directory where it lies below it; empty for itself."""
+    """Returns a folder from the working directory where it lies below it; empty for itself."""
     absolute = folder.resolve()
     here = Path.cwd()
     shown = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute

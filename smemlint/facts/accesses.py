@@ -203,7 +203,7 @@ class Access:
         return max(known, key=lambda p: p.ways) if known else None
 
     def addressing(self, pattern: WarpPattern) -> NDArray[np.bool_]:
-        """The lanes whose addresses are used: of matrix instructions, eight a matrix."""
+        """Returns the lanes whose addresses are used: of matrix instructions, eight a matrix."""
         if self.kind not in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
             return pattern.active
         import numpy as np

@@ -218,7 +218,7 @@ def repository_of(folder: str) -> str:
 
 
 def _outermost(folders: Sequence[str]) -> tuple[str, ...]:
-    """The folders that lie below none of the others."""
+    """Returns the folders that lie below none of the others."""
     kept: list[str] = []
     for folder in sorted(set(folders), key=len):
         if not any(is_below(folder, above) for above in kept):
@@ -238,5 +238,5 @@ def _around(folder: str, here: str, named: tuple[str, ...]) -> Sandbox:
 
 
 def _is_wide(folder: str) -> bool:
-    """Whether a folder holds far more than one project: the top of the disk, or a home."""
+    """Returns whether a folder holds far more than one project: the top of the disk, or a home."""
     return folder in (os.path.dirname(folder), os.path.expanduser("~"))

@@ -67,7 +67,7 @@ def repaired(
 
 
 def edited(data: bytes, edits: Sequence[Edit], encoding: str = "") -> bytes:
-    """The bytes of a file with edits; line ends, a byte order mark and foreign bytes stay.
+    """Returns the bytes of a file with edits; line ends, a byte order mark and foreign bytes stay.
 
     Args:
         data: of the file.
@@ -167,7 +167,7 @@ def _bytes_of(source: Source) -> bytes:
 
 
 def _is_worse(before: Result, after: Result) -> bool:
-    """Whether fixes that are right one by one are too much together."""
+    """Returns whether fixes that are right one by one are too much together."""
     static = (
         sum(a.bytes or 0 for a in kernel.arrays if not a.is_dynamic)
         for kernel in after.facts.kernels
@@ -179,7 +179,7 @@ def _is_worse(before: Result, after: Result) -> bool:
 
 
 def _objections(result: Result) -> Counter[Hashable]:
-    """What is found, without lines, which move where a fix removes one."""
+    """Returns what is found, without lines, which move where a fix removes one."""
     return Counter(
         (f.code, f.span.path, f.access.expression if f.access is not None else f.message)
         for f in result.findings

@@ -45,7 +45,7 @@ class Mentions:
 
 
 def mentions(found: Declarator, path: str) -> Mentions | None:
-    """How the array is named after its declaration; None where it is used in another way.
+    """Returns how the array is named after its declaration; None where it is used in another way.
 
     Looked at is the rest of the block that declares the array, and every macro of the file. Another
     way is the name with fewer subscripts than the array has extents, other than in `sizeof(name)`;

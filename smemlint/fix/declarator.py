@@ -35,13 +35,13 @@ class Declarator:
     end: int
 
     def grown(self, axis: int, extra: int, path: str) -> Edit:
-        """The edit that makes one extent larger by `extra`."""
+        """Returns the edit that makes one extent larger by `extra`."""
         start, end, replacement = _grown(self.text, self.extents[axis], extra)
         lines = LineMap(self.text)
         return Edit(Span(path, *lines(start), *lines(end)), replacement)
 
     def spelled(self, axis: int, extra: int) -> str:
-        """The declarator with that edit, on one line."""
+        """Returns the declarator with that edit, on one line."""
         start, end, replacement = _grown(self.text, self.extents[axis], extra)
         whole = [
             self.text[tokens[0].start : start] + replacement + self.text[end : tokens[-1].end]
@@ -53,7 +53,7 @@ class Declarator:
 
 
 def declarator(text: str, array: SharedArray) -> Declarator | None:
-    """The array's declarator; None where the text at its span is no plain one.
+    """Returns the array's declarator; None where the text at its span is no plain one.
 
     A macro that makes the name, the brackets or all of it leaves something else at the span.
     """
@@ -76,7 +76,7 @@ def declarator(text: str, array: SharedArray) -> Declarator | None:
 
 
 def subscripts(tokens: Sequence[Token], at: int) -> list[tuple[Token, ...]]:
-    """What stands in each of the square brackets that follow each other from a token on."""
+    """Returns what stands in each of the square brackets that follow each other from a token on."""
     groups: list[tuple[Token, ...]] = []
     while at < len(tokens) and tokens[at].text == "[":
         depth, end = 0, at
@@ -106,7 +106,7 @@ def _grown(text: str, tokens: Sequence[Token], extra: int) -> tuple[int, int, st
 
 
 def _is_added(tokens: Sequence[Token], operators: frozenset[str]) -> bool:
-    """Whether the last of the tokens is a number that is added to the others."""
+    """Returns whether the last of the tokens is a number that is added to the others."""
     return tokens[-2].text == "+" and len(tokens) > 2 and not operators & _LOOSER_THAN_PLUS
 
 

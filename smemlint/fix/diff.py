@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def diff(session: Session) -> tuple[bytes, list[str]]:
-    """The changes of all files, by path, and the paths of those that `patch` cannot apply.
+    """Returns the changes of all files, by path, and the paths of those that `patch` cannot apply.
 
     Foreign bytes are shown as they are, for a diff is applied. Lines and names that would steer a
     terminal or a CI server have signs instead.
@@ -37,7 +37,7 @@ def diff(session: Session) -> tuple[bytes, list[str]]:
 
 
 def _lines(data: bytes) -> list[str]:
-    """Lines with their ends; only a line feed ends one, as `patch` counts them."""
+    """Returns lines with their ends; only a line feed ends one, as `patch` counts them."""
     text = data.decode("utf-8", "surrogateescape")
     *whole, rest = text.split("\n")
     return [line + "\n" for line in whole] + ([rest] if rest else [])

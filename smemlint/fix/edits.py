@@ -17,7 +17,7 @@ class CannotEdit(ValueError):
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
-    """The text with edits of its file; an edit that is given twice is made once.
+    """Returns the text with edits of its file; an edit that is given twice is made once.
 
     Raises:
         CannotEdit: two edits overlap.
@@ -52,7 +52,7 @@ def compatible(findings: Sequence[Finding], *, with_unsafe: bool) -> list[Fix]:
 
 
 def _touch(a: Edit, b: Edit) -> bool:
-    """Whether two edits overlap or meet."""
+    """Returns whether two edits overlap or meet."""
     if a.span.path != b.span.path:
         return False
     first, second = sorted((a.span, b.span))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def padding_fix(array: SharedArray, usage: Usage, padded: Padded, after: Access) -> Fix:
-    """The fix of a finding whose access becomes `after`."""
+    """Returns the fix of a finding whose access becomes `after`."""
     still = len(padded.comparison.conflicting_sites(array.span))
     if usage.is_misaligned:
         removes = f"aligns the vectors of {_all(usage)}"
@@ -36,7 +36,7 @@ def _padded(array: SharedArray, padded: Padded, after: Access, what: str) -> Fix
 
 
 def trade_off(array: SharedArray, padded: Padded) -> str:
-    """What the best padding achieves where it does not free an access; empty if nothing."""
+    """Returns what the best padding achieves where it does not free an access; empty if nothing."""
     before, after = padded.comparison.wavefronts(array.span)
     if after >= before:
         return ""
@@ -48,7 +48,7 @@ def trade_off(array: SharedArray, padded: Padded) -> str:
 
 
 def shape_advice(array: SharedArray, usage: Usage, padding: Padding) -> str:
-    """The shape that frees all accesses, for a declaration that is no C declarator."""
+    """Returns the shape that frees all accesses, for a declaration that is no C declarator."""
     shape = ", ".join(map(str, padding.dims(array)))
     return (
         f"pad the rows: `{array.name}` of shape ({shape}) removes the bank conflicts of "
@@ -57,7 +57,7 @@ def shape_advice(array: SharedArray, usage: Usage, padding: Padding) -> str:
 
 
 def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
-    """The swizzle as an expression, in coordinates where rows are powers of two."""
+    """Returns the swizzle as an expression, in coordinates where rows are powers of two."""
     return (
         f"swizzle the index: {_expression(array, swizzle)} removes the bank conflicts of "
         f"{_all(usage)}; it is {swizzle} of the element offset"

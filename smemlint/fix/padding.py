@@ -51,7 +51,7 @@ class Padding:
     extra: int
 
     def dims(self, array: SharedArray) -> tuple[int, ...]:
-        """The extents of the padded array."""
+        """Returns the extents of the padded array."""
         return tuple(
             (d or 0) + (self.extra if k == self.axis else 0) for k, d in enumerate(array.dims)
         )
@@ -61,14 +61,14 @@ class Padding:
         return prod(self.dims(array)) * array.element_bytes - (array.bytes or 0)
 
     def moved(self, offsets: NDArray[np.int64], array: SharedArray) -> NDArray[np.int64]:
-        """Where what lies at these byte offsets in the array lies in the padded one."""
+        """Returns where what lies at these byte offsets in the array lies in the padded one."""
         stride = _stride(array, self.axis)
         rows = offsets // (stride * (array.dims[self.axis] or 1))
         moved: NDArray[np.int64] = offsets + rows * self.extra * stride
         return moved
 
     def is_left_alone(self, offsets: NDArray[np.int64], array: SharedArray) -> bool:
-        """Whether none of these byte offsets in the padded array lies in the padding."""
+        """Returns whether none of these byte offsets in the padded array lies in the padding."""
         extent = array.dims[self.axis] or 1
         index = offsets // _stride(array, self.axis) % (extent + self.extra)
         return bool((index < extent).all())
@@ -82,7 +82,7 @@ class Usage:
 
     @staticmethod
     def of(facts: Facts, array: SharedArray) -> Usage:
-        """The accesses of all arrays of one declaration."""
+        """Returns the accesses of all arrays of one declaration."""
         return Usage(
             tuple(a for k in facts.kernels for a in k.accesses if array.is_declared_as(a.array))
         )
@@ -144,7 +144,7 @@ class Usage:
         return len({a.span for a in self.accesses})
 
     def reaches(self, places: Sequence[Span]) -> bool:
-        """Whether each of the places stands inside the expression of an access."""
+        """Returns whether each of the places stands inside the expression of an access."""
         return all(any(_encloses(a.span, place) for a in self.accesses) for place in places)
 
 
@@ -174,7 +174,7 @@ class _Group:
         )
 
     def first(self) -> _Group:
-        """The costliest pattern alone."""
+        """Returns the costliest pattern alone."""
         copy = self.copy
         if copy is not None:
             copy = replace(copy, addresses=copy.addresses[:1], accepted=copy.accepted[:1])
@@ -219,7 +219,7 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
 
 
 def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
-    """The best padding under which all vectors are aligned; None where there is none."""
+    """Returns the best padding under which all vectors are aligned; None where there is none."""
     groups = _groups(usage)
     if not groups or not all(_has_rows(g.array) for g in groups):
         return None
@@ -246,7 +246,7 @@ def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
 
 
 def _is_aligned(group: _Group, padding: Padding) -> bool:
-    """Whether a padding leaves every lane's address a multiple of what it moves."""
+    """Returns whether a padding leaves every lane's address a multiple of what it moves."""
     moved = padding.moved(group.offsets, group.array)
     lanes = group.active
     if group.kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):
@@ -264,7 +264,7 @@ def _aligned_paddings(axis: int, groups: Sequence[_Group], widest_copy: int) -> 
 
 
 def _is_worth(added: int, array: SharedArray, score: Score, plain: Score) -> bool:
-    """Whether an array grows by at most half the share of wavefronts that it saves.
+    """Returns whether an array grows by at most half the share of wavefronts that it saves.
 
     A 2-way conflict that goes away is worth a quarter of the array, as shared memory that a block
     takes bounds how many blocks are resident.
@@ -297,7 +297,7 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
 
 
 def _groups(usage: Usage) -> list[_Group]:
-    """The costliest patterns, in batches that are priced at once."""
+    """Returns the costliest patterns, in batches that are priced at once."""
     found = [(a, p) for a in usage.accesses if a.kind in _PRICED for p in a.patterns]
     found.sort(key=lambda item: -item[1].ways)
     batches: dict[object, list[tuple[Access, WarpPattern]]] = {}
@@ -354,5 +354,5 @@ def _paddings(axis: int, groups: Sequence[_Group], widest_copy: int) -> Iterator
 
 
 def _stride(array: SharedArray, axis: int) -> int:
-    """Bytes between neighbours along an extent."""
+    """Returns the bytes between neighbours along an extent."""
     return prod(d or 1 for d in array.dims[axis + 1 :]) * array.element_bytes

@@ -41,7 +41,7 @@ def with_fixes(
     *,
     steps_of_a_file: int = MAX_FIX_STEPS,
 ) -> list[Finding]:
-    """The findings, bank conflicts with what repairs their array where that was shown.
+    """Returns the findings, bank conflicts with what repairs their array where that was shown.
 
     Args:
         findings: of a run.
@@ -94,7 +94,7 @@ class _Repair:
             self._failure = Reason(crash.code, f"no fix: {crash}")
 
     def advised(self, finding: Finding) -> Finding:
-        """The finding with its fix, or with words where no edit heals it."""
+        """Returns the finding with its fix, or with words where no edit heals it."""
         padded = self._padded
         after = padded.comparison.healed(finding) if padded is not None else None
         if padded is not None and after is not None:

@@ -261,7 +261,7 @@ def _with_text(node: Node, text: str) -> Node | cst.RemovalSentinel | None:
 
 
 def _is_same_token(node: cst.CSTNode, text: str) -> bool:
-    """Whether a text reads as one token of the sort that a node is."""
+    """Returns whether a text reads as one token of the sort that a node is."""
     if isinstance(node, cst.FormattedStringText):  # the literal's quotes are not in the text
         return not _IN_F_STRINGS & (set(text) - set(node.value))
     try:

@@ -109,7 +109,7 @@ class Padded:
 
 
 def concerned(facts: Facts, declaration: Span) -> tuple[KernelFacts, ...]:
-    """The kernel instances that have the array declared there."""
+    """Returns the kernel instances that have the array declared there."""
     return tuple(k for k in facts.kernels if any(a.span == declaration for a in k.arrays))
 
 
@@ -207,7 +207,7 @@ def _static_bytes(kernel: KernelFacts) -> int:
 def _is_right(
     old: Access, new: Access, declaration: Span, padding: Padding, *, is_typed: bool
 ) -> bool:
-    """Whether an access reaches after the edit the elements that it reached before.
+    """Returns whether an access reaches after the edit the elements that it reached before.
 
     Accesses whose addresses are all known are compared. Of the others the type has to tell; an
     index that runs over the end of its row would reach the padding.

@@ -122,7 +122,7 @@ class Function(Protocol):
         ...
 
     def parse_head(self) -> ParsedFunction:
-        """The tree without its body, parsed at the first call."""
+        """Returns the tree without its body, parsed at the first call."""
         ...
 
 
@@ -278,15 +278,15 @@ class Unit(Protocol):
         ...
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
-        """The template-ids of a name, in order."""
+        """Returns the template-ids of a name, in order."""
         ...
 
     def mentions(self, word: str) -> bool:
-        """Whether the text of some file has the word."""
+        """Returns whether the text of some file has the word."""
         ...
 
     def token_span(self, token: Token) -> Span:
-        """The source range of a token."""
+        """Returns the source range of a token."""
         ...
 
     def span(self, node: ir.Node) -> Span:
@@ -294,7 +294,7 @@ class Unit(Protocol):
         ...
 
     def line(self, node: ir.Node) -> int:
-        """The line of the node's last operand, which nvcc's line table gives an access."""
+        """Returns the line of the node's last operand, which nvcc's line table gives an access."""
         ...
 
     def text(self, span: Span) -> str:
@@ -310,7 +310,7 @@ class Unit(Protocol):
         ...
 
     def parse_type(self, text: str) -> ir.Typename | None:
-        """A type-id, e.g. `float4*` or `typename Traits::T`."""
+        """Returns a type-id, e.g. `float4*` or `typename Traits::T`."""
         ...
 
     def template_arguments(self, spelling: str) -> tuple[str, tuple[str, ...]]:
@@ -318,5 +318,5 @@ class Unit(Protocol):
         ...
 
     def is_type(self, text: str) -> bool:
-        """Whether a template argument's spelling reads as a type rather than a value."""
+        """Returns whether a template argument's spelling reads as a type rather than a value."""
         ...

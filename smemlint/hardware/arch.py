@@ -91,7 +91,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 def architecture(name: str) -> Architecture:
-    """The architecture of that name (`sm_90a` is `sm_90`, `sm_100f` is `sm_100`).
+    """Returns the architecture of that name (`sm_90a` is `sm_90`, `sm_100f` is `sm_100`).
 
     Raises:
         ValueError: the name is unknown.

@@ -116,7 +116,7 @@ def _through_l1(
     active: NDArray[np.bool_],
     empty: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rule of `.ca` on units of `width` bytes: wavefronts and ideal, of shape (n,)."""
+    """Returns the rule of `.ca` on units of `width` bytes: wavefronts and ideal, of shape (n,)."""
     size = _LINE // width
     grouped = (len(to), LANES // size, size)
     writes, reads = (a.reshape(grouped) % size for a in (to, source))
@@ -134,7 +134,7 @@ def _past_l1(
     active: NDArray[np.bool_],
     empty: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rule of `.cg` on chunks of 16 bytes: wavefronts and ideal, of shape (n,)."""
+    """Returns the rule of `.cg` on chunks of 16 bytes: wavefronts and ideal, of shape (n,)."""
     later = np.triu(np.ones((LANES, LANES), bool), 1)
     first = active & ~(_equal(to) & active[:, :, None] & later).any(axis=1)
     pairs = _both(first)
@@ -181,11 +181,11 @@ def _fewest_maps() -> NDArray[np.uint8]:
 
 
 def _equal(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether two lanes of a group have one value, of shape (..., lanes, lanes)."""
+    """Returns whether two lanes of a group have one value, of shape (..., lanes, lanes)."""
     equal: NDArray[np.bool_] = values[..., :, None] == values[..., None, :]
     return equal
 
 
 def _both(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether two lanes of a group both have a flag, of shape (..., lanes, lanes)."""
+    """Returns whether two lanes of a group both have a flag, of shape (..., lanes, lanes)."""
     return flags[..., :, None] & flags[..., None, :]

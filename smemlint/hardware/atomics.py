@@ -41,7 +41,7 @@ _WORD = 4
 def attempt(
     addresses: NDArray[np.int64], active: NDArray[np.bool_], operation: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What one turn of the loop around ATOMS.CAST.SPIN costs.
+    """Returns what one turn of the loop around ATOMS.CAST.SPIN costs.
 
     Lanes on one word add turns, but no wavefronts to a turn. (Measured: every row of add.f32,
     add.f64 and add.u64 in fixtures/gpu/atomics.json that is not refused here.)
@@ -85,7 +85,7 @@ def attempts(operation: str) -> int:
 
 
 def serialization(operation: str) -> Serialization:
-    """The rule of an operation.
+    """Returns the rule of an operation.
 
     Raises:
         ValueError: nobody measured it, or it compiles to a loop (see `attempt`).

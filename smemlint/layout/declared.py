@@ -30,7 +30,7 @@ class DeclaredSwizzle:
         return f"swizzle({s.bits}, {s.base}, {s.shift}) {self.units}"
 
     def in_bytes(self, element_bytes: int) -> Swizzle:
-        """The same on byte offsets.
+        """Returns the same on byte offsets.
 
         Raises:
             ValueError: it counts in elements whose size is no power of two.
@@ -39,7 +39,7 @@ class DeclaredSwizzle:
 
 
 def read_declared(parameters: Sequence[object], units: object) -> DeclaredSwizzle:
-    """The declaration of three numbers and their unit, as spelled.
+    """Returns the declaration of three numbers and their unit, as spelled.
 
     Raises:
         ValueError: what is wrong and what to write.
@@ -59,7 +59,7 @@ def read_declared(parameters: Sequence[object], units: object) -> DeclaredSwizzl
 
 
 def declared_in(text: str) -> DeclaredSwizzle:
-    """The declaration that a configuration spells as `3,4,3 bytes`.
+    """Returns the declaration that a configuration spells as `3,4,3 bytes`.
 
     Raises:
         ValueError: what is wrong and what to write.

@@ -52,7 +52,7 @@ class DeclaredOffsets:
 
 
 def offsets_in(text: str) -> DeclaredOffsets:
-    """What `shared(..)` or `swizzle(3, 3, 3) shared(..)` says, with any text behind it.
+    """Returns what `shared(..)` or `swizzle(3, 3, 3) shared(..)` says, with any text behind it.
 
     The swizzle counts in elements unless `bytes` stands behind it.
 
@@ -101,7 +101,7 @@ def _read(text: str, declared: DeclaredSwizzle | None) -> DeclaredOffsets:
 
 
 def _call(text: str) -> ast.Call:
-    """The call that the text begins with; parentheses in strings are not looked for."""
+    """Returns the call that the text begins with; parentheses in strings are not looked for."""
     depth = end = 0
     for at, c in enumerate(text, 1):
         depth += (c in "([{") - (c in ")]}")
@@ -131,7 +131,7 @@ def _element(node: ast.expr | None) -> tuple[str, int]:
 
 
 def _integers(name: str, node: ast.expr | None) -> tuple[int, ...]:
-    """The numbers of an argument, none where it is not given."""
+    """Returns the numbers of an argument, none where it is not given."""
     if node is None:
         return ()
     try:

@@ -47,7 +47,7 @@ class Swizzled(SharedLayout):
         return len(self.order)
 
     def why_invalid(self) -> str | None:
-        """What Triton ought to refuse and takes in silence; None where nothing is wrong."""
+        """Returns what Triton ought to refuse and takes in silence; None where nothing is wrong."""
         for name in ("vec", "per_phase", "max_phase"):
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
@@ -147,7 +147,7 @@ class Padded(SharedLayout):
 
 
 def identity_bases(shape: Sequence[int], order: Sequence[int]) -> Bases:
-    """The offset bases of elements in order, the fastest dimension first."""
+    """Returns the offset bases of elements in order, the fastest dimension first."""
     return tuple(
         tuple(1 << bit if d == dim else 0 for d in range(len(shape)))
         for dim in order

@@ -20,7 +20,7 @@ class LinearMap:
 
     @staticmethod
     def of(function: Callable[[int], int], bits: int) -> LinearMap | None:
-        """The map that a function of `bits` bits is; None if it is not linear."""
+        """Returns the map that a function of `bits` bits is; None if it is not linear."""
         return LinearMap.of_values([function(x) for x in range(1 << bits)])
 
     @staticmethod
@@ -50,11 +50,11 @@ class LinearMap:
         return LinearMap(tuple(self(column) for column in other.columns))
 
     def masked(self, mask: int) -> LinearMap:
-        """The map with only some bits of its image."""
+        """Returns the map with only some bits of its image."""
         return LinearMap(tuple(column & mask for column in self.columns))
 
     def inverse(self) -> LinearMap | None:
-        """The inverse of a map onto as many bits as it takes; None where it has none."""
+        """Returns the inverse of a map onto as many bits as it takes; None where it has none."""
         size = len(self.columns)
         rows = [(column, 1 << bit) for bit, column in enumerate(self.columns)]
         for bit in range(size):

@@ -46,7 +46,7 @@ class SharedView:
         return tuple(1 << len(s) for s in self.steps)
 
     def linear(self, coordinate: Coordinate) -> int:
-        """The element offset of a coordinate before `start`, padding and `base`."""
+        """Returns the element offset of a coordinate before `start`, padding and `base`."""
         offset = 0
         for x, steps in zip(coordinate, self.steps, strict=True):
             for bit, step in enumerate(steps):
@@ -83,7 +83,7 @@ class SharedView:
         return made
 
     def slice(self, start: int, length: int, dim: int) -> SharedView:
-        """The view of `length` positions from `start` of a dimension.
+        """Returns the view of `length` positions from `start` of a dimension.
 
         Raises:
             ValueError: it does not lie in the dimension, or is no slice that Triton takes.
@@ -97,7 +97,7 @@ class SharedView:
         return replace(self, steps=steps, start=self.start ^ at)
 
     def permute(self, order: Sequence[int]) -> SharedView:
-        """The view with its dimensions in another order.
+        """Returns the view with its dimensions in another order.
 
         Raises:
             ValueError: no permutation.
@@ -107,7 +107,7 @@ class SharedView:
         return replace(self, steps=tuple(self.steps[d] for d in order))
 
     def reshape(self, shape: Sequence[int]) -> SharedView:
-        """The view of the same elements, in row-major order, in another shape.
+        """Returns the view of the same elements, in row-major order, in another shape.
 
         Raises:
             ValueError: the numbers of elements differ.
@@ -126,7 +126,7 @@ class SharedView:
 def view_of(
     offset: Callable[[Coordinate], int], shape: Sequence[int], element_bits: int
 ) -> SharedView:
-    """The view of a linear offset function."""
+    """Returns the view of a linear offset function."""
     steps = tuple(
         tuple(
             offset(tuple(1 << bit if d == dim else 0 for d in range(len(shape))))
@@ -154,7 +154,7 @@ def view_of_bases(bases: Bases, shape: Sequence[int], element_bits: int) -> Shar
 
 
 def padded(view: SharedView, layout: PaddedShared) -> SharedView:
-    """The view with a padded layout's gaps."""
+    """Returns the view with a padded layout's gaps."""
     return replace(view, padding=layout.pairs)
 
 

@@ -47,7 +47,7 @@ class RegisterLayout:
         raise NotImplementedError
 
     def on(self, shape: Sequence[int]) -> Spread:
-        """The layout on a tensor's shape.
+        """Returns the layout on a tensor's shape.
 
         Raises:
             ValueError: the layout and the shape do not fit, or the layout is not one of a warp of

@@ -152,7 +152,7 @@ def solve(
 def score(
     patterns: Sequence[Pattern], element_bytes: int, swizzle: Swizzle, *, banks: int = BANKS
 ) -> Score:
-    """What a swizzle of element offsets achieves.
+    """Returns what a swizzle of element offsets achieves.
 
     Raises:
         ValueError: the bank model refuses an access.
@@ -170,7 +170,7 @@ def best_swizzle(
     bits: int = 16,
     banks: int = BANKS,
 ) -> tuple[Swizzle, Score]:
-    """The best swizzle of element offsets, the smallest by B, |S|, M among equals.
+    """Returns the best swizzle of element offsets, the smallest by B, |S|, M among equals.
 
     Raises:
         ValueError: the bank model refuses an access of the array as it is.
@@ -221,7 +221,7 @@ def freeing_swizzle(
 def best_padding(
     patterns: Sequence[Pattern], element_bytes: int, pitch: int, *, banks: int = BANKS
 ) -> tuple[int, Score]:
-    """The fewest elements to add to each row of `pitch` elements, among the best.
+    """Returns the fewest elements to add to each row of `pitch` elements, among the best.
 
     Paddings below one row of banks are tried, after which the banks repeat; those that misalign a
     vector are not.
@@ -247,7 +247,7 @@ def best_padding(
 
 
 def stays_within(swizzle: Swizzle, extent: int) -> bool:
-    """Whether no offset below `extent` is sent to or beyond it."""
+    """Returns whether no offset below `extent` is sent to or beyond it."""
     # A whole number of periods is permuted within itself: only the rest can leave.
     rest = extent % swizzle.period
     start = extent - rest
@@ -255,13 +255,13 @@ def stays_within(swizzle: Swizzle, extent: int) -> bool:
 
 
 def _is_torn(pattern: Pattern, element_bytes: int, swizzle: Swizzle) -> bool:
-    """Whether the swizzle moves parts of a lane's vector to different places."""
+    """Returns whether the swizzle moves parts of a lane's vector to different places."""
     return swizzle.bits > 0 and swizzle.group * element_bytes < pattern.width
 
 
 @lru_cache(maxsize=8)
 def _candidates(bits: int) -> tuple[Swizzle, ...]:
-    """Every swizzle of bits below `bits`, by B, |S|, M, a positive S first."""
+    """Returns every swizzle of bits below `bits`, by B, |S|, M, a positive S first."""
     found = [Swizzle(0, 0, 0)]
     for b in range(1, bits // 2 + 1):
         for distance in range(b, bits - b + 1):
@@ -285,7 +285,7 @@ def price(
     element_bytes: int,
     banks: int = BANKS,
 ) -> list[Score]:
-    """What candidate layouts achieve.
+    """Returns what candidate layouts achieve.
 
     Args:
         moved: of each pattern the element offsets under each candidate, (candidates, n, 32).

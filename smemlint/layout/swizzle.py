@@ -48,7 +48,7 @@ class Swizzle:
 
     @staticmethod
     def why_invalid(b: int, m: int, s: int) -> str | None:
-        """The clause of CuTe's that the parameters violate; None if they violate none."""
+        """Returns the clause of CuTe's that the parameters violate; None if they violate none."""
         if b < 0:
             return f"BBits must not be negative, and {b} is"
         if m < 0:
@@ -63,7 +63,7 @@ class Swizzle:
 
     @staticmethod
     def named(name: str) -> Swizzle:
-        """The swizzle in bytes of a TMA mode: `none`, `32B`, `64B` or `128B`.
+        """Returns the swizzle in bytes of a TMA mode: `none`, `32B`, `64B` or `128B`.
 
         Raises:
             ValueError: another name.
@@ -131,7 +131,7 @@ class Swizzle:
         return exclusive_or(offset, self.bits, self.base, self.shift)
 
     def upcast(self, factor: int) -> Swizzle:
-        """The same in units `factor` times as wide, as CuTe recasts it.
+        """Returns the same in units `factor` times as wide, as CuTe recasts it.
 
         Below MBase 0 the bits that would move parts of a unit are dropped, in silence: then the
         result is another function (`loses_bits_when_upcast`).
@@ -143,7 +143,7 @@ class Swizzle:
         return Swizzle(max(self.bits + min(base, 0), 0), max(base, 0), self.shift)
 
     def downcast(self, factor: int) -> Swizzle:
-        """The same in units of which `factor` make one.
+        """Returns the same in units of which `factor` make one.
 
         Raises:
             ValueError: the factor is not a power of two, or CuTe rejects the result.
@@ -151,15 +151,15 @@ class Swizzle:
         return Swizzle(self.bits, self.base + _log2(factor), self.shift)
 
     def loses_bits_when_upcast(self, factor: int) -> bool:
-        """Whether units `factor` times as wide are torn apart by this swizzle."""
+        """Returns whether units `factor` times as wide are torn apart by this swizzle."""
         return self.bits > 0 and self.base < _log2(factor)
 
     def in_bytes(self, element_bytes: int) -> Swizzle:
-        """A swizzle of element offsets as one of byte offsets."""
+        """Returns a swizzle of element offsets as one of byte offsets."""
         return self.downcast(element_bytes)
 
     def in_elements(self, element_bytes: int) -> Swizzle:
-        """A swizzle of byte offsets as one of element offsets.
+        """Returns a swizzle of byte offsets as one of element offsets.
 
         Raises:
             ValueError: it tears elements apart.
@@ -169,7 +169,7 @@ class Swizzle:
         return self.upcast(element_bytes)
 
     def compose(self, other: Swizzle) -> Swizzle:
-        """One swizzle that does what both do: `composition(self, other)` in CuTe.
+        """Returns one swizzle that does what both do: `composition(self, other)` in CuTe.
 
         Raises:
             ValueError: CuTe rejects the pair: shifts differ, or the merged fields are not one run.
@@ -180,7 +180,7 @@ class Swizzle:
 
     @staticmethod
     def from_masks(y: int, z: int) -> Swizzle:
-        """The swizzle of two bit masks: `make_swizzle<Y, Z>` in CuTe.
+        """Returns the swizzle of two bit masks: `make_swizzle<Y, Z>` in CuTe.
 
         Raises:
             ValueError: they are not runs of equally many bits, or CuTe rejects the parameters.
@@ -197,7 +197,7 @@ class Swizzle:
 
 
 def exclusive_or(offset: Any, bits: int, base: int, shift: int) -> Any:
-    """The formula alone, also for parameters that CuTe rejects (`|shift| < bits`)."""
+    """Returns the formula alone, also for parameters that CuTe rejects (`|shift| < bits`)."""
     field = (1 << bits) - 1
     if shift >= 0:
         return offset ^ (offset & field << (base + shift)) >> shift

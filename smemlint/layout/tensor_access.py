@@ -78,12 +78,12 @@ class _Reach:
         )
 
     def without(self, taken: Sequence[int]) -> _Reach:
-        """The registers that are left."""
+        """Returns the registers that are left."""
         return _Reach(tuple(r for r in self.registers if r not in taken), self.lanes, self.warps)
 
 
 def lowered(spread: Spread, view: SharedView, *, is_store: bool, arch: str) -> Lowering:
-    """The instructions of a load or store of all elements of a view.
+    """Returns the instructions of a load or store of all elements of a view.
 
     Args:
         spread: the register layout on the view's shape.
@@ -171,7 +171,7 @@ def _is_run(
     size: int,
     width: int,
 ) -> bool:
-    """Whether the accesses from `at` on fill `size` aligned bytes."""
+    """Returns whether the accesses from `at` on fill `size` aligned bytes."""
     run = order[at : at + size // width]
     return (
         len(run) == size // width
@@ -182,7 +182,7 @@ def _is_run(
 
 
 def _vector_elements(reach: _Reach, view: SharedView) -> int:
-    """The longest vector that the first registers form and nothing else cuts."""
+    """Returns the longest vector that the first registers form and nothing else cuts."""
     most = min([every for every, _ in view.padding] or [WIDEST_ACCESS * 8 // view.element_bits])
     while most > 1 and not _is_vector(reach, most, is_ordered=bool(view.padding)):
         most //= 2
@@ -218,7 +218,7 @@ class _MatrixTile:
 
 
 def _tile(bits: int, *, transposed: bool) -> _MatrixTile | None:
-    """The tile of elements of so many bits; None where no instruction has it."""
+    """Returns the tile of elements of so many bits; None where no instruction has it."""
     if transposed:
         return _MatrixTile((1, 2, 4), (), 1) if bits == 16 else None
     if bits > 32:
@@ -287,7 +287,7 @@ def _combined(
 
 
 def _span(bases: Sequence[int]) -> NDArray[np.int64]:
-    """The exclusive-or of the bases of the set bits, for all numbers in order."""
+    """Returns the exclusive-or of the bases of the set bits, for all numbers in order."""
     values = np.zeros(1, dtype=np.int64)
     for base in bases:
         values = np.concatenate([values, values ^ base])

@@ -49,7 +49,7 @@ def parse_shape(text: str) -> tuple[int, int]:
 
 
 def parse_dtype(text: str) -> int:
-    """Bytes of an element of a type such as f16, bf16, i32, u8, e4m3.
+    """Returns the bytes of an element of a type such as f16, bf16, i32, u8, e4m3.
 
     Raises:
         ValueError: the name has no size of 8, 16, 32, 64 or 128 bits.
@@ -63,7 +63,7 @@ def parse_dtype(text: str) -> int:
 
 
 def accesses(tile: Tile, name: str, vector_bytes: int, kind: str = "load") -> Pattern:
-    """All accesses of one name to a tile, one a row of the pattern.
+    """Returns all accesses of one name to a tile, one a row of the pattern.
 
     Args:
         tile: what is accessed.

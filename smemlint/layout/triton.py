@@ -37,7 +37,7 @@ class SwizzledShared:
         return row * columns + group * self.vec + column % self.vec
 
     def as_swizzle(self, columns: int) -> Swizzle:
-        """The same on element offsets of rows of so many elements.
+        """Returns the same on element offsets of rows of so many elements.
 
         Triton wraps in silence where `vec * max_phase` exceeds the row.
 
@@ -78,7 +78,7 @@ class NVMMAShared:
     is_transposed: bool = False
 
     def as_swizzle(self) -> Swizzle:
-        """The swizzle of byte offsets.
+        """Returns the swizzle of byte offsets.
 
         Raises:
             ValueError: the width is none of 0, 32, 64 and 128.
@@ -114,7 +114,7 @@ class PaddedShared:
     pairs: tuple[tuple[int, int], ...]
 
     def offset(self, coordinate: Sequence[Any], shape: Sequence[int]) -> Any:
-        """The element offset of a coordinate in a block of row-major order."""
+        """Returns the element offset of a coordinate in a block of row-major order."""
         offset: Any = 0
         for position, extent in zip(coordinate, shape, strict=True):
             offset = offset * extent + position

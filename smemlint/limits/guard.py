@@ -36,13 +36,13 @@ class Allowance:
         return Allowance(int(time_limit * STEPS_PER_SECOND), CLOCK_FACTOR * time_limit)
 
     def after(self, *spent: Allowance) -> Allowance:
-        """What earlier phases leave; of time always a tenth, since steps decide."""
+        """Returns what earlier phases leave; of time always a tenth, since steps decide."""
         steps = self.steps - sum(s.steps for s in spent)
         seconds = self.seconds - sum(s.seconds for s in spent)
         return Allowance(max(steps, 0), max(seconds, self.seconds / 10))
 
     def most(self, *others: Allowance) -> Allowance:
-        """The most of each."""
+        """Returns the most of each."""
         every = (self, *others)
         return Allowance(max(a.steps for a in every), max(a.seconds for a in every))
 

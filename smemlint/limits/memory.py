@@ -67,6 +67,6 @@ def _bounded(size: int) -> tuple[int, int] | None:
 
 
 def _peak() -> int:
-    """Bytes that this process had in memory at most."""
+    """Returns the bytes that this process had in memory at most."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

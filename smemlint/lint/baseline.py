@@ -40,7 +40,7 @@ class Baseline:
 
     @staticmethod
     def read(path: str) -> Baseline:
-        """A baseline file.
+        """Returns a baseline file.
 
         Raises:
             ConfigError: it cannot be read, or is none.
@@ -68,7 +68,7 @@ class Baseline:
         return Baseline(Path(path), known)
 
     def key(self, path: str) -> str:
-        """A path as the file has it."""
+        """Returns a path as the file has it."""
         folder, absolute = self.path.parent.resolve(), Path(path).resolve()
         if absolute.is_relative_to(folder):
             return absolute.relative_to(folder).as_posix()

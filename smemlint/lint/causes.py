@@ -39,7 +39,7 @@ def joined_by_cause(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _where(finding: Finding) -> Hashable:
-    """What findings of one cause share besides their pattern."""
+    """Returns what findings of one cause share besides their pattern."""
     access = finding.access
     if access is None or access.array is None:
         return None
@@ -50,7 +50,7 @@ def _where(finding: Finding) -> Hashable:
 
 
 def _pattern(finding: Finding) -> Hashable:
-    """What the lanes reach, wherever in the array it begins; None without a figure."""
+    """Returns what the lanes reach, wherever in the array it begins; None without a figure."""
     access = finding.access
     worst = access.worst if access is not None else None
     if worst is None or not worst.active.any():
@@ -74,7 +74,7 @@ def _runs(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
 
 
 def _joined(group: Sequence[Finding]) -> Finding:
-    """One finding for several: the costliest, which names the places of the others."""
+    """Returns one finding for several: the costliest, which names the places of the others."""
     if len(group) == 1:
         return group[0]
     main = max(group, key=_weight)

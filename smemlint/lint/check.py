@@ -112,7 +112,7 @@ def select_and_suppress(
 
 
 def _is_compiled(finding: Finding) -> bool:
-    """Whether the finding is one of compiled code, which may name any file."""
+    """Returns whether the finding is one of compiled code, which may name any file."""
     return finding.access is not None and bool(finding.access.origin)
 
 

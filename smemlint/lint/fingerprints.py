@@ -22,7 +22,7 @@ VERSION = 1
 
 
 def fingerprints(findings: Sequence[Finding], text_of: Callable[[str], str]) -> tuple[str, ...]:
-    """One fingerprint a finding, 32 hexadecimal digits, in the order of the findings.
+    """Returns one fingerprint a finding, 32 hexadecimal digits, in the order of the findings.
 
     It is made of the rule, the kernel, the array, the source text of the place without its layout,
     and a number that tells equal ones in one file apart, counted in order of place.
@@ -59,7 +59,7 @@ def _identity(finding: Finding, lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _text(span: Span, lines: Sequence[str]) -> str:
-    """The source text of a span; empty where it lies outside the text."""
+    """Returns the source text of a span; empty where it lies outside the text."""
     rows = list(lines[span.line - 1 : span.end_line])
     if not rows:
         return ""

@@ -40,7 +40,7 @@ class Pass:
 
 
 def passes(access: Access, pattern: WarpPattern) -> tuple[Pass, ...]:
-    """The passes of a warp instruction; all lanes as one where the split explains nothing.
+    """Returns the passes of a warp instruction; all lanes as one where the split explains nothing.
 
     A pass moves at most 128 bytes; lanes that pair up double it. Of both splits that one is taken
     whose turns add up to the recorded wavefronts.

@@ -78,6 +78,6 @@ class Mender:
         return Fix("remove what suppresses nothing", (Edit(span, ", ".join(words)),), is_safe=True)
 
     def _behind_mark(self, pragma: Pragma) -> int:
-        """The index behind `smemlint:` in the line of a pragma; 0 where it is not there."""
+        """Returns the index behind `smemlint:` in the line of a pragma; 0 where it is not there."""
         at = self.lines[pragma.line - 1].find(MARK, pragma.column - 1)
         return at + len(MARK) if at >= 0 else 0

@@ -37,12 +37,12 @@ class Entry:
 
 
 def folder_of_rules() -> Path:
-    """Where the rules lie."""
+    """Returns where the rules lie."""
     return Path(str(_package().__file__)).parent
 
 
 def _package() -> ModuleType:
-    """The rules: installed as `smemlint.rules`, in a checkout the folder beside `smemlint`.
+    """Returns the rules: installed as `smemlint.rules`, in a checkout the folder beside `smemlint`.
 
     Never a `rules` package of the working directory.
     """
@@ -64,7 +64,7 @@ def _package() -> ModuleType:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """All rules, by code."""
+    """Returns all rules, by code."""
     package = _package()
     folder = Path(str(package.__file__)).parent
     found = []
@@ -75,7 +75,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def entry(name: str) -> Entry:
-    """The rule of a code or name.
+    """Returns the rule of a code or name.
 
     Raises:
         ConfigError: there is none.
@@ -87,12 +87,12 @@ def entry(name: str) -> Entry:
 
 
 def page_url(code: str) -> str:
-    """Where a rule's page can be read."""
+    """Returns where a rule's page can be read."""
     return f"{PAGES}{code}/"
 
 
 def entries_of(word: str) -> tuple[Entry, ...]:
-    """The rule of a code or name, or all rules of a prefix of their codes.
+    """Returns the rule of a code or name, or all rules of a prefix of their codes.
 
     Raises:
         ConfigError: there is none.
@@ -102,17 +102,17 @@ def entries_of(word: str) -> tuple[Entry, ...]:
 
 
 def is_prefix(word: str, code: str) -> bool:
-    """Whether a word is the beginning of a code with a digit at least, as `SML1` is."""
+    """Returns whether a word is the beginning of a code with a digit at least, as `SML1` is."""
     return _PREFIX.fullmatch(word) is not None and code.startswith(word.upper())
 
 
 def known_rules() -> list[tuple[str, str]]:
-    """Code and name of everything that can be selected or ignored."""
+    """Returns the code and name of everything that can be selected or ignored."""
     return [(e.rule.code, e.rule.name) for e in entries()]
 
 
 def rule_of(word: str) -> tuple[str, str] | None:
-    """Code and name of the one rule that a word names."""
+    """Returns the code and name of the one rule that a word names."""
     return next((rule for rule in known_rules() if word in rule), None)
 
 
@@ -122,7 +122,7 @@ def rules_of(word: str) -> list[tuple[str, str]]:
 
 
 def nearest_rule(word: str) -> str:
-    """A hint for a word that names no rule."""
+    """Returns a hint for a word that names no rule."""
     near = nearest_name(word)
     return f"did you mean `{near}`?" if near else "`smemlint rule` lists them"
 

@@ -72,7 +72,7 @@ class Rule:
         weight: float = 0.0,
         fix: Fix | None = None,
     ) -> Finding:
-        """A finding of this rule.
+        """Returns a finding of this rule.
 
         An access brings its array, the calls that it is reached through and its assumptions along;
         the calls are those of `pattern`, where that is given. With the `kernel`, the finding has
@@ -104,7 +104,7 @@ class Rule:
 
 
 def _remarks(access: Access) -> Iterator[str]:
-    """What compiled code says of an access."""
+    """Yields what compiled code says of an access."""
     if access.operation:
         yield f"operation: {access.operation}"
     if access.remark:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_known(word: str) -> bool:
-    """Whether a word is a code, a prefix of codes, a name, or `ALL`."""
+    """Returns whether a word is a code, a prefix of codes, a name, or `ALL`."""
     return any(specificity(word, *rule) for rule in known_rules())
 
 
@@ -37,7 +37,7 @@ class Selection:
     settings: Settings
 
     def reports(self, code: str, name: str, path: str) -> bool:
-        """Whether findings of a rule are shown in a file.
+        """Returns whether findings of a rule are shown in a file.
 
         The word that names the rule most closely decides; of equals, `ignore` does.
         """

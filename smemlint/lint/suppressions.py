@@ -57,7 +57,7 @@ class Ignore:
     last: int
 
     def covers(self, finding: Finding, word: str) -> bool:
-        """Whether a word of it hides a finding."""
+        """Returns whether a word of it hides a finding."""
         span = finding.span
         end = max(span.line, span.end_line)
         is_named = word in (finding.code, finding.name) or is_prefix(word, finding.code)
@@ -117,7 +117,7 @@ class _File:
         self.ignores = list(self._ignores())
 
     def _ignores(self) -> Iterator[Ignore]:
-        """The ignores with their lines; what has no partner is noted in `unpaired`."""
+        """Yields the ignores with their lines; what has no partner is noted in `unpaired`."""
         last = len(self.mender.lines)
         opened: list[Pragma] = []
         for pragma in self.pragmas:
@@ -142,7 +142,7 @@ class _File:
             self.unpaired.append((pragma, "`ignore-begin` without an `ignore-end`: ignored"))
 
     def covering(self, finding: Finding) -> list[tuple[Ignore, str]]:
-        """The ignores that hide a finding, each with the word that does."""
+        """Returns the ignores that hide a finding, each with the word that does."""
         return [(i, w) for i in self.ignores for w in i.pragma.arguments if i.covers(finding, w)]
 
     def complaints(
@@ -201,7 +201,7 @@ class _File:
     def _mended(
         self, pragma: Pragma, shown: Sequence[Finding], is_covered: IsCovered
     ) -> Fix | None:
-        """What to write instead of a pragma that cannot be read."""
+        """Returns what to write instead of a pragma that cannot be read."""
         near = nearest_pragma(pragma.name) if pragma.name not in KNOWN else ""
         if near:
             return self.mender.renamed(pragma, pragma.name, near)
@@ -221,7 +221,7 @@ class _File:
 
 
 def _last_begun(opened: Sequence[Pragma], end: Pragma) -> Pragma | None:
-    """What an `ignore-end` ends: the last one begun with the same rules, or at all."""
+    """Returns what an `ignore-end` ends: the last one begun with the same rules, or at all."""
     for begun in reversed(opened):
         if not end.arguments or set(end.arguments) == set(begun.arguments):
             return begun

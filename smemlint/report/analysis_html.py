@@ -32,7 +32,7 @@ for (const head of document.querySelectorAll("th")) head.addEventListener("click
 
 
 def analysis_html(parts: Mapping[str, Facts]) -> str:
-    """The page: all kernels by what they waste, then the accesses of each.
+    """Returns the page: all kernels by what they waste, then the accesses of each.
 
     Args:
         parts: the facts by target.
@@ -55,7 +55,7 @@ def analysis_html(parts: Mapping[str, Facts]) -> str:
 
 
 def _overview(kernels: Sequence[KernelFacts]) -> Iterator[str]:
-    """A row for each kernel instance, which leads to its accesses."""
+    """Yields a row for each kernel instance, which leads to its accesses."""
     rows = []
     for number, kernel in enumerate(kernels):
         all_of_it = total(kernel)
@@ -69,7 +69,7 @@ def _overview(kernels: Sequence[KernelFacts]) -> Iterator[str]:
 
 
 def _kernel(number: int, kernel: KernelFacts) -> Iterator[str]:
-    """The accesses of a kernel instance, line by line."""
+    """Yields the accesses of a kernel instance, line by line."""
     everything = total(kernel)
     yield f"<article id='k{number}'><h2>{_text(title(kernel.instance))}</h2>"
     yield f"<p>{_text(total_text(kernel))}</p>"

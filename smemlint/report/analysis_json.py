@@ -16,7 +16,7 @@ VERSION = 4
 
 
 def analysis_json(parts: Mapping[str, Facts]) -> str:
-    """Every shared access site of every kernel instance, flagged or not.
+    """Returns every shared access site of every kernel instance, flagged or not.
 
     Args:
         parts: the facts by target; of several, every access names those that it holds on.
@@ -44,7 +44,7 @@ def _records(facts: Facts) -> Iterator[dict[str, Any]]:
 
 
 def _by_target(found: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The distinct records, each with the targets that it holds on."""
+    """Returns the distinct records, each with the targets that it holds on."""
     archs: dict[str, list[str]] = {}
     records: dict[str, dict[str, Any]] = {}
     for arch, some in found.items():
@@ -56,7 +56,7 @@ def _by_target(found: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]
 
 
 def access_record(access: Access) -> dict[str, Any]:
-    """One access; its place begins on the line that the compiler's line table names."""
+    """Returns one access; its place begins on the line that the compiler's line table names."""
     place = span_record(access.span)
     if access.line not in (0, access.span.line):
         place["line"], place["column"] = access.line, 1
@@ -87,7 +87,7 @@ def access_record(access: Access) -> dict[str, Any]:
 
 
 def _call_records(access: Access) -> Iterator[dict[str, Any]]:
-    """What the profiler shows of an access at the calls of the function that makes it."""
+    """Yields what the profiler shows of an access at the calls of the function that makes it."""
     whole = access_record(access)
     for call in access.calls:
         figures = {

@@ -33,7 +33,7 @@ HATCH = (
 
 
 def bank_map(access: Access, pattern: WarpPattern, highest: int = 0) -> str:
-    """The map of one warp instruction.
+    """Returns the map of one warp instruction.
 
     Args:
         access: it belongs to.
@@ -63,7 +63,7 @@ def bank_map(access: Access, pattern: WarpPattern, highest: int = 0) -> str:
 
 
 def most_words(access: Access, pattern: WarpPattern) -> int:
-    """The height that a map of the pattern needs."""
+    """Returns the height that a map of the pattern needs."""
     return max(p.turns for p in passes(access, pattern))
 
 
@@ -78,7 +78,7 @@ def _cells(split: Iterable[Pass], *, is_crowded: bool) -> str:
 
 
 def _frame(part: Pass) -> str:
-    """The outline of a pass: what is inside is served together."""
+    """Returns the outline of a pass: what is inside is served together."""
     height = (part.last - part.first + 1) * _CELL_H
     top = _y(part.first) - 0.5
     width = BANKS * _CELL_W

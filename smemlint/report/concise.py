@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def render(run: Run) -> str:
-    """All findings."""
+    """Returns all findings."""
     return "\n".join(concise(f, run.terminal) for f in run.result.findings)
 
 
 def concise(finding: Finding, terminal: Terminal) -> str:
-    """The line of one finding."""
+    """Returns the line of one finding."""
     span, severity = finding.span, str(finding.severity)
     path = terminal.paint(terminal.visible(span.path), "bold")
     what = terminal.paint(f"{finding.code} {severity}", "bold", SEVERITY_COLOURS[severity])

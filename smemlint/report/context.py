@@ -37,7 +37,7 @@ class Run:
     found: Run | None = None
 
     def at(self, notebooks: Notebooks) -> Run:
-        """The run with the places that readers of notebooks know."""
+        """Returns the run with the places that readers of notebooks know."""
         result, text_of = notebooks.result(self.result), notebooks.text_of(self.text_of)
         return replace(self, result=result, text_of=text_of, found=self)
 
@@ -49,7 +49,7 @@ class Run:
         return fingerprints((*run.result.findings, *run.result.hidden), run.text_of)
 
     def relative(self, path: str) -> str:
-        """A path from the root, with forward slashes; absolute where it lies outside."""
+        """Returns a path from the root, with forward slashes; absolute where it lies outside."""
         absolute = Path(path).absolute()
         resolved = absolute if ".." not in absolute.parts else absolute.resolve()
         if resolved.is_relative_to(self.root):
@@ -58,6 +58,6 @@ class Run:
 
 
 def repository_root(start: Path) -> Path:
-    """The repository that a directory belongs to; outside of any, the directory itself."""
+    """Returns the repository that a directory belongs to; outside of any, the directory itself."""
     start = start.absolute()
     return next((p for p in (start, *start.parents) if (p / ".git").exists()), start)

@@ -64,7 +64,7 @@ def _change(group: Sequence[Edit], path: str, lines: Sequence[str]) -> Change:
 
 
 def _between(lines: Sequence[str], line: int, column: int, end_line: int, end_column: int) -> str:
-    """The source from one place up to another."""
+    """Returns the source from one place up to another."""
     if line == end_line:
         return lines[line - 1][column - 1 : end_column - 1]
     middle = lines[line : end_line - 1]

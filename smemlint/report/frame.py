@@ -37,7 +37,7 @@ class Mark:
 def frame(
     marks: Sequence[Mark], lines: Sequence[str], numbers: int, term: Terminal
 ) -> Iterator[str]:
-    """The lines of the marks in order of place, each underlined.
+    """Yields the lines of the marks in order of place, each underlined.
 
     Args:
         marks: of one file.
@@ -66,7 +66,7 @@ _Row = tuple[int | None, str]
 
 
 def _one_line(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> Iterator[_Row]:
-    """A line and what underlines a part of it."""
+    """Yields a line and what underlines a part of it."""
     span = mark.span
     if not 0 < span.line <= len(lines):
         return
@@ -87,7 +87,7 @@ def _one_line(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> I
 
 
 def _several_lines(mark: Mark, lines: Sequence[str], limit: int, term: Terminal) -> Iterator[_Row]:
-    """Lines with a bracket on their left that ends under the last column."""
+    """Yields lines with a bracket on their left that ends under the last column."""
     span = mark.span
     last = min(span.end_line, span.line + _MOST_LINES - 1)
     sign, width = "/", 1
@@ -104,7 +104,7 @@ def _several_lines(mark: Mark, lines: Sequence[str], limit: int, term: Terminal)
 
 
 def columns(text: str) -> int:
-    """How many columns a terminal gives the text: East Asian wide characters take two."""
+    """Returns how many columns a terminal gives the text: East Asian wide characters take two."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
@@ -116,7 +116,7 @@ def _blank(text: str) -> str:
 
 
 def _window(text: str, first: int, end: int, limit: int) -> tuple[str, int, int]:
-    """The part of a long line around columns `first` to `end`, and where they are in it."""
+    """Returns the part of a long line around columns `first` to `end`, and where they are in it."""
     if len(text) <= limit:
         return text, first, end
     start = max(min(end - 1 + len(_CUT) - limit, first - 1 - len(_CUT)), 0)

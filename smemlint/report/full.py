@@ -29,12 +29,12 @@ _WORD = re.compile(r"\|[^|]*\||\S+")
 
 
 def render(run: Run) -> str:
-    """All findings, with an empty line between them."""
+    """Returns all findings, with an empty line between them."""
     return "\n\n".join(full(f, run.text_of, run.terminal) for f in by_cost(run.result.findings))
 
 
 def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str:
-    """One finding as a frame."""
+    """Returns one finding as a frame."""
     style = SEVERITY_COLOURS[str(finding.severity)]
     marks = [Mark(finding.span, "", "^", style)]
     marks += [Mark(span, "", "^", style) for span in finding.places]
@@ -61,7 +61,7 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
 
 
 def _head(finding: Finding, style: str, term: Terminal) -> list[str]:
-    """The rule and what it says, wrapped at the width of the window."""
+    """Returns the rule and what it says, wrapped at the width of the window."""
     is_minor = finding.cost is not None and finding.severity is Severity.NOTE
     rule = f"{finding.code} {finding.name}{' (note)' if is_minor else ''}:"
     text = f"{rule} {term.visible(headline(finding))}"

@@ -20,7 +20,7 @@ _COMMANDS = {Severity.NOTE: "notice", Severity.WARNING: "warning", Severity.ERRO
 
 
 def render(run: Run) -> str:
-    """One command a finding."""
+    """Returns one command a finding."""
     return "\n".join(_annotation(f, run) for f in run.result.findings)
 
 

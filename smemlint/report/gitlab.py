@@ -19,7 +19,7 @@ _SEVERITIES = {Severity.NOTE: "info", Severity.WARNING: "major", Severity.ERROR:
 
 
 def render(run: Run) -> str:
-    """All findings as one array."""
+    """Returns all findings as one array."""
     found = zip(run.result.findings, run.fingerprints(), strict=False)
     issues = [_issue(finding, fingerprint, run) for finding, fingerprint in found]
     return json.dumps(issues, indent=1, ensure_ascii=False)

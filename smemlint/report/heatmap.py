@@ -56,13 +56,13 @@ class Panel:
 
 
 def terminal_map(panels: Sequence[Panel], *, colour: bool, unicode: bool) -> str:
-    """The panels as text: bank numbers, those of the access marked with `>`."""
+    """Returns the panels as text: bank numbers, those of the access marked with `>`."""
     highest = _highest(panels)
     return "\n\n".join(_terminal_panel(panel, highest, colour, unicode) for panel in panels)
 
 
 def svg(panels: Sequence[Panel], heading: str, notes: Sequence[str]) -> str:
-    """The panels one below another, each with a bar for every bank."""
+    """Returns the panels one below another, each with a bar for every bank."""
     width = max(_panel_width(p) for p in panels)
     width = max(width, 10 * len(heading) + 32, 8 * max(len(line) for line in notes) + 32)
     highest = _highest(panels)
@@ -81,7 +81,7 @@ def svg(panels: Sequence[Panel], heading: str, notes: Sequence[str]) -> str:
 
 
 def _highest(panels: Sequence[Panel]) -> int:
-    """The scale that panels share, so that their bars compare."""
+    """Returns the scale that panels share, so that their bars compare."""
     return max(1, *(max(p.words) for p in panels))
 
 

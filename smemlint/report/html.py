@@ -32,7 +32,7 @@ _PLAIN = Terminal()
 
 
 def render(run: Run) -> str:
-    """The page."""
+    """Returns the page."""
     style = (Path(__file__).parent / "html.css").read_text(encoding="utf-8")
     title = "smemlint: shared-memory accesses"
     findings = by_cost(run.result.findings)
@@ -53,7 +53,7 @@ def render(run: Run) -> str:
 
 
 def _contents(findings: Sequence[Finding]) -> Iterator[str]:
-    """One row a finding, which leads to it."""
+    """Yields one row a finding, which leads to it."""
     if not findings:
         return
     yield "<table><thead><tr><th>place<th>rule<th>severity<th>what<th>certainty</thead><tbody>"
@@ -157,7 +157,7 @@ def _diff(finding: Finding, run: Run) -> Iterator[str]:
 
 
 def _maps(finding: Finding) -> Iterator[str]:
-    """The banks as they are, and beside them as they are with the fix."""
+    """Yields the banks as they are, and beside them as they are with the fix."""
     after = finding.fix.after if finding.fix is not None else None
     if finding.code != BANK_CONFLICT and after is None:
         return

@@ -39,12 +39,12 @@ class Notebooks:
 
     @staticmethod
     def among(sources: Sequence[Source], *, are_files: bool = False) -> Notebooks:
-        """Those of the sources."""
+        """Returns those of the sources."""
         found = {s.path: s.notebook for s in sources if s.path.endswith(".ipynb")}
         return Notebooks({k: v for k, v in found.items() if v is not None}, are_files)
 
     def result(self, result: Result) -> Result:
-        """A result with the places of all that is reported."""
+        """Returns a result with the places of all that is reported."""
         if not self.of:
             return result
         return replace(
@@ -70,7 +70,7 @@ class Notebooks:
         return replace(facts, kernels=tuple(kernels), not_analysed=notes)
 
     def text_of(self, otherwise: Callable[[str], str]) -> Callable[[str], str]:
-        """The text of a file or cell by the path that places have."""
+        """Returns the text of a file or cell by the path that places have."""
 
         def found(path: str) -> str:
             file, number = parted(path)

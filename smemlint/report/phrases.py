@@ -22,7 +22,7 @@ _MOST_TITLES = 8
 
 
 def measurement_text(measurement: Measurement) -> str:
-    """One line on what the hardware said.
+    """Returns one line on what the hardware said.
 
     E.g. `predicted 32, measured 32.0 (NVIDIA H200, sm_90): confirmed`.
     """
@@ -41,7 +41,7 @@ def measurement_text(measurement: Measurement) -> str:
 
 
 def fix_text(fix: Fix) -> str:
-    """One line on a fix and on what it takes to apply it."""
+    """Returns one line on a fix and on what it takes to apply it."""
     if fix.is_safe:
         return f"{fix.title} (--fix applies it)"
     why = f": {fix.why_unsafe}" if fix.why_unsafe else ""
@@ -49,14 +49,14 @@ def fix_text(fix: Fix) -> str:
 
 
 def safety_text(fix: Fix) -> str:
-    """One line on a fix, and on why it is not safe where it is not."""
+    """Returns one line on a fix, and on why it is not safe where it is not."""
     if fix.is_safe:
         return fix.title
     return f"{fix.title} (unsafe: {fix.why_unsafe})" if fix.why_unsafe else f"{fix.title} (unsafe)"
 
 
 def headline(finding: Finding) -> str:
-    """The message with the kernels that it is about."""
+    """Returns the message with the kernels that it is about."""
     instances = finding.instances
     if not instances:
         return finding.message
@@ -70,7 +70,7 @@ def headline(finding: Finding) -> str:
 
 
 def cost_text(finding: Finding) -> str:
-    """What a finding costs a block; empty where that is not known."""
+    """Returns what a finding costs a block; empty where that is not known."""
     cost = finding.cost
     if cost is None or cost.wasted <= 0:
         return ""
@@ -86,7 +86,7 @@ def cost_text(finding: Finding) -> str:
 
 
 def by_cost(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, the severest first, and of one severity those that waste most."""
+    """Returns the findings, the severest first, and of one severity those that waste most."""
 
     def order(finding: Finding) -> tuple[int, float]:
         wasted = finding.cost.wasted if finding.cost is not None else 0.0
@@ -96,7 +96,7 @@ def by_cost(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
-    """The notes with what each is.
+    """Returns the notes with what each is.
 
     `proof` is what the rule saw of an access, `also` what other kernel instances have at the same
     place, `note` what was assumed.
@@ -115,7 +115,7 @@ def labelled_notes(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _also(finding: Finding) -> Iterator[str]:
-    """What other instances and kinds of access have, those of one message in one line."""
+    """Yields what other instances and kinds of access have, those of one message in one line."""
     if finding.access is None:
         return
     own = finding.access.instance
@@ -137,14 +137,14 @@ def _also(finding: Finding) -> Iterator[str]:
 
 
 def advice(finding: Finding) -> str:
-    """What to write instead, in one line; empty when nothing was verified."""
+    """Returns what to write instead, in one line; empty when nothing was verified."""
     if finding.fix is not None:
         return fix_text(finding.fix)
     return finding.help
 
 
 def _named(instance: Instance, beside: Instance) -> str:
-    """An instance by its title, and by its block where the title does not tell it apart."""
+    """Returns an instance by its title, and by its block where the title does not tell it apart."""
     if instance.title != beside.title or instance.block is None:
         return f"`{instance.title}`"
     return f"a block of ({', '.join(map(str, instance.block))})"
@@ -161,7 +161,7 @@ def accesses_text(decided: int, undecided: int) -> str:
 
 
 def run_text(result: Result) -> str:
-    """The closing line."""
+    """Returns the closing line."""
     counts = [(result.count(s), str(s)) for s in reversed(Severity)]
     found = ", ".join(plural(n, word) for n, word in counts if n) or "no findings"
     return (
@@ -172,7 +172,7 @@ def run_text(result: Result) -> str:
 
 
 def fixes_text(result: Result, *, is_fixing: bool) -> str:
-    """How many findings have fixes that were not applied; empty when none has."""
+    """Returns how many findings have fixes that were not applied; empty when none has."""
     fixes = [f.fix for f in result.findings if f.fix is not None]
     safe = sum(f.is_safe for f in fixes)
     unsafe = len(fixes) - safe

@@ -39,7 +39,7 @@ BASE = "%SRCROOT%"
 
 
 def render(run: Run) -> str:
-    """The run as one SARIF log; what is suppressed is in it, with its justification."""
+    """Returns the run as one SARIF log; what is suppressed is in it, with its justification."""
     shown = (*run.result.findings, *run.result.hidden)
     rules = _rules(shown)
     index = {rule["id"]: i for i, rule in enumerate(rules)}
@@ -79,7 +79,7 @@ def render(run: Run) -> str:
 
 
 def _rules(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Every rule there is, and notices of the tool itself that were given."""
+    """Returns every rule there is, and notices of the tool itself that were given."""
     described = {e.rule.code: _rule(e) for e in entries()}
     for finding in findings:
         described.setdefault(finding.code, _notice(finding))
@@ -136,7 +136,7 @@ def _plain(markdown: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Text without the marks of emphasis and of code; what is code stays as it is."""
+    """Returns the text without the marks of emphasis and of code; what is code stays as it is."""
     parts = re.split(r"(`+)(.+?)\1", text, flags=re.S)  # text, mark, code, text, ...
     kept = (part.replace("*", "") if i % 3 == 0 else part for i, part in enumerate(parts))
     return "".join(part for i, part in enumerate(kept) if i % 3 != 1)

@@ -19,7 +19,7 @@ HEAD = (
 
 
 def table(facts: Facts) -> str:
-    """All accesses, then what was not analysed."""
+    """Returns all accesses, then what was not analysed."""
     parts = [_kernel(k) for k in facts.kernels if k.accesses or k.not_analysed]
     notes = [f"{n.span.path}:{n.span.line}: not analysed: {n.reason}" for n in facts.not_analysed]
     return "\n\n".join([*parts, *map(visible, notes)]) or "no shared accesses found"
@@ -40,7 +40,7 @@ def _kernel(facts: KernelFacts) -> str:
 
 
 def title(instance: Instance) -> str:
-    """A kernel instance, where it stands, and its block."""
+    """Returns a kernel instance, where it stands, and its block."""
     shape = " x ".join(map(str, instance.block)) if instance.block is not None else "unknown"
     origin = f", {instance.origin}" if instance.origin else " (a guess: no launch gives it)"
     if instance.block is None:
@@ -63,7 +63,7 @@ def total_text(facts: KernelFacts) -> str:
 
 
 def row(access: Access, everything: Total) -> tuple[str, ...]:
-    """The cells of one access, in the order of `HEAD`."""
+    """Returns the cells of one access, in the order of `HEAD`."""
     name = access.array.name if access.array is not None and access.array.name else "?"
     certainty = str(access.certainty) + (f": {access.reason}" if access.reason else "")
     bounds = data_bounds(access)

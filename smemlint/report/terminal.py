@@ -33,14 +33,14 @@ class Terminal:
     width: int = 0
 
     def paint(self, text: str, *styles: str) -> str:
-        """The text in bold, red, ..., where colour is wanted."""
+        """Returns the text in bold, red, ..., where colour is wanted."""
         if not self.colour or not text:
             return text
         codes = ";".join(_CODES[s] for s in styles)
         return f"\x1b[{codes}m{text}\x1b[0m"
 
     def visible(self, text: str) -> str:
-        """The text with a sign in place of each control character but the tab.
+        """Returns the text with a sign in place of each control character but the tab.
 
         Linted text must not be able to steer the reader's terminal.
         """
@@ -50,7 +50,7 @@ class Terminal:
 def terminal(
     color: str = "auto", stream: TextIO | None = None, env: Mapping[str, str] | None = None
 ) -> Terminal:
-    """The terminal behind a stream.
+    """Returns the terminal behind a stream.
 
     Args:
         color: `always`, `never`, or `auto`: what the environment and the stream say.

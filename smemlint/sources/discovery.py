@@ -74,7 +74,7 @@ def find_sources(
 
 
 def _trusted(given: str) -> str:
-    """A path of the command line; empty where a link of the repository leads elsewhere."""
+    """Returns a path of the command line; empty where a link of the repository leads elsewhere."""
     try:
         resolve_given(given)
     except AccessDenied:
@@ -91,7 +91,7 @@ def _exists(path: Path) -> bool:
 
 
 def is_excluded(path: str, settings: Settings) -> bool:
-    """Whether a path is one that the settings exclude, wherever a walk would begin."""
+    """Returns whether a path is one that the settings exclude, wherever a walk would begin."""
     relative = _relative(path, settings.root)
     is_outside = os.path.isabs(relative) or relative.startswith("../")
     above = relative.rpartition("/")[0] if is_outside else ""
@@ -119,7 +119,7 @@ def _has_match(relative: str, patterns: Sequence[str], above: str = "") -> bool:
 
 
 def _matches(text: str, pattern: str) -> bool:
-    """Whether a glob matches a text as a whole, without going back over a star."""
+    """Returns whether a glob matches a text as a whole, without going back over a star."""
     return _compiled(pattern).match(text) is not None
 
 
@@ -167,7 +167,7 @@ class _Excluded:
         )
 
     def forces(self, path: str) -> bool:
-        """Whether a file or directory is passed over although it was named."""
+        """Returns whether a file or directory is passed over although it was named."""
         settings = self.settings(path)
         return settings.force_exclude and is_excluded(path, settings)
 
@@ -253,7 +253,7 @@ def _listed_by_git(root: Path, warn: Callable[[str], None]) -> list[str] | None:
 
 
 def _is_file(path: str) -> bool:
-    """Whether it is a file itself: what a link leads to is found where it lies."""
+    """Returns whether it is a file itself: what a link leads to is found where it lies."""
     return os.path.isfile(path) and not os.path.islink(path)
 
 

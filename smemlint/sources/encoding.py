@@ -14,7 +14,7 @@ class CannotDecode(Exception):
 
 
 def declared(data: bytes) -> str:
-    """The declared encoding as Python names it; empty for UTF-8, declared or not.
+    """Returns the declared encoding as Python names it; empty for UTF-8, declared or not.
 
     Raises:
         CannotDecode: it is none of text that Python knows, or a byte order mark contradicts it.

@@ -109,7 +109,7 @@ def _make_git_folder(place: Path, repository: _Repository) -> None:
 
 
 def _run(git: str, folder: str, root: str, own: str, index: str) -> bytes | None:
-    """What `git ls-files` prints; None where it fails."""
+    """Returns what `git ls-files` prints; None where it fails."""
     environment = {k: v for k, v in os.environ.items() if not k.upper().startswith("GIT_")}
     environment |= {
         "GIT_DIR": own,

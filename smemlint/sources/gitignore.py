@@ -178,7 +178,7 @@ def _tokens(text: bytes, *, by_name: bool) -> list[str | bytes] | None:
 
 
 def _class(text: bytes, at: int) -> tuple[bytes, int] | None:
-    """The regular expression of `[...]` and where it ends; None where it has no end."""
+    """Returns the regular expression of `[...]` and where it ends; None where it has no end."""
     is_negated = text[at : at + 1] in (b"!", b"^")
     at += is_negated
     parts: list[bytes] = []
@@ -212,7 +212,7 @@ def _class(text: bytes, at: int) -> tuple[bytes, int] | None:
 
 
 def _regex(tokens: list[str | bytes]) -> bytes:
-    """A regular expression of a whole path that goes back over no star but the last ones.
+    """Returns a regular expression of a whole path that goes back over no star but the last ones.
 
     What stands between two stars is matched as far left as it can be: whatever follows may then
     begin there or later. That holds for `**` too, if what follows it is one atomic group as far as

@@ -28,10 +28,10 @@ class CommentStyle(Enum):
 
     @staticmethod
     def of(path: str) -> CommentStyle:
-        """The style of a file."""
+        """Returns the style of a file."""
         return CommentStyle.PYTHON if is_python_path(path) else CommentStyle.C
 
 
 def is_python_path(path: str) -> bool:
-    """Whether a file of this name is read as Python."""
+    """Returns whether a file of this name is read as Python."""
     return path.endswith(PYTHON_SUFFIXES)

@@ -81,7 +81,7 @@ class Notebook:
 
     @staticmethod
     def of(text: str) -> Notebook:
-        """The notebook that a JSON text holds.
+        """Returns the notebook that a JSON text holds.
 
         Raises:
             NotANotebook: it is no JSON, or of another form.
@@ -104,7 +104,7 @@ class Notebook:
         )  # fmt: skip
 
     def cell_at(self, line: int) -> Cell | None:
-        """The cell that a line of the module belongs to."""
+        """Returns the cell that a line of the module belongs to."""
         index = bisect_right(self._firsts, line) - 1
         return self.cells[index] if index >= 0 else None
 
@@ -119,7 +119,7 @@ class Notebook:
         return Span(path, span.line - shift, span.column, end, span.end_column)
 
     def in_file(self, span: Span) -> Span:
-        """A place of the module as a place in the file's JSON text."""
+        """Returns a place of the module as a place in the file's JSON text."""
         start = self._offset(span.line, span.column)
         end = self._offset(span.end_line, span.end_column)
         if start is None or end is None:
@@ -127,7 +127,7 @@ class Notebook:
         return Span(span.path, *self._position(start), *self._position(max(start, end)))
 
     def edit_in_file(self, edit: Edit) -> Edit:
-        """An edit of the module as one of the file, whose strings stay one a line."""
+        """Returns an edit of the module as one of the file, whose strings stay one a line."""
         escaped = json.dumps(edit.text, ensure_ascii=False)[1:-1]
         return Edit(self.in_file(edit.span), escaped)
 
@@ -145,7 +145,7 @@ class Notebook:
         return line, offset - self._starts[line - 1] + 1
 
     def _offset(self, line: int, column: int) -> int | None:
-        """The offset in the file of a character of the module."""
+        """Returns the offset in the file of a character of the module."""
         cell = self.cell_at(line)
         if cell is None:
             return None
@@ -160,7 +160,7 @@ class Notebook:
         return None
 
     def _behind(self, start: int, characters: int) -> int:
-        """The offset behind so many characters of a string that begins at an offset."""
+        """Returns the offset behind so many characters of a string that begins at an offset."""
         for _ in range(characters):
             match = _ESCAPE.match(self.text, start)
             start = match.end() if match is not None else start
@@ -168,18 +168,18 @@ class Notebook:
 
 
 def is_notebook(path: str) -> bool:
-    """Whether a file is read as a notebook."""
+    """Returns whether a file is read as a notebook."""
     return path.endswith(SUFFIX)
 
 
 def parted(path: str) -> tuple[str, int | None]:
-    """A path as `Notebook.in_cell` writes it: the file and the number of the cell."""
+    """Returns a path as `Notebook.in_cell` writes it: the file and the number of the cell."""
     file, mark, number = path.rpartition(f"{SUFFIX}:cell ")
     return (file + SUFFIX, int(number)) if mark and number.isdecimal() else (path, None)
 
 
 def _read(text: str) -> Any:
-    """The document, each of its strings with its place."""
+    """Returns the document, each of its strings with its place."""
 
     def placed(document: str, at: int, strict: bool = True) -> tuple[_Literal, int]:
         held, end = scanstring(document, at, strict)
@@ -250,7 +250,7 @@ def _without_magics(rows: Sequence[str]) -> Iterator[str]:
 
 
 def _problem(code: str) -> str:
-    """Why code is no Python; empty where it is."""
+    """Returns why code is no Python; empty where it is."""
     import warnings
 
     try:

@@ -55,7 +55,7 @@ class Pragma:
     text: str = ""
 
     def span(self, path: str) -> Span:
-        """The range of the comment."""
+        """Returns the range of the comment."""
         return Span(path, self.line, self.column, self.end_line, self.end_column)
 
 
@@ -64,7 +64,7 @@ _PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 def pragmas_in(text: str, style: CommentStyle = CommentStyle.C) -> tuple[Pragma, ...]:
-    """All pragmas of a text, in order; malformed ones carry their problem."""
+    """Returns all pragmas of a text, in order; malformed ones carry their problem."""
     if MARK not in text:
         return ()
     return tuple(_found(text, 0, len(text), style))
@@ -190,7 +190,7 @@ def _read(pragma: Pragma, rest: str, style: CommentStyle) -> Pragma:
 
 
 def nearest_pragma(name: str) -> str:
-    """The pragma that a misspelled one means; empty where none is near."""
+    """Returns the pragma that a misspelled one means; empty where none is near."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, KNOWN, n=1)), "")

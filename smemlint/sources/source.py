@@ -93,7 +93,7 @@ class Source:
         return data if self._is_of_size(data) else b""
 
     def _decoded(self) -> str:
-        """The text of the file itself."""
+        """Returns the text of the file itself."""
         data = self.data
         if self.path.endswith(CUBIN_SUFFIX):
             if not data:
@@ -130,7 +130,7 @@ class Source:
             return text
 
     def _is_of_size(self, held: str | bytes) -> bool:
-        """Whether a text or its bytes are within the size limit; sets `problem` if not."""
+        """Returns whether a text or its bytes are within the size limit; sets `problem` if not."""
         is_small = len(held) * 4 <= self._most
         if not is_small and isinstance(held, str):
             held = held.encode("utf-8", "surrogatepass")
@@ -151,7 +151,7 @@ class Source:
 
 
 def _in_compiled(data: bytes, path: str) -> str:
-    """What to do with compiled code that is not read as it is."""
+    """Returns what to do with compiled code that is not read as it is."""
     file = path.replace("\\", "/").rpartition("/")[2]
     if data.startswith(_COMPILED[0]) and data[18:20] == _CUDA_MACHINE:
         return f"a cubin: give its name the ending {CUBIN_SUFFIX}"
@@ -162,7 +162,7 @@ def _in_compiled(data: bytes, path: str) -> str:
 
 
 def _is_in_code(character: str, text: str) -> bool:
-    """Whether a text of C holds a character outside of comments and string literals."""
+    """Returns whether a text of C holds a character outside of comments and string literals."""
     return character in re.sub(CommentStyle.C.value, " ", text, flags=re.S)
 
 

@@ -92,7 +92,7 @@ def call_of(project: Project, unit: Unit, task: KernelTask) -> Call:
 
 
 def _is_open(argument: Argument) -> bool:
-    """Whether the argument is, or may be, a number that nobody knows."""
+    """Returns whether the argument is, or may be, a number that nobody knows."""
     return argument.value is None and not argument.dtype.startswith("*")
 
 

@@ -117,12 +117,12 @@ def counts(copies: Sequence[Copy], rows: Iterable[Mapping[str, Any]]) -> dict[Co
 
 
 def _line(count: int, turn: int, k: int) -> int:
-    """The line of the program on which copy k is made for the n-th time."""
+    """Returns the line of the program on which copy k is made for the n-th time."""
     return _FIRST + turn * (count + 1) + k
 
 
 def _judged(access: Access, counted: Mapping[Copy, float], device: str) -> Measurement:
-    """The verdict on an access: its worst pattern's, or that of one that is refuted."""
+    """Returns the verdict on an access: its worst pattern's, or that of one that is refuted."""
     found: list[Measurement] = []
     for pattern in sorted(access.patterns, key=lambda p: p is not access.worst):
         copy = copy_of(access, pattern)
@@ -165,7 +165,7 @@ def program(copies: Sequence[Copy]) -> str:
 
 
 def _call(k: int, copy: Copy) -> str:
-    """The line that makes a copy, in the lanes that take part."""
+    """Returns the line that makes a copy, in the lanes that take part."""
     condition = f"if (to[{k}][lane] >= 0) " if min(copy.to) < 0 else ""
     return f"  {condition}COPY({copy.form}, {copy.width}, {k})\n"
 

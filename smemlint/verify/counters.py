@@ -153,7 +153,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _explained(profiled: _Done, plain: _Done) -> Exception:
-    """Why a program could not be profiled; `plain` is how it ends by itself."""
+    """Returns why a program could not be profiled; `plain` is how it ends by itself."""
     if any("ERR_NVGPUCTRPERM" in line for line in profiled.lines):
         return CannotCount("the driver lets only administrators read counters", _PERMISSION)
     done = plain if plain.code else profiled

@@ -112,7 +112,7 @@ def measure(patterns: Iterable[Pattern], device: int, engine: Engine) -> Measure
 
 
 def reading_of(rounds: list[list[int]], companion: int = 0) -> Reading:
-    """The cycles per access that the timings (few, many) of the rounds give.
+    """Returns the cycles per access that the timings (few, many) of the rounds give.
 
     Args:
         rounds: timings, the first of which only warms up.
@@ -135,12 +135,12 @@ def _doubt(form: Form, readings: Mapping[Pattern, Reading]) -> str:
 
 
 def engine_process(timeout: float) -> Engine:
-    """The engine in a process of its own, which is ended after `timeout` seconds."""
+    """Returns the engine in a process of its own, which is ended after `timeout` seconds."""
     return script_process("gpu_process.py", timeout)
 
 
 def script_process(name: str, timeout: float) -> Engine:
-    """A script of this folder that answers a request in a process of its own."""
+    """Returns a script of this folder that answers a request in a process of its own."""
 
     def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
         script = Path(__file__).with_name(name)

@@ -62,7 +62,7 @@ def verify(
     engine: Engine | None = None,
     counters: Engine | None = None,
 ) -> tuple[Result, Summary]:
-    """The result with measurements on its findings, those that are refuted first.
+    """Returns the result with measurements on its findings, those that are refuted first.
 
     Args:
         result: of the run.
@@ -103,7 +103,7 @@ def verify(
 
 
 def _replays(access: Access, arch: str) -> list[tuple[WarpPattern, Pattern | str]]:
-    """The patterns of an access, the one that findings speak of first."""
+    """Returns the patterns of an access, the one that findings speak of first."""
     found = sorted(access.patterns, key=lambda p: p is not access.worst)
     return [(p, pattern_of(access, p, arch)) for p in found]
 
@@ -122,7 +122,7 @@ def _worst(replays: Sequence[tuple[WarpPattern, Pattern | str]], measured: Measu
 
 
 def report_command(pattern: Pattern, predicted: float) -> str:
-    """The command that replays this one pattern, without the linted code."""
+    """Returns the command that replays this one pattern, without the linted code."""
     offsets = ",".join(map(str, pattern.offsets))
     mask = f" --mask {pattern.mask:08x}" if pattern.mask != 2**32 - 1 else ""
     name = pattern.form.name
@@ -141,7 +141,7 @@ def wanted_accesses(result: Result, settings: Settings) -> dict[int, Access]:
 def with_notices(
     findings: Sequence[Finding], verdicts: Mapping[int, tuple[Access, Measurement]]
 ) -> list[Finding]:
-    """The findings and a notice on what is refuted without one, refuted ones first."""
+    """Returns the findings and a notice on what is refuted without one, refuted ones first."""
     flagged = {id(f.access) for f in findings}
     notices = [
         _notice(access, measurement)

@@ -53,7 +53,7 @@ def _edited(source: Source, edits: Sequence[Edit]) -> Source:
 
 
 def _match(before: KernelFacts, after: KernelFacts) -> bool:
-    """Whether the accesses of both are the same ones, in the same order."""
+    """Returns whether the accesses of both are the same ones, in the same order."""
     return before.instance.title == after.instance.title and [a.kind for a in before.accesses] == [
         a.kind for a in after.accesses
     ]

@@ -141,7 +141,7 @@ def _version(number: int) -> str:
 
 
 def _explained(error: Exception) -> tuple[str, str]:
-    """What an error of CuPy means, and what to do."""
+    """Returns what an error of CuPy means, and what to do."""
     text = f"{type(error).__name__}: {error}".strip()
     line = text.splitlines()[0]
     meaning = meaning_of(text)

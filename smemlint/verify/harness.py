@@ -21,7 +21,7 @@ SAYS = "smemlint: "
 
 
 def program(source: str, call: Call) -> str:
-    """The program that includes a source file and calls a kernel of it.
+    """Returns the program that includes a source file and calls a kernel of it.
 
     Args:
         source: absolute path.

@@ -93,7 +93,7 @@ def verify_kernels(
 
 
 def _counted(program: Program, settings: Settings, count: Engine) -> Counted | str:
-    """The counters of a program, or why there are none."""
+    """Returns the counters of a program, or why there are none."""
     answer = count(
         {
             "files": program.files,
@@ -133,7 +133,7 @@ def _measured(
     programs: Programs,
     counted: Callable[[Program | str], Counted | str],
 ) -> Measurement:
-    """What the first program that runs the access's line says; without one, all reasons."""
+    """Returns what the first program that runs the access's line says; without one, all reasons."""
     same = [a for k in result.facts.kernels for a in k.accesses if _place(a) == _place(access)]
     have_figures = all(a.wavefronts is not None and a.ideal is not None for a in same)
     if not have_figures or not sum(a.instructions for a in same):
@@ -174,7 +174,7 @@ def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measu
 
 
 def _guessed_call(names: Sequence[str], measured: float) -> str:
-    """Why a count tells nothing, and how to make it tell."""
+    """Returns why a count tells nothing, and how to make it tell."""
     arguments = ", ".join(f"{name}=.." for name in names)
     return (
         f"{measured:.3g} wavefronts were counted with {GUESS} for {', '.join(names)}, which no "
@@ -188,7 +188,7 @@ def _place(access: Access) -> tuple[object, ...]:
 
 
 def _is_of(row: Mapping[str, Any], access: Access) -> bool:
-    """Whether a row of counters is of the access's line, kernel, block shape and kind."""
+    """Returns whether a row of counters is of the access's line, kernel, block shape and kind."""
     called = row["kernel"].replace("(anonymous namespace)::", "")
     name = re.split(r"[<(]", called, maxsplit=1)[0].split()[-1].split("::")[-1]
     return (

@@ -61,7 +61,7 @@ class Pattern:
 
 
 def pattern_of(access: Access, pattern: WarpPattern, arch: str) -> Pattern | str:
-    """The replay of one pattern of an access, or why there is none."""
+    """Returns the replay of one pattern of an access, or why there is none."""
     if access.kind in _NEVER:
         return _NEVER[access.kind]
     if access.kind is AccessKind.ATOMIC and access.note not in MEASURED:
@@ -124,7 +124,7 @@ class Known:
 
 
 def yardsticks(form: Form) -> tuple[Known, Known]:
-    """Two patterns that calibrate a form: free of conflicts, and all lanes in one bank.
+    """Returns two patterns that calibrate a form: free of conflicts, and all lanes in one bank.
 
     Of an accompanied form, only the first 128 bytes have active lanes.
     """

@@ -54,7 +54,7 @@ class Program:
     guessed: tuple[str, ...] = ()
 
     def place(self, file: str, line: int) -> tuple[str, int]:
-        """File name and line of the sources for those of a counter."""
+        """Returns the file name and line of the sources for those of a counter."""
         if self.text is None:
             return Path(file).name, line
         place = self.text.place(line, 1)
@@ -71,7 +71,7 @@ class Programs:
         self._found: dict[Instance, list[Program | str]] = {}
 
     def of(self, instance: Instance) -> Sequence[Program | str]:
-        """The program that launches an instance, if there is one, then a call of it alone.
+        """Returns the program that launches an instance, if there is one, then a call of it alone.
 
         Where it cannot be called, the reason stands in place of the call.
         """
@@ -197,6 +197,6 @@ def _in_place(option: str, folder: Path) -> str:
 
 
 def _is_kernel_of(embedded: Embedded, instance: Instance) -> bool:
-    """Whether an instance's kernel stands in a text."""
+    """Returns whether an instance's kernel stands in a text."""
     where = instance.span
     return embedded.text.covers(Position(where.path, where.line, where.column))

@@ -80,7 +80,7 @@ def record(
 
 
 def predicted(pattern: Pattern) -> int:
-    """What the bank model says of a pattern."""
+    """Returns what the bank model says of a pattern."""
     form = pattern.form
     cost = wavefronts(
         list(pattern.offsets),
@@ -149,7 +149,7 @@ def _unit(
 
 
 def counted_patterns(table: Path) -> Iterator[tuple[Pattern, int]]:
-    """The patterns of a CSV and the wavefronts that a profiler counted.
+    """Yields the patterns of a CSV and the wavefronts that a profiler counted.
 
     Raises:
         SmemlintError: the file cannot be read.
@@ -174,7 +174,7 @@ def counted_patterns(table: Path) -> Iterator[tuple[Pattern, int]]:
 
 
 def predicated_patterns(file: Path) -> Iterator[tuple[Pattern, int]]:
-    """The patterns of fixtures/gpu/predicates.json, some lanes off, and what was counted."""
+    """Yields the patterns of fixtures/gpu/predicates.json, some lanes off, and what was counted."""
     recorded = json.loads(file.read_text(encoding="utf-8"))
     for row in recorded["rows"]:
         numbers = recorded["patterns"][row["pattern"]]
@@ -205,7 +205,7 @@ def accesses_of(paths: Sequence[Path]) -> Iterator[tuple[Pattern, int]]:
 
 
 def _said(name: str, found: Sequence[tuple[Pattern, Measurement]]) -> Iterator[str]:
-    """A line for each form, and one for each pattern that is refuted."""
+    """Yields a line for each form, and one for each pattern that is refuted."""
     forms_there = dict.fromkeys(p.form.name for p, _ in found)
     for form in forms_there:
         verdicts = [m for p, m in found if p.form.name == form]

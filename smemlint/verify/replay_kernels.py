@@ -78,7 +78,7 @@ class Form:
 
 @cache
 def forms() -> dict[str, Form]:
-    """All forms there are, by name."""
+    """Returns all forms there are, by name."""
     plain = [Form(kind, width) for kind in ("load", "store") for width in _PTX_TYPES]
     accompanied = [replace(form, is_accompanied=True) for form in plain if form.width > WORD]
     matrices = [
@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) %s(
 
 
 def _access(form: Form) -> str:
-    """The statement that issues the instruction once and uses what it brings."""
+    """Returns the statement that issues the instruction once and uses what it brings."""
     if form.kind == "atomic":
         return _atomic(form.operation)
     if form.matrices:
@@ -176,7 +176,7 @@ _BESIDE = (
 
 
 def _predicated(form: Form) -> str:
-    """An 8- or 16-byte access of the active lanes, from code that all lanes run."""
+    """Returns an 8- or 16-byte access of the active lanes, from code that all lanes run."""
     op = f"{'ld' if form.kind == 'load' else 'st'}.volatile.shared.{_PTX_TYPES[form.width]}"
     count = form.width // WORD
     condition = f"{{.reg .pred p; setp.ne.u32 p, %{count + 1}, 0; @p {op}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) -> Measurement:
-    """The verdict on one prediction.
+    """Returns the verdict on one prediction.
 
     Args:
         predicted: wavefronts of the model.

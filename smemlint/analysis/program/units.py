@@ -62,7 +62,7 @@ class ProgramIndex:
         self._charged: set[str] = set()
 
     def read(self, path: str) -> str | None:
-        """The text of a file of the run, or of one that it includes; see `refusal`."""
+        """Returns the text of a file of the run, or of one that it includes; see `refusal`."""
         path = posixpath.normpath(path)
         self.dependencies.reads[path] = None
         if path not in self._texts:
@@ -71,7 +71,7 @@ class ProgramIndex:
         return self._texts[path]
 
     def refusal(self, path: str, *, is_written: bool = True) -> str:
-        """Why a file that was asked for is not read; empty where it was, or is not there.
+        """Returns why a file that was asked for is not read; empty where it was, or is not there.
 
         Args:
             path: of the file.
@@ -125,7 +125,7 @@ class ProgramIndex:
         return self._units[path]
 
     def characters(self, unit: Unit) -> int:
-        """How long the files of a unit are together."""
+        """Returns how long the files of a unit are together."""
         return sum(len(self._texts.get(file) or "") for file in unit.files)
 
     def begin_task(self) -> Dependencies:
@@ -225,7 +225,7 @@ class ProgramIndex:
         return nearest[: -len(ending)]
 
     def unit_of(self, path: str) -> Unit:
-        """A unit that holds a file, of those that this task read."""
+        """Returns a unit that holds a file, of those that this task read."""
         for root, unit in self._units.items():
             if root in self._charged and path in unit.files:
                 self.dependencies.add(self._dependencies_of[root])
@@ -276,7 +276,7 @@ class ProgramIndex:
 
 
 def mention_of(words: Iterable[str]) -> re.Pattern[str]:
-    """What finds one of some words."""
+    """Returns what finds one of some words."""
     return re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
 
 

@@ -33,7 +33,7 @@ class UserInput:
         self._declared: dict[str, dict[int, DeclaredSwizzle]] = {}
 
     def launch_pragma(self, function: Function) -> Pragma | None:
-        """The last `launch(..)` pragma in front of a kernel."""
+        """Returns the last `launch(..)` pragma in front of a kernel."""
         found = self._pragmas_before(function, "launch")
         return found[-1] if found else None
 
@@ -46,7 +46,7 @@ class UserInput:
         return tuple(read_precondition(text) for text in dict.fromkeys(stated))
 
     def _pragmas_before(self, function: Function, name: str) -> list[Pragma]:
-        """The sound pragmas of a name in front of a kernel, behind the kernel before it."""
+        """Returns the sound pragmas of a name in front of a kernel, behind the kernel before it."""
         path = posixpath.normpath(function.span.path)
         text = self._index.read(path) or ""
         if MARK not in text:

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 
 def written_layouts(unit: Unit) -> Iterator[LayoutUse]:
-    """All of them, in no order."""
+    """Yields all of them, in no order."""
     yield from written_swizzles.written_swizzles(unit)
     yield from tensor_maps.tensor_maps(unit)

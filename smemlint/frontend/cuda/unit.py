@@ -123,7 +123,7 @@ class CudaFunction:
         return parse_function(self.pieces, self._unit.names, self._unit.table)
 
     def parse(self) -> ParsedFunction:
-        """The tree, parsed at the first call."""
+        """Returns the tree, parsed at the first call."""
         return self._parsed
 
     @cached_property
@@ -137,7 +137,7 @@ class CudaFunction:
         return parse_function(pieces, self._unit.names, self._unit.table)
 
     def parse_head(self) -> ParsedFunction:
-        """The tree without its body: many overloads are read to choose one."""
+        """Returns the tree without its body: many overloads are read to choose one."""
         return self._parsed_head
 
 
@@ -262,7 +262,7 @@ class CudaDeclaration:
 
 
 def _values(declarations: Sequence[FoundDeclaration]) -> frozenset[str]:
-    """Names of variables and enumerators."""
+    """Returns the names of variables and enumerators."""
     names = {d.name for d in declarations if d.kind == "variable" and not d.template}
     return frozenset(names.union(*(d.enumerators for d in declarations)))
 
@@ -318,11 +318,11 @@ class CudaUnit:
         return self._by_name.get(name, [])
 
     def token_span(self, token: Token) -> Span:
-        """The source range of a token."""
+        """Returns the source range of a token."""
         return self._source.files[token.file].span(token.start, token.end)
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
-        """The template-ids of a name, in order."""
+        """Returns the template-ids of a name, in order."""
         return template_ids(self._source.tokens, name)
 
     @cached_property
@@ -331,7 +331,7 @@ class CudaUnit:
         return assigned_once(self._source.tokens)
 
     def mentions(self, word: str) -> bool:
-        """Whether the text of some file has the word."""
+        """Returns whether the text of some file has the word."""
         return any(word in file.text for file in self._source.files.values())
 
     def span(self, node: ir.Node) -> Span:
@@ -339,7 +339,7 @@ class CudaUnit:
         return self.table.span(node)
 
     def line(self, node: ir.Node) -> int:
-        """The line of the node's last operand, which nvcc's line table gives an access."""
+        """Returns the line of the node's last operand, which nvcc's line table gives an access."""
         return self.table.last_line(node)
 
     def text(self, span: Span) -> str:
@@ -356,12 +356,12 @@ class CudaUnit:
         return ""
 
     def conditions(self, node: ir.Node) -> tuple[str, ...]:
-        """The assumed `#if` conditions around a node and around the macro that made it."""
+        """Returns the assumed `#if` conditions around a node and around the macro that made it."""
         token = self.table.token(node)
         return () if token is None else self.conditions_at(token)
 
     def conditions_at(self, token: Token) -> tuple[str, ...]:
-        """The same of a token."""
+        """Returns the same of a token."""
         around = self._source.regions.at(token.file, token.start)
         return tuple(dict.fromkeys((*around, *token.assumed)))
 
@@ -369,7 +369,7 @@ class CudaUnit:
         return self._source.expand(lex(text, next(iter(self._source.files))))
 
     def parse_expression(self, text: str) -> ir.Expression | None:
-        """An expression; macros are expanded as at the end of the unit."""
+        """Returns an expression; macros are expanded as at the end of the unit."""
         from smemlint.frontend.cuda.parser.parse import parse_expression_tokens
 
         if text not in self._expressions:
@@ -379,7 +379,7 @@ class CudaUnit:
         return self._expressions[text]
 
     def parse_type(self, text: str) -> ir.Typename | None:
-        """A type-id."""
+        """Returns a type-id."""
         from smemlint.frontend.cuda.parser.parse import parse_type_tokens
 
         if text not in self._types:
@@ -394,7 +394,7 @@ class CudaUnit:
         return template_arguments
 
     def is_type(self, text: str) -> bool:
-        """Whether a template argument's spelling reads as a type rather than a value."""
+        """Returns whether a template argument's spelling reads as a type rather than a value."""
         from smemlint.frontend.cuda.parser.parse import reads_as_type
 
         if text not in self._are_types:

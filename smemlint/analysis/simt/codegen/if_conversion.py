@@ -105,7 +105,7 @@ def _is_local_scalar(ev: Evaluator, name: str) -> bool:
 
 
 def _is_load(ev: Evaluator, node: ir.Node) -> bool:
-    """Whether an expression is one load through a pointer."""
+    """Returns whether an expression is one load through a pointer."""
     while isinstance(node, ir.Cast):
         node = node.expr
     if isinstance(node, ir.UnaryOp) and node.op == "*":

@@ -42,7 +42,7 @@ _ORDERED = 4
 
 
 def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
-    """The same items, with neighbours fused that LLVM fuses within a basic block."""
+    """Yields the same items, with neighbours fused that LLVM fuses within a basic block."""
     block: list[Event] = []
     for item in items:
         if isinstance(item, Event):

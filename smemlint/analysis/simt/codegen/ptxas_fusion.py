@@ -41,7 +41,7 @@ _SLOT = {2: 8, 4: 16, 8: 16}
 
 
 def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
-    """The instructions that the trace's accesses become, in program order.
+    """Returns the instructions that the trace's accesses become, in program order.
 
     Args:
         trace: accesses and fences.
@@ -51,7 +51,7 @@ def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
 
 
 def fused(items: Iterable[Event | Fence], bases: Mapping[int, int]) -> list[Event]:
-    """What ptxas makes of accesses that LLVM is done with, in program order.
+    """Returns what ptxas makes of accesses that LLVM is done with, in program order.
 
     Args:
         items: accesses and fences.
@@ -90,7 +90,7 @@ def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple
 
 
 def _slot_size(event: Event, offset: AffineInt, base: int) -> int:
-    """Bytes that one instruction can take around the access, as far as ptxas knows."""
+    """Returns the bytes that one instruction can take around the access, as far as ptxas knows."""
     most = _SLOT.get(event.width, event.width)
     return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), event.width)
 
@@ -112,7 +112,7 @@ def array_bases(objects: Iterable[Object]) -> dict[int, int]:
 
 
 def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Event]:
-    """One window: accesses of one kind with nothing between them that stops fusion."""
+    """Returns one window: accesses of one kind with nothing between them that stops fusion."""
     if len(window) < 2 or window[0].kind not in (AccessKind.LOAD, AccessKind.STORE):
         return list(window)
     runs: dict[object, dict[int, list[Event]]] = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...], int]:
-    """What accesses of a run share, and where in bytes this one stands in it.
+    """Returns what accesses of a run share, and where in bytes this one stands in it.
 
     Threads share the place modulo the alignment that the form proves, so any active one will do.
     """
@@ -28,7 +28,7 @@ def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...
 
 
 def fused_slot(present: Mapping[int, Sequence[Event]], count: int, width: int) -> Iterator[Event]:
-    """The instructions of one slot, or of the halves of it that one instruction can serve.
+    """Yields the instructions of one slot, or of the halves of it that one instruction can serve.
 
     More than half of the elements are loaded as the whole slot; stores write nothing else.
 
@@ -69,7 +69,7 @@ def issued_once(events: Sequence[Event]) -> Iterator[Event]:
 def _instruction(
     present: Mapping[int, Sequence[Event]], start: int, wide: int, width: int
 ) -> Iterator[Event]:
-    """One fused instruction that begins at element `start` of its slot."""
+    """Yields one fused instruction that begins at element `start` of its slot."""
     parts = [e for events in present.values() for e in events]
     parts.sort(key=lambda e: e.sequence)
     counted = parts[0] if parts[0].kind is AccessKind.LOAD else parts[-1]

@@ -182,7 +182,7 @@ def _are_told_apart(a: Event, b: Event) -> bool:
 
 
 def _dominates(first: Event, second: Event) -> bool:
-    """Whether all threads of one access, and all paths to it, have the other."""
+    """Returns whether all threads of one access, and all paths to it, have the other."""
     return bool((first.mask | ~second.mask).all()) and set(first.assumptions) <= set(
         second.assumptions
     )

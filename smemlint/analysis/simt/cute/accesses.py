@@ -70,7 +70,7 @@ def _has_swizzle(tensor: Tensor) -> bool:
 
 
 def _source_of(copied: CopiedFrom) -> dict[str, object]:
-    """What an asynchronous copy reads, for the event."""
+    """Returns what an asynchronous copy reads, for the event."""
     origin = copied.tensor.origin
     if not isinstance(origin, Origin):
         return {

@@ -162,7 +162,7 @@ def _plain(call: Call, index: int) -> cute.Layout:
 
 
 def _relayout(call: Call, change: Callable[[cute.Layout], cute.Layout]) -> Value:
-    """The first argument, a layout or a tensor, with another plain layout."""
+    """Returns the first argument, a layout or a tensor, with another plain layout."""
     payload = call.payload(0)
     if isinstance(payload, cute.SmemAtom):
         return result(cute.SmemAtom(payload.swizzle, change(payload.layout)))

@@ -77,7 +77,7 @@ def _use(
     units: str,
     node: ir.Node,
 ) -> LayoutUse:
-    """The fact of a swizzled layout over a pointer."""
+    """Returns the fact of a swizzled layout over a pointer."""
     array, at = pointer.object.shared, pointer.offset.constant
     size = pointer.target.size
     unit = size if units == "bytes" else 1
@@ -106,7 +106,7 @@ def _use(
 
 
 def _view(obj: Object, use: LayoutUse) -> Object:
-    """The object, to be reached through a swizzle."""
+    """Returns the object, to be reached through a swizzle."""
     return Object(
         obj.name,
         obj.type,

@@ -112,7 +112,7 @@ def _partition_fragment_c(call: Call) -> Value:
 
 
 def _policy(call: Call) -> cute.CopyAtom | cute.TiledCopy | None:
-    """The first of three arguments; None where there are two."""
+    """Returns the first of three arguments; None where there are two."""
     if len(call.values) == 2:
         return None
     payload = call.payload(0)
@@ -124,7 +124,7 @@ def _policy(call: Call) -> cute.CopyAtom | cute.TiledCopy | None:
 
 
 def _is_elsewhere(call: Call, first: int) -> bool:
-    """Whether no tensor of a call is in shared memory."""
+    """Returns whether no tensor of a call is in shared memory."""
     tensors = [tensor_of(value) for value in call.values[first:]]
     return all(tensor is not None and not tensor.is_shared for tensor in tensors)
 

@@ -94,7 +94,7 @@ def _operation(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | 
 
 
 def _item(ev: Evaluator, spelling: str) -> Value | None:
-    """The value of a type that is a template argument."""
+    """Returns the value of a type that is a template argument."""
     type_ = type_argument(ev, spelling)
     value = type_.value if isinstance(type_, StaticType) else None
     return value if isinstance(value, Cute | AffineInt) else None

@@ -111,7 +111,7 @@ class Trace:
             self.events += 1
 
     def all_events(self) -> Iterator[Event]:
-        """The accesses alone."""
+        """Returns the accesses alone."""
         return (item for item in self.items if isinstance(item, Event))
 
     def put(self, item: Event | Fence) -> None:

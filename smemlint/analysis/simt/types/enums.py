@@ -30,7 +30,7 @@ def enumerators(ev: Evaluator) -> dict[str, Value]:
 
 
 def _enums(ev: Evaluator) -> Iterator[ir.Enum]:
-    """Every enum of the unit, to be read outside of functions."""
+    """Yields every enum of the unit, to be read outside of functions."""
     state = ev.state
     for group in list(state.unit.declarations.values()):
         for declaration in group:
@@ -45,7 +45,7 @@ def _enums(ev: Evaluator) -> Iterator[ir.Enum]:
 
 
 def enumerator_values(ev: Evaluator, node: ir.Enum) -> dict[str, Value]:
-    """Name -> value of one enum."""
+    """Returns name -> value of one enum."""
     state = ev.state
     values: dict[str, Value] = {}
     scope: Scope = {}

@@ -149,7 +149,7 @@ def _lay_out_members(
 
 
 def declared_alignment(ev: Evaluator, decl: ir.Decl) -> int:
-    """Bytes that `alignas` or `__align__` demand; 0 without one."""
+    """Returns the bytes that `alignas` or `__align__` demand; 0 without one."""
     best = 0
     for operand in decl.align:
         if isinstance(operand, ir.Typename):

@@ -38,7 +38,7 @@ def _is_arithmetic(kind: CType) -> bool:
 
 
 def _is_same(a: CType, b: CType) -> bool:
-    """Whether two types are one; `half2` and `__half2` are two names of a vector type."""
+    """Returns whether two types are one; `half2` and `__half2` are two names of a vector type."""
     if isinstance(a, RecordType) and isinstance(b, RecordType) and a.record is b.record is None:
         return _plain_name(a) == _plain_name(b)
     return a == b

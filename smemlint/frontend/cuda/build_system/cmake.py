@@ -98,7 +98,7 @@ def _is_same(written: str, source: str) -> bool:
 
 @lru_cache(64)
 def _commands(text: str) -> tuple[_Command, ...]:
-    """The commands that every configuration carries out."""
+    """Returns the commands that every configuration carries out."""
     found = []
     depth = 0
     for command in _all_commands(text):

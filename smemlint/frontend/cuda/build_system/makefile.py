@@ -22,7 +22,7 @@ _OPENS = ("ifeq", "ifneq", "ifdef", "ifndef")
 
 @lru_cache(64)
 def macros_of(makefile: str) -> Mapping[str, str]:
-    """Name -> replacement text of each `-D` in a variable that no condition encloses.
+    """Returns name -> replacement text of each `-D` in a variable that no condition encloses.
 
     Values that make would have to compute, and names with two values, are left out: those builds
     differ.
@@ -40,7 +40,7 @@ def macros_of(makefile: str) -> Mapping[str, str]:
 
 
 def _assigned(makefile: str) -> Iterator[str]:
-    """What is assigned outside of conditionals and recipes, without comments."""
+    """Yields what is assigned outside of conditionals and recipes, without comments."""
     depth = 0
     for line in makefile.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
         word = line.split(maxsplit=1)[0] if line.strip() else ""

@@ -58,7 +58,7 @@ def _strings(value: object) -> list[str]:
 
 @lru_cache(16)
 def _extensions(text: str) -> tuple[Mapping[str, object], ...]:
-    """The literal arguments of every extension, by keyword."""
+    """Returns the literal arguments of every extension, by keyword."""
     try:
         return tuple(_literals(PythonText.of(Source("setup.py", text.encode())).tree))
     except (NotPython, RecursionError):

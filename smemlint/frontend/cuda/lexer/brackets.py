@@ -35,7 +35,7 @@ class Brackets:
     stray: frozenset[int]
 
     def after(self, opening: int) -> int:
-        """Index of the first token behind a bracketed range."""
+        """Returns the index of the first token behind a bracketed range."""
         close = self.close[opening]
         return close if opening in self.unclosed else close + 1
 
@@ -114,7 +114,7 @@ def _is_at_margin(token: Token, files: FileTable) -> bool:
 
 
 def _opens_scope(tokens: Sequence[Token], i: int) -> bool:
-    """Whether the `{` at `i` opens a namespace, an `extern "C"` block or a record."""
+    """Returns whether the `{` at `i` opens a namespace, an `extern "C"` block or a record."""
     for j in range(i - 1, max(i - 60, -1), -1):
         text = tokens[j].text
         if text in ("namespace", "struct", "class", "union"):
@@ -127,7 +127,7 @@ def _opens_scope(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _is_attribute(tokens: Sequence[Token], close: int) -> bool:
-    """Whether the `)` ends something like `struct __align__(16) X`."""
+    """Returns whether the `)` ends something like `struct __align__(16) X`."""
     for j in range(close - 1, max(close - 12, 0), -1):
         if tokens[j].text == "(":
             return tokens[j - 1].text in ("__align__", "alignas", "__attribute__", "(")
@@ -135,7 +135,7 @@ def _is_attribute(tokens: Sequence[Token], close: int) -> bool:
 
 
 def _starts_definition(tokens: Sequence[Token], i: int) -> bool:
-    """Whether a word at the left margin cannot be part of a function's body."""
+    """Returns whether a word at the left margin cannot be part of a function's body."""
     word = tokens[i].text
     before = tokens[i - 1].text if i else ""
     following = [token.text for token in tokens[i + 1 : i + 4]]

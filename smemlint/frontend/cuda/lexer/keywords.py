@@ -73,7 +73,7 @@ ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<
 
 
 def is_known_type(name: str) -> bool:
-    """Whether a name is a type by itself: built in, a vector, or of the form `word_t`."""
+    """Returns whether a name is a type by itself: built in, a vector, or of the form `word_t`."""
     last = name.rsplit("::", 1)[-1]
     return (
         name in BUILTIN_TYPES

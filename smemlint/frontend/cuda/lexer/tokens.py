@@ -141,7 +141,7 @@ def _is_closed(text: str, start: int) -> bool:
 
 
 def words(text: str) -> frozenset[str]:
-    """The blank-separated words of a table."""
+    """Returns the blank-separated words of a table."""
     return frozenset(text.split())
 
 
@@ -150,7 +150,7 @@ CLOSING = frozenset(OPENING.values())
 
 
 def matching(tokens: Sequence[Token], i: int) -> int:
-    """Index of the bracket that closes `tokens[i]`; the last index when nothing does."""
+    """Returns the index of the bracket that closes `tokens[i]`, else the last index."""
     depth = 0
     for j in range(i, len(tokens)):
         text = tokens[j].text
@@ -168,7 +168,7 @@ _NEVER_IN_ANGLES = frozenset((";", ")", "]", "}", "+=", "-=", "*=", "/=", "%=", 
 
 
 def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
-    """Index of the `>` that closes the template bracket `tokens[i] == '<'`.
+    """Returns the index of the `>` that closes the template bracket `tokens[i] == '<'`.
 
     Returns:
         -1 when the `<` cannot be a template bracket: nothing closes it before `stop`, before the
@@ -263,5 +263,5 @@ class LineMap:
         return line, offset - self.starts[line - 1] + 1
 
     def offset(self, line: int, column: int) -> int:
-        """The offset at a line and column."""
+        """Returns the offset at a line and column."""
         return self.starts[line - 1] + column - 1

@@ -185,7 +185,7 @@ def _asm_operand(g: Grammar, name: str, words: Sequence[Word]) -> None:
 
 
 def _asm_sections(words: Sequence[Word]) -> list[list[Word]]:
-    """The parts between top-level colons: template, outputs, inputs, clobbers."""
+    """Returns the parts between top-level colons: template, outputs, inputs, clobbers."""
     sections: list[list[Word]] = [[]]
     i = 0
     while i < len(words):
@@ -204,14 +204,14 @@ def _ends_launch(words: Sequence[Word], i: int) -> bool:
 
 
 def _body_of_lambda(words: Sequence[Word], i: int) -> int:
-    """Index of the `{` behind `mutable`, `noexcept` and the result type."""
+    """Returns the index of the `{` behind `mutable`, `noexcept` and the result type."""
     while i < len(words) and words[i].text != "{":
         i += words[i].reach + 1
     return i
 
 
 def _body(literal: str) -> str:
-    """The text between the quotes, escapes kept; raw strings are escaped."""
+    """Returns the text between the quotes, escapes kept; raw strings are escaped."""
     raw = re.fullmatch(r'(?:u8|[uUL])?R"([^(]*)\((.*)\)\1"', literal, re.S)
     if raw is not None:
         return raw[2].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -220,5 +220,5 @@ def _body(literal: str) -> str:
 
 
 def string_literal(literal: str) -> str:
-    """The literal without prefix, raw strings escaped."""
+    """Returns the literal without prefix, raw strings escaped."""
     return f'"{_body(literal)}"'

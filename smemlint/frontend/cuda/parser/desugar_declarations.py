@@ -35,7 +35,7 @@ _AFTER_NAME = frozenset(("=", ";", "[", ",", ")", "{", ":", ""))
 
 
 def is_declaration(g: Grammar, words: Sequence[Word], i: int, stop: int) -> bool:
-    """Whether a statement declares: `T x = ..`, `T* x;`, `T (&x)[N]`."""
+    """Returns whether a statement declares: `T x = ..`, `T* x;`, `T (&x)[N]`."""
     word = words[i] if i < stop else None
     if word is None or word.kind != "identifier":
         return False
@@ -193,5 +193,5 @@ def _desugar_structured(g: Grammar, words: Sequence[Word], i: int) -> None:
 
 
 def statement_end(words: Sequence[Word], i: int, stop: int) -> int:
-    """Index of the `;` that ends the statement at `i`; `stop` when there is none."""
+    """Returns the index of the `;` that ends the statement at `i`; `stop` when there is none."""
     return min(find_top_level(words, ";", i), stop)

@@ -108,7 +108,7 @@ def desugar_expression(g: Grammar, words: Sequence[Word]) -> None:
 
 
 def _part(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) -> tuple[int, bool]:
-    """One operand or operator: the index after it, and whether an operand ends there."""
+    """Returns one operand or operator: the index after it, and whether an operand ends there."""
     word = words[i]
     match word.kind:
         case "cast":
@@ -305,7 +305,7 @@ def _member(g: Grammar, words: Sequence[Word], i: int) -> int:
 def _parenthesis(
     g: Grammar, words: Sequence[Word], i: int, after_operand: bool
 ) -> tuple[int, bool]:
-    """A cast, a call's arguments, or a parenthesised expression."""
+    """Returns a cast, a call's arguments, or a parenthesised expression."""
     end = closing(words, i)
     inner = words[i + 1 : end]
     if not after_operand and inner and _is_cast(g, words, inner, end):
@@ -346,7 +346,7 @@ def _is_cast(g: Grammar, words: Sequence[Word], inner: Sequence[Word], end: int)
 
 
 def _may_be_type(g: Grammar, words: Sequence[Word]) -> bool:
-    """Whether an unknown name followed by an operand can only be a type."""
+    """Returns whether an unknown name followed by an operand can only be a type."""
     after, saw_type = take_specifiers(g, words, 0, emit=False)
     return saw_type and take_pointers(g, words, after, emit=False) == len(words)
 
@@ -361,7 +361,7 @@ def _has_fold(words: Sequence[Word]) -> bool:
 
 
 def _is_text(words: Sequence[Word], i: int) -> bool:
-    """Whether the name beside a string is a part of it: `__FILE__ ":"`, `"%" PRIu64`."""
+    """Returns whether the name beside a string is a part of it: `__FILE__ ":"`, `"%" PRIu64`."""
     if i + 1 < len(words) and words[i + 1].kind == "string":
         return words[i].text not in STATEMENT_WORDS
     return i > 0 and words[i - 1].kind == "string"

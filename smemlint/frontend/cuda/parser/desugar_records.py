@@ -45,7 +45,7 @@ Attributes:
 
 
 def defines_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> bool:
-    """Whether `struct X {`, `enum {` or `__shared__ union {` begins here."""
+    """Returns whether `struct X {`, `enum {` or `__shared__ union {` begins here."""
     word = words[i].text
     if word not in DECLARATION_WORDS and word not in ATTRIBUTES:
         return False
@@ -304,7 +304,7 @@ def desugar_alias(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
 
 
 def _record_name(words: Sequence[Word]) -> Word | None:
-    """The name behind `struct`; None for an unnamed record."""
+    """Returns the name behind `struct`; None for an unnamed record."""
     i = 0
     while i < len(words) and words[i].text != ":":
         if words[i].text in ATTRIBUTES and text_at(words, i + 1) == "(":
@@ -322,7 +322,7 @@ def _defined_name(words: Sequence[Word], i: int) -> Word | None:
 
 
 def alignments(head: Sequence[Word]) -> list[Sequence[Word]]:
-    """The `alignas(..)` and `__align__(..)` between `struct` and the record's name."""
+    """Returns the `alignas(..)` and `__align__(..)` between `struct` and the record's name."""
     return [
         head[k : closing(head, k + 1) + 1]
         for k, word in enumerate(head)

@@ -146,7 +146,7 @@ def _pragma(g: Grammar, word: Word) -> None:
 
 
 def desugar_controlled(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """The statement that an `if` or a loop governs."""
+    """Returns the statement that an `if` or a loop governs."""
     first = i
     while i < stop and words[i].kind == "pragma":
         i += 1
@@ -353,7 +353,7 @@ def _goto(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
 
 
 def _return(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """A lost value leaves a `return` of `Unparsed`: where control goes stays known."""
+    """Leaves a `return` of `Unparsed` for a lost value: where control goes stays known."""
     end = statement_end(words, i, stop)
     g.emit("RETURN", "return", words[i])
     desugar_header(g, words[i + 1 : end], words[i], may_be_empty=True)
@@ -401,7 +401,7 @@ def _reason(error: Exception, otherwise: str) -> str:
 
 
 def _lost_end(words: Sequence[Word], i: int, stop: int) -> int:
-    """Index after a statement that is lost: what it governs goes with it, no more."""
+    """Returns the index after a statement that is lost: what it governs goes with it, no more."""
     ends_at_brace = words[i].text in _CONTROL_WORDS or words[i].text == "{"
     while i < stop and words[i].text != ";":
         if ends_at_brace and words[i].text == "{":

@@ -29,17 +29,17 @@ _NOT_IN_TYPES = frozenset(
 
 
 def closing(words: Sequence[Word], i: int) -> int:
-    """Index of the bracket that closes `words[i]`; the last index when nothing does."""
+    """Returns the index of the bracket that closes `words[i]`; the last index when nothing does."""
     return min(i + words[i].reach, len(words) - 1)
 
 
 def text_at(words: Sequence[Word], i: int) -> str:
-    """The spelling at an index; empty outside."""
+    """Returns the spelling at an index; empty outside."""
     return words[i].text if 0 <= i < len(words) else ""
 
 
 def split_at_commas(words: Sequence[Word]) -> list[Sequence[Word]]:
-    """The parts between top-level commas, empty ones left out."""
+    """Returns the parts between top-level commas, empty ones left out."""
     parts: list[Sequence[Word]] = []
     begin = i = 0
     while i < len(words):
@@ -62,7 +62,7 @@ def find_top_level(words: Sequence[Word], text: str, i: int = 0) -> int:
 
 
 def _is_macro_specifier(words: Sequence[Word], i: int) -> bool:
-    """Whether an unknown macro stands before a specifier: `API_EXPORT __device__ int x`."""
+    """Returns whether an unknown macro stands before a specifier: `API_EXPORT __device__ int x`."""
     text, following = words[i].text, text_at(words, i + 1)
     if not is_macro_word(text):
         return False
@@ -81,7 +81,7 @@ def emit_call(g: Grammar, name: str, words: Sequence[Word], at: Word) -> None:
 
 
 def is_type_word(g: Grammar, word: Word) -> bool:
-    """Whether a word is a type (or begins one) wherever it stands."""
+    """Returns whether a word is a type (or begins one) wherever it stands."""
     if word.kind != "identifier":
         return False
     text = word.text
@@ -98,7 +98,7 @@ def is_type_word(g: Grammar, word: Word) -> bool:
 
 
 def is_type_id(g: Grammar, words: Sequence[Word]) -> bool:
-    """Whether the whole list is a type-id."""
+    """Returns whether the whole list is a type-id."""
     if not words:
         return False
     after, saw_type = take_specifiers(g, words, 0, emit=False)
@@ -119,7 +119,7 @@ def is_type_id(g: Grammar, words: Sequence[Word]) -> bool:
 
 
 def is_surely_type(g: Grammar, words: Sequence[Word]) -> bool:
-    """Whether no reading as an expression is left."""
+    """Returns whether no reading as an expression is left."""
     first, last = words[0], words[-1]
     return (
         last.text in ("*", "&")
@@ -291,7 +291,7 @@ def take_behind_declarator(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def take_parameter(g: Grammar, words: Sequence[Word], unnamed: str) -> bool:
-    """A function's parameter without its default value. False when there is none."""
+    """Returns a function's parameter without its default value. False when there is none."""
     words = words[: find_top_level(words, "=")]
     if not words or words[0].text == "..." or [w.text for w in words] == ["void"]:
         return False

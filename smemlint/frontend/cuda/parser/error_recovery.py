@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def parse_with_recovery(
     tokens: Sequence[GrammarToken], regions: Sequence[Region], table: SpanTable
 ) -> tuple[c_ast.FileAST | None, list[Dropped]]:
-    """The tree, and what was replaced; no tree when even the frame does not parse.
+    """Returns the tree, and what was replaced; no tree when even the frame does not parse.
 
     At an error the innermost region around it becomes an empty statement or `Unparsed`.
     """

@@ -112,15 +112,15 @@ class _Piece:
         return found
 
     def at(self, offset: int = 0) -> Word:
-        """A word to stand for what has no token of its own."""
+        """Returns a word to stand for what has no token of its own."""
         return Word("operator", "", self.first + offset, self.first + offset)
 
     def span(self, word: Word) -> Span:
-        """Where a word stands."""
+        """Returns where a word stands."""
         return self.table.span_of(word.first, word.last)
 
     def dropped(self) -> list[Dropped]:
-        """What desugaring lost."""
+        """Returns what desugaring lost."""
         return [
             Dropped(self.span(lost.word), Reason(ReasonCode.SYNTAX, lost.reason))
             for lost in self.desugarer.lost
@@ -128,7 +128,7 @@ class _Piece:
 
 
 def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) -> ParsedFunction:
-    """The tree of a function definition, with what it lost."""
+    """Returns the tree of a function definition, with what it lost."""
     if not pieces.body:
         return ParsedFunction(None)
     parts = (pieces.head, pieces.params, pieces.initializers, pieces.body)
@@ -264,7 +264,7 @@ def _instead(
 
 
 def _of_unknown_type(decl: c_ast.Node) -> c_ast.Node:
-    """A place holder that nobody takes for an `int`: its record has no known layout."""
+    """Returns a place holder that nobody takes for an `int`: its record has no known layout."""
     decl.type.type.names = [markers.UNPARSED]
     return decl
 
@@ -285,7 +285,7 @@ def _parse_single(piece: _Piece) -> c_ast.Node | None:
 def parse_declaration(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
 ) -> ir.Declaration | ir.Enum | None:
-    """The declaration of these tokens (without the `;`)."""
+    """Returns the declaration of these tokens (without the `;`)."""
     if len(tokens) > 2 and tokens[0].text == "extern" and tokens[1].kind == "string":
         tokens = tokens[2:]  # `extern "C" const int n = 4`
     if not tokens:
@@ -311,7 +311,7 @@ def parse_members(
     name: str,
     attributes: Sequence[Token] = (),
 ) -> ir.Struct | ir.Union | None:
-    """The members of a record, as the front end found them; None when they do not parse.
+    """Returns the members of a record, as the front end found them; None when they do not parse.
 
     The first member takes over what `attributes` say of the record's alignment.
     """
@@ -359,7 +359,7 @@ def _parse_value(
 def parse_expression_tokens(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
 ) -> ir.Expression | None:
-    """An expression, or None when it is none."""
+    """Returns an expression, or None when it is none."""
     found = _converted(_parse_expression(tokens, names, table))
     return found if isinstance(found, ir.Expression) else None
 
@@ -375,7 +375,7 @@ def _parse_expression(
 def parse_type_tokens(
     tokens: Sequence[Token], names: KnownNames, table: SpanTable
 ) -> ir.Typename | None:
-    """A type-id, or None when it is none."""
+    """Returns a type-id, or None when it is none."""
     piece = _Piece(tokens, names, table)
     words = piece.words(tokens)
     if not words:
@@ -394,7 +394,7 @@ def _converted(node: c_ast.Node | None) -> ir.Node | None:
 
 
 def reads_as_type(tokens: Sequence[Token], names: KnownNames) -> bool:
-    """Whether a template argument reads as a type rather than a value."""
+    """Returns whether a template argument reads as a type rather than a value."""
     words = Names(frozenset(), names.templates).words(tokens, 0)
     return is_type_id(Desugarer(names.types, frozenset()), words)
 
@@ -413,7 +413,7 @@ def template_arguments(spelling: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _last_template_bracket(tokens: Sequence[Token]) -> int:
-    """Index of the `<` that the final `>` closes; -1 when none does."""
+    """Returns the index of the `<` that the final `>` closes; -1 when none does."""
     angles = brackets = 0
     for i in range(len(tokens) - 1, -1, -1):
         text = tokens[i].text

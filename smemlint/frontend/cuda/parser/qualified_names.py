@@ -64,7 +64,7 @@ class Names:
         self._templates = templates
 
     def words(self, tokens: Sequence[Token], number: int) -> list[Word]:
-        """The words of a token list whose first token has this number."""
+        """Returns the words of a token list whose first token has this number."""
         out: list[Word] = []
         i = 0
         while i < len(tokens):
@@ -162,7 +162,7 @@ class Names:
         return i, text, is_decltype
 
     def _arguments_end(self, tokens: Sequence[Token], i: int, spelled: str, is_member: bool) -> int:
-        """Index of the `>` if the `<` at `i` opens template arguments, else -1."""
+        """Returns the index of the `>` if the `<` at `i` opens template arguments, else -1."""
         end = angle_end(tokens, i)
         if end < 0:
             return -1
@@ -215,7 +215,7 @@ def _pair_brackets(words: Sequence[Word]) -> None:
 
 
 def _begins_template_lambda(words: Sequence[Word], begin: int, end: int) -> bool:
-    """Whether the brackets are a lambda's captures with template parameters behind."""
+    """Returns whether the brackets are a lambda's captures with template parameters behind."""
     if words[begin].text != "[" or end + 1 >= len(words) or words[end + 1].text != "<":
         return False
     before = words[begin - 1] if begin else None
@@ -292,7 +292,7 @@ def _begins_with_type(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _may_begin_type(tokens: Sequence[Token], before: int) -> bool:
-    """Whether a type may stand behind this token: `return n < a > b` declares nothing."""
+    """Returns whether a type may stand behind this token: `return n < a > b` declares nothing."""
     if before < 0:
         return True
     token = tokens[before]

@@ -44,19 +44,19 @@ class SpanTable:
             self._last[first] = last
 
     def token(self, node: ir.Node) -> Token | None:
-        """The token a node begins with."""
+        """Returns the token a node begins with."""
         return self._tokens[node.at - 1] if node.at else None
 
     def tokens(self, first: int, last: int) -> list[Token]:
-        """The raw tokens from one number to another."""
+        """Returns the raw tokens from one number to another."""
         return self._tokens[first : last + 1]
 
     def span_of(self, first: int, last: int) -> Span:
-        """The source range of the tokens from one number to another."""
+        """Returns the source range of the tokens from one number to another."""
         return self._between(first, last)
 
     def span(self, node: ir.Node) -> Span:
-        """The exact source range; the call site of a macro for what a macro made."""
+        """Returns the exact source range; the call site of a macro for what a macro made."""
         if node not in self._spans:
             self._spans[node] = self._find(node)
         return self._spans[node]

@@ -52,7 +52,7 @@ class TokenLexer:
         return max(min(self.served, len(self._tokens)) - 2, 0)
 
     def token(self) -> GrammarToken | None:
-        """The next token; None at the end."""
+        """Returns the next token; None at the end."""
         if self.served >= len(self._tokens):
             self.served += 1
             return None
@@ -69,7 +69,7 @@ def _parser() -> CParser:
 
 
 def parse(tokens: Sequence[GrammarToken]) -> c_ast.FileAST:
-    """The tree of a whole external declaration.
+    """Returns the tree of a whole external declaration.
 
     Raises:
         SyntaxFailure: with the position in `tokens` where the parser stopped.

@@ -41,7 +41,7 @@ class Declared:
 
 
 def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
-    """Names declared by tokens that end before the `;` and have no template head any more.
+    """Yields names declared by tokens that end before the `;` and have no template head any more.
 
     Args:
         h: the tokens.
@@ -105,7 +105,7 @@ def _enum(h: list[Token]) -> Iterator[Declared]:
 
 
 def _record_end(h: Sequence[Token]) -> int:
-    """Index behind the body of a record that the declaration defines; 0 for none."""
+    """Returns the index behind the body of a record that the declaration defines; 0 for none."""
     is_record = False
     for i, token in enumerate(h):
         if token.text == "=":
@@ -149,7 +149,7 @@ def _declarators(h: Sequence[Token], start: int) -> Iterator[tuple[int, int, int
 
 
 def _name(h: Sequence[Token], first: int, last: int) -> tuple[int, bool] | None:
-    """Where the declared name of a declarator is, and whether it declares a function."""
+    """Returns where the declared name of a declarator is, and whether it declares a function."""
     found = -1
     i = first
     while i < last:
@@ -196,7 +196,7 @@ def _is_type_only(h: Sequence[Token], opening: int, last: int) -> bool:
 
 
 def _constructs(h: Sequence[Token], begin: int, at: int) -> bool:
-    """Whether `dim3 block(16, 16)` constructs a variable and declares no function."""
+    """Returns whether `dim3 block(16, 16)` constructs a variable and declares no function."""
     opening = at + 1
     if opening >= len(h) or h[opening].text != "(":
         return False

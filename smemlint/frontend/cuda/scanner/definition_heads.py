@@ -200,7 +200,7 @@ def function_head(tokens: Sequence[Token], concepts: frozenset[str]) -> Function
 
 
 def _parameter_list(tokens: Sequence[Token], start: int) -> tuple[int, int, str] | None:
-    """Where the name and the `(` of the parameter list are, and the name."""
+    """Returns where the name and the `(` of the parameter list are, and the name."""
     candidate: tuple[int, int, str] | None = None
     i = start
     while i < len(tokens):
@@ -283,7 +283,7 @@ def _name_before(tokens: Sequence[Token], opening: int, start: int) -> int:
 
 
 def _angle_start(tokens: Sequence[Token], close: int, start: int) -> int:
-    """Index of the `<` that the `>` at `close` ends; `start` when there is none."""
+    """Returns the index of the `<` that the `>` at `close` ends; `start` when there is none."""
     depth = 0
     for i in range(close, start - 1, -1):
         text = tokens[i].text
@@ -318,7 +318,7 @@ def _qualification(
 
 
 def _class_arguments(tokens: Sequence[Token], name_at: int, start: int) -> str | None:
-    """The template arguments of the class in `A<int, 3>::` before a name."""
+    """Returns the template arguments of the class in `A<int, 3>::` before a name."""
     end = name_at - 2 - (tokens[name_at - 1].text == "~")
     if end <= start or tokens[end].text != ">":
         return None
@@ -353,7 +353,7 @@ def _without_attributes(tokens: Sequence[Token]) -> tuple[list[Token], tuple[str
 
 
 def _with_trailing_type(result: list[Token], tail: list[Token]) -> list[Token]:
-    """The return type with `-> T` in place of `auto`."""
+    """Returns the return type with `-> T` in place of `auto`."""
     for i, token in enumerate(tail):
         if token.text == "->":
             end = i + 1
@@ -366,7 +366,7 @@ def _with_trailing_type(result: list[Token], tail: list[Token]) -> list[Token]:
 
 
 def initializers_of(tail: Sequence[Token]) -> list[Token]:
-    """The member initializers of a constructor from what follows its parameter list."""
+    """Returns the member initializers of a constructor from what follows its parameter list."""
     for i, token in enumerate(tail):
         if token.text == ":":
             return list(tail[i + 1 :])

@@ -32,7 +32,7 @@ class SourceFile:
         return LineMap(self.text)
 
     def span(self, start: int, end: int) -> Span:
-        """The range of two offsets."""
+        """Returns the range of two offsets."""
         return Span(self.path, *self.lines(start), *self.lines(end))
 
 
@@ -55,7 +55,7 @@ class KnownNames:
     values: frozenset[str] = frozenset()
 
     def within(self, template: Sequence[TemplateParameter]) -> KnownNames:
-        """The names that are known inside a template, where its parameters hide others."""
+        """Returns the names that are known inside a template, where its parameters hide others."""
         if not template:
             return self
         types = frozenset(p.name for p in template if p.kind != "value")

@@ -213,7 +213,7 @@ class _Scanner:
         yield from self.tokens[at:end]
 
     def _left_out(self, begin: int, end: int, depth: int) -> list[tuple[int, int]]:
-        """What a record's body has besides its members, in order, in nested records too."""
+        """Returns what a record's body has besides its members, in order, in nested records too."""
         tokens = self.tokens
         head = i = begin
         skip: list[tuple[int, int]] = []
@@ -306,7 +306,7 @@ class _Scanner:
             self.found.templates.add(head.name)
 
     def _specialized(self, head: FunctionHead) -> FoundRecord | None:
-        """The full specialization of a class that a member is defined for outside of it."""
+        """Returns the full specialization of a class that a member is defined for outside of it."""
         if head.class_specialization is None:
             return None
         named = (r for r in reversed(self.found.records) if r.name == head.qualifiers[-1])
@@ -352,7 +352,7 @@ class _Scanner:
 
 
 def _ends_macro_call(tokens: Sequence[Token], head: int, i: int) -> bool:
-    """Whether a macro of a header that was not found stands before the definition at `i`.
+    """Returns whether a macro of a header that was not found stands before the definition at `i`.
 
     `INSTANTIATE(float)` or `LIBRARY_NAMESPACE_BEGIN` on a line of its own needs no `;`: what
     follows is a declaration of its own, whose template head or namespace would else be lost.
@@ -383,7 +383,7 @@ def _ends_macro_call(tokens: Sequence[Token], head: int, i: int) -> bool:
 
 
 def _after_operator(tokens: Sequence[Token], i: int) -> int:
-    """Index behind the symbol of `operator` at `i`, which may be a bracket or a `=`."""
+    """Returns the index behind the symbol of `operator` at `i`, which may be a bracket or a `=`."""
     following = tokens[i + 1 : i + 4]
     if spelling_of(following[:2]) in ("()", "[]"):
         return i + 3

@@ -39,7 +39,7 @@ def template_heads(
 def template_parameters(
     tokens: Sequence[Token], concepts: frozenset[str] = frozenset()
 ) -> tuple[TemplateParameter, ...]:
-    """The parameters between `<` and `>`."""
+    """Returns the parameters between `<` and `>`."""
     return tuple(_parameter(part, concepts) for part in split_commas(tokens) if part)
 
 
@@ -73,7 +73,7 @@ def _parameter(tokens: list[Token], concepts: frozenset[str]) -> TemplateParamet
 
 
 def _is_constraint(tokens: list[Token], concepts: frozenset[str]) -> bool:
-    """Whether `tokens` before a parameter's name are a concept, e.g. `ns::integral`."""
+    """Returns whether `tokens` before a parameter's name are a concept, e.g. `ns::integral`."""
     end = len(tokens)
     for i, token in enumerate(tokens):
         if token.text == "<":
@@ -110,7 +110,7 @@ def _default_at(tokens: Sequence[Token]) -> int:
 
 
 def _after_requires(tokens: Sequence[Token], i: int) -> int:
-    """Index behind a requires-clause at `i`, if there is one."""
+    """Returns the index behind a requires-clause at `i`, if there is one."""
     if i >= len(tokens) or tokens[i].text != "requires":
         return i
     i += 1
@@ -135,7 +135,7 @@ def _after_requires(tokens: Sequence[Token], i: int) -> int:
 
 
 def _after_name(tokens: Sequence[Token], i: int) -> int:
-    """Index behind a qualified name with template arguments."""
+    """Returns the index behind a qualified name with template arguments."""
     while i < len(tokens) and (tokens[i].kind == "identifier" or tokens[i].text == "::"):
         i += 1
         if i < len(tokens) and tokens[i].text == "<":

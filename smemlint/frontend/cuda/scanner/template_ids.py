@@ -39,7 +39,7 @@ class TemplateId:
 
 
 def template_ids(tokens: Sequence[Token], name: str) -> Iterator[TemplateId]:
-    """The template-ids of a name, those that a record's head declares left out."""
+    """Yields the template-ids of a name, those that a record's head declares left out."""
     for i, token in enumerate(tokens):
         if token.text != name or i + 1 >= len(tokens) or tokens[i + 1].text != "<":
             continue
@@ -83,7 +83,7 @@ _WRITING = frozenset(("++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&
 
 
 def _may_write(earlier: Token, before: Token) -> bool:
-    """Whether what stands before a name writes it, reads into it or takes its address."""
+    """Returns whether what stands before a name writes it, reads into it or takes its address."""
     if before.text == "&":
         return earlier.kind not in ("identifier", "number") and earlier.text not in (")", "]")
     return before.text in ("++", "--") or earlier.text == before.text == ">"
