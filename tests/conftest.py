@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from smemlint.analysis.analyze import analyze
 from smemlint.cli.main import main
@@ -18,6 +19,9 @@ from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
     from smemlint.facts import Access, Facts
+
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = {"PYTHONUTF8": "1", "NO_COLOR": "1"}

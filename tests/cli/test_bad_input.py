@@ -90,6 +90,7 @@ def test_what_is_no_utf8_is_said_where_it_is_no_comment(smemlint, tmp_path, name
     assert "32-way bank conflict reading `s`" in out
 
 
+@pytest.mark.slow
 def test_a_very_long_line_is_bounded(smemlint, tmp_path):
     text = KERNEL + "int a[] = {" + "1," * 1_000_000 + "};\n"
     (tmp_path / "k.cu").write_text(text)

@@ -71,6 +71,7 @@ def check(tree, *arguments):
     return done, time.monotonic() - began
 
 
+@pytest.mark.slow
 def test_all_others_are_reported_in_bounded_time_and_memory(tree):
     done, seconds = check(tree, "--time-limit", "2", "--no-cache")
     assert "Traceback" not in done.stderr
@@ -88,6 +89,7 @@ def test_all_others_are_reported_in_bounded_time_and_memory(tree):
     assert most < 1 << 20
 
 
+@pytest.mark.slow
 def test_an_unchanged_tree_is_not_evaluated_again(tree, tmp_path):
     old = time.time() - 3600
     for file in tree.rglob("*.cu"):

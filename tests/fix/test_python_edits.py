@@ -130,7 +130,7 @@ def test_lines_that_begin_in_strings() -> None:
     assert lines_in_strings(MODULE) == {9, 10, 20}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_comment_line_changes_no_statement(data: st.DataObject) -> None:
     blocks = st.recursive(

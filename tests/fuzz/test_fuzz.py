@@ -25,6 +25,7 @@ def test_inputs_of_grammars_are_the_same_in_every_run_and_of_every_kind():
     assert {m.kind for m in made} == set(HOSTILE) and len({m.data for m in made}) > 190
 
 
+@pytest.mark.slow
 def test_some_inputs_break_nothing():
     for number in range(300):
         feed(input_number(11, number))
@@ -36,6 +37,7 @@ def test_what_once_broke_check_does_no_more(path):
     feed(Input(kind, path.suffix, path.read_bytes()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
 def test_some_messages_break_no_server():
     client = session(5, 0, 150)

@@ -72,7 +72,7 @@ def _sides(draw: st.DrawFn) -> tuple[list[int], list[int], list[bool], list[bool
     return sides[0], sides[1], active, draw(flags)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_sides(), st.sampled_from(FORMS), st.sampled_from([0, -128, 1 << 40]))
 def test_it_agrees_with_brute_force(
     sides: tuple[list[int], list[int], list[bool], list[bool]], kind: tuple[str, int], base: int

@@ -76,7 +76,7 @@ def _warps(draw: st.DrawFn) -> tuple[list[int], list[bool]]:
     return [(lanes[lane & ~pair] * unit + base) for lane in range(32)], active
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_warps(), st.sampled_from(COMBINATIONS), st.sampled_from([1, 2, 4]))
 def test_it_agrees_with_brute_force(
     warp: tuple[list[int], list[bool]], combination: tuple[str, int], matrices: int

@@ -219,6 +219,7 @@ def test_never_worse_than_exhaustive_search(chunk: int) -> None:
         )
 
 
+@pytest.mark.slow
 def test_padding_is_never_worse_than_any_other() -> None:
     rng = random.Random(99)
     for _ in range(30):

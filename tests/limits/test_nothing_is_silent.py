@@ -122,7 +122,10 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.slow) if c == "a long host function" else c for c in CASES],
+)
 def test_what_a_limit_cuts_off_is_said(tmp_path, smemlint, case):
     files, wanted, count = CASES[case]
     for name, text in files.items():

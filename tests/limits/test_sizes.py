@@ -40,6 +40,7 @@ BOMBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_takes_neither_memory_nor_time(bomb):
     source = Source("b.py", HEAD + f"{bomb}\n" * 60 + TAIL)

@@ -469,6 +469,7 @@ async def test_a_file_beside_may_change_go_and_come_back(client: LanguageClient)
     assert not any("run.cu" in f.message for f in found)
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_a_very_large_document_is_answered(client: LanguageClient):
     uri = opened(client, KERNEL + "// " + "x" * 4_000_000 + "\n" + "int a;\n" * 100_000)

@@ -148,13 +148,13 @@ def pairs(draw: st.DrawFn, depth: int = 4) -> Pair:
     return made
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(pairs())
 def test_operations_stand_for_every_execution(pair: Pair) -> None:
     check(pair)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs(depth=2), pairs(depth=2), st.lists(st.booleans(), min_size=WARPS, max_size=WARPS))
 def test_a_join_of_warps_holds_both(x: Pair, y: Pair, way: list[bool]) -> None:
     lanes = np.where(np.array(way)[:, None], x.lanes, y.lanes)
@@ -162,7 +162,7 @@ def test_a_join_of_warps_holds_both(x: Pair, y: Pair, way: list[bool]) -> None:
     check(Pair(widen(x.value, y.value, np.ones(SHAPE, bool), 32), lanes))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs(depth=2), pairs(depth=2), pairs(depth=2), st.integers(0, 255))
 def test_every_table_of_three_operands(x: Pair, y: Pair, z: Pair, table: int) -> None:
     lanes = np.zeros(SHAPE, np.int64)
@@ -173,7 +173,7 @@ def test_every_table_of_three_operands(x: Pair, y: Pair, z: Pair, table: int) ->
     check(Pair(bits.logic3(x.value, y.value, z.value, table), lanes & 0xFFFFFFFF))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs(depth=2), st.integers(0, 31), st.integers(0, 32), st.booleans())
 def test_bit_fields(x: Pair, start: int, count: int, is_signed: bool) -> None:
     found = bits.bit_field(x.value, Value(start), Value(count), 32, is_signed=is_signed)

@@ -99,6 +99,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_ends_soon_and_raises_nothing(name: str) -> None:
     begin = time.process_time()
@@ -106,6 +107,7 @@ def test_hostile_text_ends_soon_and_raises_nothing(name: str) -> None:
     assert time.process_time() - begin < 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["round", "square", "stray", "mixed", "chain", "bomb", "ifs"])
 def test_a_kernel_behind_hostile_text_is_found(name: str) -> None:
     assert len(load(HOSTILE[name]).functions_named("after")) == 1

@@ -171,7 +171,7 @@ def test_bytes_of_strings_may_begin_with_zero() -> None:
     assert debug_strings(text) == {"$L0": "Ab"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     start=st.integers(0, 6000),
     length=st.integers(0, 40),

@@ -28,14 +28,14 @@ def values(layout: cute.AnyLayout) -> list[int]:
 
 
 @given(seeds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_coalescing_keeps_the_function(seed: int) -> None:
     layout = random_cases.Draw(seed).layout()
     assert values(cute.coalesce(layout)) == values(layout)
 
 
 @given(seeds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_composition_is_composition(seed: int) -> None:
     draw = random_cases.Draw(seed)
     outer, inner = draw.powers(), draw.powers(32)
@@ -50,7 +50,7 @@ def test_composition_is_composition(seed: int) -> None:
 
 
 @given(seeds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_inverses_and_complement(seed: int) -> None:
     layout = random_cases.Draw(seed).layout(is_injective=True)
     right, left = cute.right_inverse(layout), cute.left_inverse(layout)
@@ -64,7 +64,7 @@ def test_inverses_and_complement(seed: int) -> None:
 
 
 @given(seeds)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_division_and_product_keep_every_element(seed: int) -> None:
     draw = random_cases.Draw(seed)
     layout, tiler = draw.powers(), draw.powers(32)
@@ -77,7 +77,7 @@ def test_division_and_product_keep_every_element(seed: int) -> None:
 
 
 @given(seeds, st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_slice_has_the_addresses_of_the_whole(
     seed: int, bits: int, base: int, gap: int, is_negative: bool
 ) -> None:

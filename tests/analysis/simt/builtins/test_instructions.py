@@ -289,6 +289,7 @@ class TestCertainty:
         assert (access.span.column, access.span.end_column) == (10, 18)
         assert access.expression == "s[t * 2]"
 
+    @pytest.mark.slow
     def test_a_kernel_over_its_budget_is_not_analysed_and_says_so(self):
         nest = "for (int a = 0; a < 1000; a++) for (int b = 0; b < 1000; b++) for (int c = 0; c < 1000; c++)"
         (k,) = facts_of(kernel(f"{nest} s[(a ^ b ^ c) % 32 + t] = a;")).kernels

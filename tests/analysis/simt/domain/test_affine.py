@@ -75,7 +75,7 @@ def in_c(op: str, x: int, y: int) -> int:
             return max(x, y)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(
     op=st.sampled_from(OPERATORS),
     scale=st.integers(-3, 9),
@@ -112,7 +112,7 @@ def test_a_decided_result_is_what_c_computes_for_every_value_of_the_unknown(
     assert list(total) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     op=st.sampled_from(OPERATORS),
     x=st.lists(st.integers(-1000, 1000), min_size=32, max_size=32),
