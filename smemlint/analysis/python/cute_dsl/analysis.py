@@ -31,7 +31,7 @@ from smemlint.analysis.python.interpreter.values import (
     Instance,
     Symbol,
 )
-from smemlint.facts import Facts, LayoutUse, NotAnalysed
+from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.limits.budgets import MAX_OPEN_CONDITIONS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
