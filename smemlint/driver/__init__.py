@@ -1,1 +1,5 @@
-"""The driver: many files, processes, results kept between runs."""
+"""Many files: tasks, processes, results kept between runs.
+
+Takes sources and settings.
+Gives the findings of the run.
+"""

@@ -1,1 +1,5 @@
-"""Front ends: source text in, kernels as C syntax trees out."""
+"""Front ends: text to program, without values.
+
+Takes the text of a source.
+Gives a `Unit`, whose functions are parsed to `ir` nodes on demand.
+"""

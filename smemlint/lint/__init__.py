@@ -1,1 +1,5 @@
-"""Rules: facts in, findings out; selection, suppression and baselines."""
+"""Rules: what is reported, and what is not.
+
+Takes facts.
+Gives findings: selected, suppressed, compared with a baseline.
+"""

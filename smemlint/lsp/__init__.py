@@ -1,1 +1,5 @@
-"""The language server: diagnostics, fixes, hovers and hints in an editor, while one types."""
+"""The language server.
+
+Takes messages of an editor.
+Gives diagnostics, fixes, hovers and hints while one types.
+"""

@@ -1,1 +1,5 @@
-"""Source files: which ones, their text, notebooks and pragmas."""
+"""Source files: what is known before parsing.
+
+Takes paths of the command line.
+Gives `Source`s: text, cells of notebooks, pragmas.
+"""

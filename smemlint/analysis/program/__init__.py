@@ -1,1 +1,5 @@
-"""The index of a run: translation units, root files, user input and what each result depends on."""
+"""The index of a run.
+
+Takes sources and settings.
+Gives units, main files, user input, and the dependencies of every result.
+"""

@@ -1,1 +1,5 @@
-"""The CUDA C++ front end: own tokens and preprocessor, feeding unmodified pycparser."""
+"""The CUDA C++ front end.
+
+Takes the text of a main file and its includes.
+Gives a unit: functions, records and declarations.
+"""

@@ -1,1 +1,5 @@
-"""Machine code of NVIDIA GPUs: cubins, their line tables, and `nvdisasm`'s text."""
+"""Machine code of NVIDIA GPUs.
+
+Takes cubins, or the text of `nvdisasm`.
+Gives instructions with operands, labels and source lines.
+"""

@@ -1,1 +1,5 @@
-"""CuTe DSL kernels."""
+"""Kernels of the CuTe DSL.
+
+Takes a Python source and the files that it imports.
+Gives the swizzles that it writes; with `execution`, its accesses.
+"""

@@ -1,1 +1,5 @@
-"""Abstract values: affine integers over lanes, intervals, pointers, memory and the trace."""
+"""The abstract domain: affine integers over lanes, intervals, pointers, memory, the trace.
+
+Takes values.
+Gives values: pure operations, which record nothing but in `trace`.
+"""

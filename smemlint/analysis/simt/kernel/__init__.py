@@ -1,1 +1,5 @@
-"""One kernel instance: evaluated, its unknowns split by residue, its accesses summarized."""
+"""One kernel instance: evaluated, its unknowns split by residue, its accesses summarized.
+
+Takes a `KernelTask`.
+Gives `KernelFacts`.
+"""

@@ -1,1 +1,5 @@
-"""How a file is built: macros, include folders and target, from what the build leaves behind."""
+"""How a file is built.
+
+Takes compilation databases, CMake files, Makefiles, setup.py.
+Gives macros, include folders and target of a file.
+"""

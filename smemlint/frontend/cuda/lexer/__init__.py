@@ -1,1 +1,5 @@
-"""Tokens of CUDA C++."""
+"""Tokens of CUDA C++.
+
+Takes text.
+Gives tokens that know their place; matching brackets.
+"""

@@ -1,1 +1,5 @@
-"""Desugars C++ to C tokens, which pycparser parses."""
+"""Desugars C++ to C tokens with markers, which pycparser parses.
+
+Takes the tokens of one function, record or declaration.
+Gives its `ir` node, and what could not be parsed.
+"""

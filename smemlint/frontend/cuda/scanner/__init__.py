@@ -1,1 +1,5 @@
-"""Cuts a token stream into functions, records and declarations."""
+"""Cuts a token stream into definitions without parsing them.
+
+Takes preprocessed tokens.
+Gives `Scanned`: functions, records and declarations as tokens.
+"""

@@ -1,1 +1,5 @@
-"""Execution of CuTe DSL programs: host code for its launches, kernels for their accesses."""
+"""Execution of CuTe DSL programs.
+
+Takes host code and kernels of Python files.
+Gives launches, and an event of the trace for every copy through shared memory.
+"""
