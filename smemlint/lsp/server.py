@@ -277,8 +277,15 @@ class _VisibleFormatter(logging.Formatter):
 
 
 def make_server(worker: Worker) -> Server:
-    """A server with all its features, which does not talk yet."""
+    """Returns a server with all its features, which does not talk yet."""
     server = Server(worker)
+    _follow_client(server)
+    _answer_requests(server)
+    return server
+
+
+def _follow_client(server: Server) -> None:
+    """Registers what the server does when the client, a document or the settings change."""
 
     @server.feature(types.INITIALIZED)
     async def initialized(params: types.InitializedParams) -> None:
@@ -325,6 +332,10 @@ def make_server(worker: Worker) -> Server:
         server.refresh()
         await server.ask_for_settings()
 
+
+def _answer_requests(server: Server) -> None:
+    """Registers what the server answers about a document."""
+
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
@@ -356,8 +367,6 @@ def make_server(worker: Worker) -> Server:
     async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
         analysis = await server.known(params.text_document.uri)
         return hints(analysis, server.places(analysis), params.range) if analysis else []
-
-    return server
 
 
 def _offer_diagnostics(server: Server) -> None:
