@@ -104,16 +104,6 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
         raise ConfigError(f"is not TOML: {message if line else error}", where=where) from error
 
 
-def find_config(start: Path) -> ConfigFile | None:
-    """Returns the nearest configuration file at or above a folder, inside its repository."""
-    start = start.absolute()
-    for folder in (start, *start.parents):
-        found = config_in(folder)
-        if found is not None or is_repository(folder):
-            return found
-    return None
-
-
 def is_repository(folder: Path) -> bool:
     """Whether a folder is the root of a repository; one that nobody may look into is none."""
     return os.path.exists(folder / ".git")  # noqa: PTH110 - says no instead of raising

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _LINE = 128
 """Bytes of a global line, and of a shared row across the banks."""
-_CHUNK_BYTES = 16
 _WIDTHS = {"cg": (16,), "ca": (4, 8, 16)}
 _ROWS_AT_A_TIME = 512
 """Patterns at a time, so that what they need stays in the cache."""

@@ -167,11 +167,6 @@ class Notebook:
         return start
 
 
-def is_notebook(path: str) -> bool:
-    """Returns whether a file is read as a notebook."""
-    return path.endswith(SUFFIX)
-
-
 def parted(path: str) -> tuple[str, int | None]:
     """Returns a path as `Notebook.in_cell` writes it: the file and the number of the cell."""
     file, mark, number = path.rpartition(f"{SUFFIX}:cell ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,8 +117,3 @@ def thread_form(offset: AffineInt) -> Scev:
     form = atom(pattern.identity(), alignment, is_divergent=True)
     rest = AffineInt(0, I64, offset.terms)
     return sum_of(form, scev_of(rest))
-
-
-def at_object_start(tensor: Tensor, origin: Origin) -> Tensor:
-    """Returns the tensor with another origin."""
-    return replace(tensor, origin=origin)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
-from smemlint.analysis.simt.domain.values import AffineInt, Cute, Pointer, Unknown, Value
+from smemlint.analysis.simt.domain.values import Cute, Pointer, Unknown, Value
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -147,11 +147,6 @@ def value_of(tree: Any) -> Value:
     if isinstance(tree, int | cute.DynamicInt):
         return from_engine(tree)
     return Cute("_") if tree is cute.UNDERSCORE else Cute(tree)
-
-
-def static_int(value: Value) -> int | None:
-    """Returns a number that is known while compiling; None for others."""
-    return value.constant if isinstance(value, AffineInt) else None
 
 
 def first_unknown(values: list[Value]) -> Unknown | None:

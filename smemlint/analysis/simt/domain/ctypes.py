@@ -240,7 +240,6 @@ def _launch_config(dim3: CType) -> RecordType:
 
 
 NAMED: dict[str, CType] = {**_ALIASES, **_vectors()}
-DIM3 = NAMED["dim3"]
 
 
 KEYWORDS: dict[str, CType] = {

@@ -40,9 +40,6 @@ _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
 _LAUNCH = f"launch at {PLACE}"
-_NO_LAUNCH = Assumption(
-    Topic.BLOCK, "no launch was found: the figure is the same for several block shapes"
-)
 
 
 Block = tuple[int, int, int]
