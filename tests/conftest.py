@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from smemlint.analysis.analyze import analyze
 from smemlint.cli.main import main
@@ -20,7 +20,9 @@ from smemlint.sources.source import Source
 if TYPE_CHECKING:
     from smemlint.facts import Access, Facts
 
-settings.register_profile("any machine", deadline=None)
+settings.register_profile(  # what a test finds does not depend on the load of the machine
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 
 ROOT = Path(__file__).resolve().parent.parent
