@@ -54,6 +54,11 @@ def _divisor(value: AffineInt) -> int:
     return min(scev_of(value).alignment, power_of_two(bits))
 
 
+def _one_of(value: AffineInt) -> int:
+    """The known part of a value in a thread: modulo the alignment of its form it is that of all."""
+    return value.base if isinstance(value.base, int) else int(value.base[0])
+
+
 def combined(op: str, a: AffineInt, b: AffineInt, alignment: int = 1) -> Scev:
     """Returns the form of an operation that is not linear: an atom, keyed by its operands."""
     x, y = scev_of(a), scev_of(b)
@@ -75,6 +80,12 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         return x  # the constant only meets bits that are constant anyway
     if op == "&":
         return combined(op, a, b, max(power_of_two(constant), x.alignment))
+    if op in ("|", "^") and constant >= 0:
+        whole = _one_of(a) | constant if op == "|" else _one_of(a) ^ constant
+        return combined(op, a, b, min(x.alignment, power_of_two(constant), power_of_two(whole)))
+    if op == ">>" and 0 <= constant < x.alignment.bit_length():
+        whole = _one_of(a) >> constant  # with what is constant in it, which stays in the atom
+        return combined(op, a, b, min(x.alignment >> constant, power_of_two(whole)))
     if op == "%" and not signed:
         return combined(op, a, b, min(x.alignment, power_of_two(constant)))
     return combined(op, a, b)
