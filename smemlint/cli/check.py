@@ -62,6 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
         fix_modes.write(session, is_stdin=is_fixed_stdin)
         result, sources = session.result, list(session.sources)
         closing.append(f"{plural(session.fixed, 'finding')} fixed")
+        if session.outdated:
+            files = plural(len(session.outdated), "file")
+            closing.append(f"{files} of compiled code left aside: compile the fixed source again")
     elif verifies:
         # What is kept between runs has no addresses: a replay needs them.
         result = check(sources, settings, inputs.configuration)

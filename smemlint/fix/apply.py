@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.compiled.files import is_compiled
 from smemlint.errors import SourceError
 from smemlint.files.replace import replace_file
 from smemlint.fix.edits import CannotEdit, applied, compatible
@@ -30,6 +31,7 @@ class Session:
         result: what is found on them.
         before, after: bytes of the files that changed, by path.
         fixed: findings that are gone.
+        outdated: paths of compiled code that is of the sources before: it is not compared any more.
     """
 
     sources: tuple[Source, ...]
@@ -37,6 +39,7 @@ class Session:
     before: dict[str, bytes] = field(default_factory=dict)
     after: dict[str, bytes] = field(default_factory=dict)
     fixed: int = 0
+    outdated: tuple[str, ...] = ()
 
 
 def repaired(
@@ -147,7 +150,16 @@ def _next(
         sources.append(source)
     applied_now = {fix.edits for fix in fixes}
     healed = sum(f.fix is not None and f.fix.edits in applied_now for f in session.result.findings)
-    return Session(tuple(sources), check(sources), before, after, session.fixed + healed)
+    outdated = tuple(s.path for s in sources if is_compiled(s))
+    sources = [s for s in sources if not is_compiled(s)]
+    return Session(
+        tuple(sources),
+        check(sources),
+        before,
+        after,
+        session.fixed + healed,
+        session.outdated + outdated,
+    )
 
 
 def _bytes_of(source: Source) -> bytes:

@@ -170,3 +170,14 @@ def test_the_callers_in_llvms_comments_are_read(smemlint, tmp_path):
     _, out, _ = smemlint("analyze", "kernel.ptx", "--output-format", "json")
     (access,) = accesses(out)
     assert str(access["file"]).endswith("/standard.py")  # which of the two is not known
+
+
+def test_a_fixed_source_is_not_compared_with_the_code_of_before(smemlint, tmp_path):
+    (tmp_path / "transpose.cu").write_text(SOURCE.read_text())
+    (tmp_path / "transpose.ptx").write_text(PTX.read_text())
+    arguments = ("transpose.cu", "--ptx", "transpose.ptx", "--block-dim", "32,8")
+    _, before, _ = smemlint("check", *arguments)
+    _, after, said = smemlint("check", *arguments, "--fix", "--unsafe-fixes")
+    assert (tmp_path / "transpose.cu").read_text() != SOURCE.read_text()
+    assert ("transpose.ptx" in before, "transpose.ptx" in after) == (True, False)
+    assert "1 file of compiled code left aside" in said

@@ -196,3 +196,19 @@ add.s32 %r5, %r5, %r9;
 st.shared.u32 [%r5], %r1;
 """
     assert wavefronts(body) == [None]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "add.u32 %r2, %r1;",  # one operand too few
+        "mul.lo.s32 %r2, %r1, %r1, %r1;",
+        "mov.u32 %r2, %r1, %r9;",
+        "ld.shared.u32 %r2;",
+        "shfl.sync.idx.b32 %r2, %r1;",
+    ],
+)
+def test_operands_that_an_opcode_does_not_take(body: str) -> None:
+    """Found by random changes of PTX: the kernel stays, and what the line writes is not known."""
+    store = "\nshl.b32 %r5, %r1, 2;\nadd.s32 %r5, %r5, %r9;\nst.shared.u32 [%r5], %r1;\n"
+    assert wavefronts(body + store) == [1.0]

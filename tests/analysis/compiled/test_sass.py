@@ -154,3 +154,24 @@ def test_known_parameters(arch: str) -> None:
     loads = groups(sites, 49, AccessKind.LOAD)
     assert sum(g.count for g in loads) == 6
     assert all(g.exact for g in loads)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "",
+        "/*0000*/ IMAD R1, R2 ;",
+        "/*0000*/ ISETP.GE.AND P0, PT ;",
+        "/*0000*/ SHF.L.U32 R1, R2 ;",
+        "/*0000*/ S2R R0, SR_TID.W ;",
+        "/*0000*/ PLOP3.LUT P0 ;",
+    ],
+)
+def test_operands_that_no_target_has(code: str) -> None:
+    """Found by random changes of nvdisasm's text: the rest of the kernel is still read."""
+    text = f".section .text.k\n.text.k:\n{code}\n/*0010*/ STS [R4], R5 ;\n/*0020*/ EXIT ;\n"
+    text = f'.target sm_90\n.other k,@"STO_CUDA_ENTRY STV_DEFAULT"\n{text if code else ".text.k:"}'
+    function = Disassembly(text).function("k")
+    machine = Machine(translate(function), launched(TARGETS["sm_90"], (32, 1, 1)))
+    machine.run()
+    assert [s.opcode for s in machine.recorder.sites] == ["STS"] * bool(code)

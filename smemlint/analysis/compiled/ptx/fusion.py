@@ -100,7 +100,7 @@ class _Reader:
                 yield Fence("block")
             elif head in _FENCES:
                 yield Fence("barrier")
-            elif head in ("ld", "st"):
+            elif head in ("ld", "st") and len(statement.operands) == 2:
                 opcode = Opcode(head, statement.opcode[1:])
                 if opcode.space == "shared":
                     guard = guards.setdefault((statement.guard, statement.is_negated), len(guards))

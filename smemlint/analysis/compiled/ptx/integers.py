@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import CO_VARARGS
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.compiled import arithmetic as a
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
 
 
 def assign(call: Call, function: Function, first: int = 1) -> Lowered:
-    """Writes a function of the operands from `first` on to the first destination."""
+    """Writes a function of the operands from `first` on to the first destination.
+
+    Raises:
+        ValueError: the function takes another number of operands.
+    """
     reads = [call.read(i) for i in range(first, len(call.operands))]
+    if not _takes(function, len(reads)):
+        raise ValueError(f"{len(reads)} operands")
     target = call.written()
     if not target:
         return Lowered(lambda state: None)
@@ -33,6 +40,13 @@ def assign(call: Call, function: Function, first: int = 1) -> Lowered:
         state.set(register, function(*(read(state) for read in reads)))
 
     return Lowered(run, target)
+
+
+def _takes(function: Function, count: int) -> bool:
+    """Whether a function can be called with so many arguments."""
+    code = function.__code__
+    least = code.co_argcount - len(function.__defaults__ or ())
+    return least <= count and (count <= code.co_argcount or bool(code.co_flags & CO_VARARGS))
 
 
 def _simple(function: Callable[[Opcode], Function]) -> Callable[[Call], Lowered]:

@@ -45,7 +45,10 @@ def translates(*opcodes: str) -> Callable[[Translate], Translate]:
 def step_of(instruction: Instruction) -> Step:
     """Returns what an instruction does to a state, its guard left aside."""
     translate = _TABLE.get(instruction.opcode, opaque)
-    return translate(instruction)
+    try:
+        return translate(instruction)
+    except (IndexError, ValueError):  # operands in a form that no target here has
+        return opaque(instruction)
 
 
 def opaque(instruction: Instruction) -> Step:

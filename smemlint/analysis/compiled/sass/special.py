@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from smemlint.frontend.sass.parser import Instruction
 
 _LANE_BITS = 31
-_AXES = "XYZ"
+_THREAD = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z")
 _LANE_MASKS = {
     "SR_EQMASK": lambda lane: 1 << lane,
     "SR_LTMASK": lambda lane: (1 << lane) - 1,
@@ -55,8 +55,8 @@ def _special(instruction: Instruction) -> Step:
 
 def special_register(state: State, name: str) -> Value:
     """Returns what a special register holds; of a cluster, what its first block sees."""
-    if name.startswith("SR_TID."):
-        return state.geometry.thread[_AXES.index(name[-1])]
+    if name in _THREAD:
+        return state.geometry.thread[_THREAD.index(name)]
     if name == "SR_LANEID":
         return state.geometry.lane
     if name in ("SRZ", "SR_CgaCtaId"):

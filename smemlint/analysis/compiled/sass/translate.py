@@ -45,6 +45,8 @@ def translate(function: Function) -> Program:
     """Returns a kernel as a program."""
     function = without_jumping_calls(function)
     code = function.instructions
+    if not code:
+        return program([Block([], [Exit(None)])], {})
     starts = _block_starts(function)
     numbers = {at: number for number, at in enumerate(starts)}
     labels = {name: numbers.get(at) for name, at in function.labels.items()}
