@@ -18,7 +18,7 @@ from smemlint.analysis.simt.launches.host_interpreter import (
 )
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.state import Frame
-from smemlint.analysis.simt.types.overloads import parameters_of
+from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
 
@@ -143,7 +143,7 @@ class LaunchPolicy(HostPolicy):
         for spelling in self._kernels(ev, kernel):
             name, arguments = ev.state.unit.template_arguments(spelling)
             named = self.functions(ev, name.rsplit("::", 1)[-1])
-            function = next((f for f in named if f.is_kernel), None)
+            function = _kernel_of(named, len(operands))
             if function is None:
                 continue
             scope = template_scope(ev, function.template, arguments)
@@ -227,6 +227,13 @@ def _member(config: ir.Expression, name: str) -> ir.StructRef:
     if isinstance(pointed, ir.Expression):
         return ir.StructRef(pointed, ".", field, at=config.at)
     return ir.StructRef(config, "->", field, at=config.at)
+
+
+def _kernel_of(named: Iterable[Function], count: int) -> Function | None:
+    """Returns the kernel that takes so many arguments; the first of the name where none does."""
+    kernels = [f for f in named if f.is_kernel]
+    fitting = [f for f in kernels if signature_of(f).least <= count <= signature_of(f).most]
+    return next(iter(fitting or kernels), None)
 
 
 def _choices(value: CallableValue) -> tuple[str, ...]:

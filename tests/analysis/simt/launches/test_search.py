@@ -166,3 +166,14 @@ def test_callers_tell_the_types_of_pointers_that_they_pass(calls):
 def test_calls_as_a_text_spells_them():
     text = "go<3>(a, f(b, c)[1], {1, 2}); ngo(x); a::go ( y );"
     assert list(written_calls(text, "go")) == [["a", "f(b, c)[1]", "{1, 2}"], ["y"]]
+
+
+def test_the_number_of_arguments_tells_kernels_of_one_name():
+    text = """
+__global__ void k(float *a) { __shared__ float s[64]; s[threadIdx.x * 2] = a[0]; }
+__global__ void k(float *a, int n) { __shared__ float s[128]; s[threadIdx.x * 4] = a[n]; }
+void go(float *a) { k<<<1, 32>>>(a); k<<<1, 8>>>(a, 1); }
+"""
+    facts = facts_in(a_cu=text)
+    found = {(k.instance.span.line, k.instance.block, k.accesses[0].ways) for k in facts.kernels}
+    assert found == {(2, (32, 1, 1), 2), (3, (8, 1, 1), 1)}
