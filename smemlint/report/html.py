@@ -56,7 +56,8 @@ def _contents(findings: Sequence[Finding]) -> Iterator[str]:
     """Yields one row a finding, which leads to it."""
     if not findings:
         return
-    yield "<table><thead><tr><th>place<th>rule<th>severity<th>what<th>certainty</thead><tbody>"
+    heads = "<th>place<th>rule<th>severity<th>what<th>certainty"
+    yield f"<table class='contents'><thead><tr>{heads}</thead><tbody>"
     for i, finding in enumerate(findings):
         place = escape(f"{finding.span.path}:{finding.span.line}")
         yield (
