@@ -30,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever runs this
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that none needs
     given = _with_implied(sys.argv[1:] if argv is None else argv)
     parser = _parser(next((a for a in given if not a.startswith("-")), ""))
@@ -87,6 +89,14 @@ def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> in
     hint = f"  hint: {suggestion(name, known, 'options', where=f'smemlint {command} --help')}"
     print_lines(f"smemlint {command}: error: unknown argument `{name}`", hint)
     return FAILED
+
+
+def _complete() -> None:
+    """Answers a shell that asks how a command line may go on, and ends the process."""
+    import argcomplete
+
+    words = os.environ.get("COMP_LINE", "").split()
+    argcomplete.autocomplete(_parser(words[1] if len(words) > 1 else ""))
 
 
 def _parser(wanted: str) -> argparse.ArgumentParser:
