@@ -165,6 +165,7 @@ def test_known_parameters(arch: str) -> None:
         "/*0000*/ SHF.L.U32 R1, R2 ;",
         "/*0000*/ S2R R0, SR_TID.W ;",
         "/*0000*/ PLOP3.LUT P0 ;",
+        "/*0000*/ VIMNMX R1, R2, PT ;",
     ],
 )
 def test_operands_that_no_target_has(code: str) -> None:

@@ -232,15 +232,16 @@ def _extremum(instruction: Instruction) -> Step:
     reads = [reader(o) for o in numbers]
     is_signed = "U32" not in instruction.modifiers
     takes_smaller = predicate(conditions[0])
-    is_known_form = instruction.opcode != "VIMNMX3" and "RELU" not in instruction.modifiers
+    is_known_form = len(reads) == (3 if instruction.opcode == "VIADDMNMX" else 2)
+    is_known_form &= "RELU" not in instruction.modifiers
 
     def value(state: State) -> Value:
         words = [read(state) for read in reads]
-        if instruction.opcode == "VIADDMNMX":
-            words = [add(words[0], words[1], BITS), *words[2:]]
         smaller = takes_smaller(state).constant
         if smaller is None or not is_known_form:
             return weak(*words)
+        if instruction.opcode == "VIADDMNMX":
+            words = [add(words[0], words[1], BITS), words[2]]
         operation = minimum if smaller else maximum
         return operation(words[0], words[1], BITS, is_signed=is_signed)
 
