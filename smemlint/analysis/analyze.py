@@ -132,6 +132,13 @@ class Analyzer:
         own = (path,) if self.program(path).is_task(path) else ()
         return list(dict.fromkeys((*around.main_files.paths, *own)))
 
+    def characters(self, path: str) -> int:
+        """Returns how long a file of the run and those that it includes are together."""
+        index = self.program().index if self.needs_units else None
+        if index is None or path not in index.sources:
+            return 0
+        return sum(len(index.read(file) or "") for file in index.files_below(path))
+
     def analyze(self, path: str) -> tuple[Facts, Dependencies]:
         """Returns the facts of one of `files`, and what they depend on.
 

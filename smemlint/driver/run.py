@@ -197,7 +197,9 @@ def _unit_results(
         # How kernels are launched, only sources say.
         kernels = (kernel for result in results.values() for kernel in result.facts.kernels)
         analyzer.launches = source_launches(kernels)
-        for path, answer in run_tasks(stage, task, request.jobs, limit):
+        for path, answer in run_tasks(
+            stage, task, request.jobs, limit, size_of=analyzer.characters
+        ):
             if not isinstance(answer, UnitResult):
                 answer = _lost(path, answer, configuration)
             results[path] = answer

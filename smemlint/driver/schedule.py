@@ -26,6 +26,7 @@ def run_tasks(
     limit: float,
     *,
     name_of: Callable[[Task], str] = str,
+    size_of: Callable[[Task], int] = lambda task: 0,
     what: str = "",
 ) -> Iterator[tuple[Task, Answer | Failure]]:
     """Yields tasks with their answers in the order of completion.
@@ -36,6 +37,8 @@ def run_tasks(
         jobs: processes at a time; 0 for one a processor, `IN_PROCESS` for none but this.
         limit: seconds of processor time that `work` allows itself.
         name_of: what the progress bar calls a task.
+        size_of: how much there is to read for a task; processes begin with the largest, so that
+            none is left with a long one at the end.
         what: what it says is done to them.
     """
     from smemlint.driver.progress import Progress
@@ -56,7 +59,10 @@ def run_tasks(
             from smemlint.driver.workers import processors, spread
 
             count = jobs or processors()
-            answers = spread(tasks, work, jobs=count, seconds=seconds, tick=progress.wait)
+            order = sorted(range(len(tasks)), key=lambda index: -size_of(tasks[index]))
+            queue = [tasks[index] for index in order]
+            answered = spread(queue, work, jobs=count, seconds=seconds, tick=progress.wait)
+            answers = ((order[place], answer) for place, answer in answered)
         for index, answer in answers:
             progress.step(name_of(tasks[index]))
             yield tasks[index], answer

@@ -26,6 +26,8 @@ _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*<<<")
 _DEFINED = re.compile(r"__global__[^;{}]*?\b([A-Za-z_]\w*)\s*\(")
 _INCLUDES = re.compile(r'^\s*#\s*include\s*"', re.M)
 _SEARCHED = re.compile("<<<|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.IGNORECASE)
+_KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
+_STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co_return"
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
 
 
@@ -131,6 +133,24 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
 
 
 # ---- comments
+
+
+def names_another(text: str, kernel: str) -> bool:
+    """Returns whether a file means something else by the name of a kernel that it does not include.
+
+    It defines a kernel of that name itself, or has variables of the name: `auto kernel = f<3>;`, or
+    `int kernel` where nothing is launched by the name.
+    """
+    word = rf"\b{re.escape(kernel)}\b"
+    called = re.compile(rf"{word}\s*\(")
+    for match in _KERNEL_HEAD.finditer(text):
+        if match["end"] == "{" and called.search(match["head"]):
+            return True
+    if re.search(rf"\bauto\s*[&*]*\s*{word}\s*=", text):
+        return True
+    is_launched = any(m["name"] == kernel for m in _LAUNCHED.finditer(text))
+    variable = rf"\b(?!(?:{_STATEMENT_WORDS})\b)[A-Za-z_]\w*>?\s+{word}\s*[=;,)]"
+    return not is_launched and re.search(variable, text) is not None
 
 
 def may_matter_in_a_comment(word: str) -> bool:

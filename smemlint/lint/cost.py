@@ -7,6 +7,7 @@ outweighs what a block does once, and neither is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Cost
@@ -53,8 +54,12 @@ def wavefronts(access: Access) -> tuple[float, float]:
     return spent, min(access.ideal.mean * times, spent)
 
 
+@lru_cache(maxsize=4)
 def total(kernel: KernelFacts) -> Total:
-    """Returns the wavefronts of all accesses of a kernel instance."""
+    """Returns the wavefronts of all accesses of a kernel instance.
+
+    Each of the kernel's findings asks for it, one kernel after the other.
+    """
     figures = [wavefronts(access) for access in kernel.accesses]
     known = all(a.wavefronts is not None and a.certainty.is_decided for a in kernel.accesses)
     is_complete = known and not kernel.not_analysed

@@ -77,10 +77,21 @@ class _Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Loaded:
-    """A unit that does not hold the document, with the texts of its files."""
+    """A unit that does not hold the document, with what reading it asked for, and the answers.
+
+    Attributes:
+        texts: of its files.
+        homes: folders of includes that were in none of the given ones.
+    """
 
     unit: Unit
     texts: Mapping[str, str | None]
+    homes: Mapping[str, str | None]
+
+    def is_valid(self, options: LoadOptions) -> bool:
+        """Returns whether the answers are what they were."""
+        is_read_alike = all(options.read(file) == had for file, had in self.texts.items())
+        return is_read_alike and all(options.home(name) == had for name, had in self.homes.items())
 
 
 class IncrementalMemo:
@@ -278,11 +289,17 @@ class _Known:
         )
         key = path, text, repr(told)
         known = self._memory.units.get(key)
-        if known is None or any(options.read(file) != had for file, had in known.texts.items()):
-            unit = load_unit(path, text, options)
+        if known is None or not known.is_valid(options):
+            homes: dict[str, str | None] = {}
+
+            def home(name: str) -> str | None:
+                homes[name] = options.home(name)
+                return homes[name]
+
+            unit = load_unit(path, text, replace(options, home=home))
             if self._path in unit.files:
                 return unit
-            known = _Loaded(unit, {file: options.read(file) for file in unit.files})
+            known = _Loaded(unit, {file: options.read(file) for file in unit.files}, homes)
         self._memory.units.keep(key, known)
         return known.unit
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from smemlint.driver.failures import Failure
+from smemlint.driver.schedule import run_tasks
 from smemlint.driver.workers import spread
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
@@ -116,3 +117,8 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_the_largest_tasks_are_begun_first():
+    answers = run_tasks([3, 1, 7, 5, 2], work, 1, 1.0, size_of=lambda task: task)
+    assert list(answers) == [(7, 49), (5, 25), (3, 9), (2, 4), (1, 1)]

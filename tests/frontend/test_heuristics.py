@@ -71,7 +71,11 @@ def test_every_guess_is_tested_and_gives_its_reason():
         for name, value in vars(heuristics).items()
         if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
     }
-    assert set(guesses) == {"launched_and_not_defined", *(guess.__name__ for guess in CASES)}
+    assert set(guesses) == {
+        "launched_and_not_defined",
+        "names_another",
+        *(guess.__name__ for guess in CASES),
+    }
     assert [name for name, guess in guesses.items() if not guess.__doc__] == []
 
 
@@ -84,3 +88,23 @@ def test_no_other_module_guesses_by_capitals():
         if isinstance(node, ast.Attribute) and node.attr == "isupper"
     ]
     assert found == ["smemlint/analysis/python/cute_dsl/execution/atoms.py"]  # CuTe's classes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("template <int N> __global__ void __launch_bounds__(N) k(float *g) {\n}", True),
+        ("__global__ void k(float *g);", False),
+        ("__global__ void other(float *g) { int k = 0; k++; }\nk<<<1, 2>>>(g);", False),
+        ("auto k = other<3>;\nk<<<1, 2>>>(g);", True),
+        ("for (int k = 0; k < n; k++) {}", True),
+        ("void f(int k) { k<4><<<1, n>>>(g); }", False),
+        ("void f(int k) {}", True),
+        ("template __global__ void k<3>(float *);", False),
+        ("cudaLaunchKernel((void *)k, 1, 2);", False),
+        ("return k;", False),
+        ("launch(k, 3);", False),
+    ],
+)
+def test_what_a_file_means_by_the_name_of_a_kernel(text, expected):
+    assert heuristics.names_another(text, "k") is expected

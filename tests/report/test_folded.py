@@ -68,6 +68,8 @@ def test_a_baseline_knows_them_until_a_reason_is_new(smemlint, tmp_path):
     text = (tmp_path / "k.cu").read_text()
     (tmp_path / "k.cu").write_text("// a comment\n" + text)
     assert smemlint(*known)[:2] == (0, "")
-    (tmp_path / "k.cu").write_text(text.replace("s[w[threadIdx.x]]", "s[unread(1) + threadIdx.x]", 1))
+    (tmp_path / "k.cu").write_text(
+        text.replace("s[w[threadIdx.x]]", "s[unread(1) + threadIdx.x]", 1)
+    )
     code, out, _ = smemlint(*known, "--output-format", "concise")
     assert (code, [line.split()[1] for line in out.splitlines()]) == (1, ["SML901"])

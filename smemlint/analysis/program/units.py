@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,10 +107,7 @@ class ProgramIndex:
             before = current().spent
             self._builds.pop(path, None)  # what it was read from is a dependency of the unit
             try:
-                unit: Unit = self._load(path, ())
-                homes = (self.home(name, path) for name in unit.not_found)
-                folders = tuple(dict.fromkeys(f for f in homes if f))
-                unit = self._load(path, folders) if folders else unit
+                unit: Unit = self._load(path)
                 self._dependencies_of[path] = self.dependencies
                 self._steps[path] = current().spent - before
                 self._units[path] = unit
@@ -153,7 +150,7 @@ class ProgramIndex:
         fresh._refusals = self._refusals
         return fresh
 
-    def _load(self, path: str, folders: tuple[str, ...]) -> Unit:
+    def _load(self, path: str) -> Unit:
         if is_python_path(path):
             from smemlint.analysis.python.interpreter.module_constants import module_constants
             from smemlint.frontend.python.jit.unit import load_python_unit
@@ -165,10 +162,11 @@ class ProgramIndex:
             arch=s.arch if "arch" in s.given else flags.arch(s.arch),
             defines={**flags.defines, **s.defines},
             undefines=(flags.undefines | s.undefines) - s.defines.keys(),
-            include_dirs=(*s.include_dirs, *flags.include_dirs, *folders),
+            include_dirs=(*s.include_dirs, *flags.include_dirs),
             forced_includes=flags.forced_includes,
             read=self.read,
             refusal=self.refusal,
+            home=partial(self.home, path=path),
         )
         return self._load_unit(path, self.read(path) or "", options)
 
@@ -218,11 +216,19 @@ class ProgramIndex:
 
     def _home(self, name: str, path: str) -> str | None:
         ending = "/" + posixpath.normpath(name)
-        found = [p for p in self.sources if p.endswith(ending)]
+        alike = self._by_base_name.get(posixpath.basename(ending), ())
+        found = [p for p in alike if p.endswith(ending)]
         if not found:
             return _home_above(name, path, self._sandbox)
         nearest = max(found, key=lambda p: len(posixpath.commonprefix((p, path))))
         return nearest[: -len(ending)]
+
+    @cached_property
+    def _by_base_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self.sources:
+            found.setdefault(posixpath.basename(path), []).append(path)
+        return found
 
     def unit_of(self, path: str) -> Unit:
         """Returns a unit that holds a file, of those that this task read."""

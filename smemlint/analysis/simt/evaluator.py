@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
     from smemlint.analysis.simt.domain.environment import Binding, LValue, Operand
     from smemlint.analysis.simt.domain.values import Unknown, Value
-    from smemlint.analysis.simt.state import State
+    from smemlint.analysis.simt.state import Frame, State
     from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
 
@@ -66,6 +66,12 @@ class Policy(Protocol):
         run: Callable[[], Value],
     ) -> Value:
         """Returns the value of a called function, which `run` executes."""
+
+    def is_repeated(self, ev: Evaluator, function: Function, frame: Frame) -> bool:
+        """Returns whether a call whose parameters are bound tells nothing that is not known.
+
+        What it returns is in the frame then.
+        """
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""

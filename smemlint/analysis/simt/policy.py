@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.environment import Binding, Operand
     from smemlint.analysis.simt.domain.values import Unknown, Value
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.analysis.simt.state import Frame
     from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
 
@@ -53,6 +54,10 @@ class KernelPolicy:
     ) -> Value:
         """Executes every function that is called."""
         return run()
+
+    def is_repeated(self, ev: Evaluator, function: Function, frame: Frame) -> bool:
+        """Returns False: each call makes its own accesses."""
+        return False
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Intercepts none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from smemlint.frontend.cuda.preprocessor.directives import prepare
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 
@@ -152,6 +153,49 @@ def test_includes() -> None:
     assert [f.path for f in result.files.values()] == [
         "a.cu", "d/b.h", "d/c.h", "inc/e.h", "list.h", "list.h",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("opening", "guard"),
+    [
+        ("#ifndef G\n#define G\n", "G"),
+        ("#if !defined(G)\n#define G\n", "G"),
+        ("#if !defined G\n#define G\n", "G"),
+        ("// comment\n#ifndef G\n#define G\n", "G"),
+        ("#ifdef G\n", ""),
+        ("#if !defined(G) || X\n", ""),
+        ("x\n#ifndef G\n", ""),
+        ("#ifndef G\n#else\n", ""),
+    ],
+)
+def test_include_guards(opening: str, guard: str) -> None:
+    assert prepare("a.h", f"{opening}a\n#ifdef B\n#endif\n#endif\n").guard == guard
+    assert not prepare("a.h", f"{opening}a\n#endif\nb").guard
+    assert not prepare("a.h", f"{opening}a").guard
+
+
+def test_a_guarded_header_is_read_once_and_again_when_its_guard_is_gone() -> None:
+    header = "#ifndef G\n#define G\na\n#endif"
+    includes = '#include "g.h"\n' * 3
+    result = run(f"{includes}#undef G\n{includes}", {"g.h": header})
+    assert " ".join(t.text for t in result.tokens) == "a a"
+    assert [f.path for f in result.files.values()] == ["a.cu", "g.h", "g.h"]
+
+
+def test_folders_of_includes_are_searched_for_those_behind_and_for_brackets_before() -> None:
+    files = {"far/x.h": '#include "y.h"\nx', "far/y.h": "y", "far/lib/z.h": "z"}
+    asked: list[str] = []
+
+    def home(name: str) -> str | None:
+        asked.append(name)
+        return "far" if f"far/{name}" in files else None
+
+    result = run('#include "none.h"\n#include "x.h"\n#include "y.h"\n', files, home=home)
+    assert " ".join(t.text for t in result.tokens) == "y x y"
+    assert asked == ["none.h", "x.h"]
+    assert result.not_found == ("none.h",)
+    result = run('#include <lib/z.h>\n#include "x.h"', files, home=home)
+    assert " ".join(t.text for t in result.tokens) == "z y x"
 
 
 def test_an_include_under_a_condition_is_assumed() -> None:

@@ -147,7 +147,8 @@ def _inline(
         value = value_without_running(ev, function, params, frame, kind)
         if value is not None:
             return value
-        ev.execute(tree.body)
+        if not ev.policy.is_repeated(ev, function, frame):
+            ev.execute(tree.body)
     return returned_value(ev, frame, kind, node)
 
 

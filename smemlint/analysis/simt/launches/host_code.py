@@ -41,6 +41,11 @@ class UnitHostCode:
             for word in function.words:
                 self.by_word[word].append(function)
 
+    def may_mean(self, function: Function) -> bool:
+        """Returns whether the unit may mean a function by its name: it defines no other one."""
+        own = [f for f in self.by_name.get(function.name, ()) if f.scope == function.scope]
+        return not own or any(f.span == function.span for f in own)
+
     @cached_property
     def tables(self) -> dict[str, list[str]]:
         """Variables of files by the words of their declarations: tables that kernels stand in."""
@@ -79,8 +84,9 @@ class HostCode:
         return list({f.span: f for f in reversed(list(found))}.values())[::-1]
 
     def callers(self, function: Function) -> list[Function]:
-        """Returns the other functions that name a function."""
-        return [f for f in self.naming(function.name) if f is not function]
+        """Returns the other functions that name a function, and not another one of the name."""
+        units = HostCode(u for u in self._units if u.may_mean(function))
+        return [f for f in units.naming(function.name) if f is not function]
 
     @cached_property
     def launching(self) -> frozenset[str]:

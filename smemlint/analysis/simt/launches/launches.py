@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope
-from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, CallableValue, Value, number
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    CallableValue,
+    FloatValue,
+    Unknown,
+    Value,
+    number,
+)
 from smemlint.analysis.simt.launches.host_interpreter import (
     CONFIGURED_LAUNCHERS,
     LAUNCHERS,
@@ -17,13 +25,15 @@ from smemlint.analysis.simt.launches.host_interpreter import (
     host_interpreter,
 )
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
+from smemlint.analysis.simt.launches.repeated_calls import key_of_call
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.facts import Span
@@ -85,6 +95,7 @@ class LaunchPolicy(HostPolicy):
         super().__init__(unit, linked, launching=launching, default_path=default_path)
         self.launches: list[Launch] = []
         self._assigned: dict[str, dict[str, None]] = {}
+        self._calls: dict[Hashable, Frame] = {}
 
     def on_assignment(self, node: ir.Assignment, value: Value) -> None:
         """Remembers the functions that a variable was given."""
@@ -97,6 +108,22 @@ class LaunchPolicy(HostPolicy):
             names = dict.fromkeys((*_choices(a), *_choices(b)))
             return CallableValue(next(iter(names)), tuple(names)) if names else None
         return super().prefer(ev, a, b, node)
+
+    def is_repeated(self, ev: Evaluator, function: Function, frame: Frame) -> bool:
+        """Returns whether a function that launches was called with the same values before.
+
+        Variables of files may tell calls apart that are alike; only shapes are followed in them.
+        """
+        if function.name not in self.launching or self._shapes:
+            return False
+        key = key_of_call(function, frame, self.domain.made_of, self.number_of)
+        before = self._calls.setdefault(key, frame) if key is not None else frame
+        if before is frame:
+            return False
+        if before.returns:
+            reason = Reason(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run again")
+            frame.returns = [(ev.state.mask, _known_result(before, Unknown(reason)), None)]
+        return True
 
     def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
         """Notes a launch."""
@@ -153,19 +180,18 @@ class LaunchPolicy(HostPolicy):
                 parameters = parameters_of(tree)
                 deduce_template_arguments(function, parameters, values, scope)
                 passed = self._known_arguments(ev, parameters, values)
-            self.launches.append(
-                Launch(
-                    function.name,
-                    function,
-                    self._substituted(scope),
-                    _whole(extents),
-                    size,
-                    ev.state.unit.span(node),
-                    passed,
-                    tuple(self.defaults),
-                    extents,
-                )
+            launch = Launch(
+                function.name,
+                function,
+                self._substituted(scope),
+                _whole(extents),
+                size,
+                ev.state.unit.span(node),
+                passed,
+                tuple(self.defaults),
+                extents,
             )
+            self.launches.append(launch)
 
     def _known_arguments(
         self, ev: Evaluator, params: Sequence[ir.Decl], operands: Sequence[Operand]
@@ -234,6 +260,13 @@ def _kernel_of(named: Iterable[Function], count: int) -> Function | None:
     kernels = [f for f in named if f.is_kernel]
     fitting = [f for f in kernels if signature_of(f).least <= count <= signature_of(f).most]
     return next(iter(fitting or kernels), None)
+
+
+def _known_result(call: Frame, otherwise: Value) -> Value:
+    """Returns what a call gave, where an equal call gives the same."""
+    values = [value for _, value, _ in call.returns]
+    is_known = isinstance(values[0], FloatValue) or getattr(values[0], "constant", None) is not None
+    return values[0] if len(values) == 1 and is_known else otherwise
 
 
 def _choices(value: CallableValue) -> tuple[str, ...]:

@@ -29,6 +29,10 @@ _CONSTANT = "__constant"
 """Stands for literals among the words of an expression."""
 
 
+Flows: TypeAlias = "dict[tuple[Function, frozenset[str]], _Flow]"
+"""What was read of functions, by those that they call to launch."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenParameters:
     """Parameters that what a launch leaves open may depend on: `this` is that of a method.
@@ -50,6 +54,7 @@ def open_parameters(
     kernel: Function,
     launching: frozenset[str],
     functions_named: Callable[[str], Sequence[Function]],
+    flows: Flows | None = None,
 ) -> OpenParameters:
     """Returns the parameters of a host function that the launches in it may depend on.
 
@@ -58,8 +63,10 @@ def open_parameters(
         kernel: whose launches these are.
         launching: names of the functions that it calls to launch.
         functions_named: their definitions.
+        flows: what was read of bodies with the same definitions, which is added to.
     """
-    return _Reading(kernel, launching, functions_named).of(function)
+    flows = {} if flows is None else flows
+    return _Reading(kernel, launching, functions_named, flows).of(function)
 
 
 @dataclass(slots=True)
@@ -69,6 +76,7 @@ class _Reading:
     kernel: Function
     launching: frozenset[str]
     functions_named: Callable[[str], Sequence[Function]]
+    flows: Flows
     known: dict[int, OpenParameters] = field(default_factory=dict)
 
     def of(self, function: Function) -> OpenParameters:
@@ -82,8 +90,11 @@ class _Reading:
         tree = function.parse().tree
         if tree is None:
             return OpenParameters()
-        flow = _Flow(self.launching, self.functions_named)
-        flow.read(tree.body, ())
+        key = function, self.launching & function.words
+        if key not in self.flows:
+            self.flows[key] = _Flow(self.launching, self.functions_named)
+            self.flows[key].read(tree.body, ())
+        flow = self.flows[key]
         shape: set[str] = set()
         arguments: set[str] = set()
         for call in flow.launches:

@@ -18,7 +18,9 @@ from smemlint.analysis.simt.launches.open_parameters import open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import names_another
 from smemlint.limits.budgets import MAX_CALLERS_UP, MAX_LINKED_CHARACTERS, MAX_LINKED_FILES
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,11 +28,15 @@ if TYPE_CHECKING:
     from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.units import ProgramIndex
     from smemlint.analysis.simt.launches.launches import Launch
-    from smemlint.analysis.simt.launches.open_parameters import OpenParameters
+    from smemlint.analysis.simt.launches.open_parameters import Flows, OpenParameters
     from smemlint.frontend.program import Function, Unit
 
 _PARAMETER = re.compile(r"[\w>]\s*&+\s*\w*$")
 """`const Params &p`: text that declares a reference, and passes none."""
+
+
+def _anything(path: str) -> bool:
+    return True
 
 
 class Wanted(Enum):
@@ -61,6 +67,7 @@ class LaunchSearch:
         self._hosts: dict[tuple[int, ...], HostCode] = {}
         self._runs: dict[object, list[Launch]] = {}
         self._found: dict[tuple[int, Wanted], list[Launch]] = {}
+        self._flows: dict[HostCode, Flows] = {}
 
     def of(self, kernel: Function, wanted: Wanted = Wanted.SHAPE) -> list[Launch]:
         """Returns the launches of a kernel, as known as callers make what is wanted."""
@@ -70,9 +77,11 @@ class LaunchSearch:
         return self._found[key]
 
     def units_of(self, kernel: Function) -> list[Unit]:
-        """Returns the kernel's unit, and those of files that name the kernel."""
+        """Returns the kernel's unit, and those of files that name the kernel and may launch it."""
         units = [self._unit]
-        for path in self.link(units, kernel.name):
+        if self.is_launched_here(kernel):
+            return units
+        for path in self.link(units, kernel.name, self._may_mean(kernel)):
             text = self._index.read(path) or ""
             if any(word in text for word in LAUNCH_WORDS):
                 self.unsearched[path] = None
@@ -94,9 +103,41 @@ class LaunchSearch:
             work += (c for c in own.callers(function) if c not in found)
         return list(found)
 
-    def link(self, units: list[Unit], name: str) -> list[str]:
-        """Adds the units of files that name a function, as memory allows; returns other files."""
+    def is_launched_here(self, kernel: Function) -> bool:
+        """Returns whether the unit launches a kernel of a header.
+
+        Other units that include the header launch instances of their own, and are asked for them.
+        """
+        if kernel.span.path == self._unit.path:
+            return False
+        return bool(self.host_code((self._unit,)).launchers_of(kernel.name)[0])
+
+    def is_called_here(self, function: Function) -> bool:
+        """Returns whether the unit calls a function of a header; other units have their own."""
+        if function.span.path == self._unit.path:
+            return False
+        return bool(self.host_code((self._unit,)).callers(function))
+
+    def _may_mean(self, kernel: Function) -> Callable[[str], bool]:
+        """Returns what tells of a file whether it may mean the kernel where it has its name."""
+
+        def may_mean(path: str) -> bool:
+            return not names_another(self._index.read(path) or "", kernel.name)
+
+        return _anything if is_python_path(self._unit.path) else may_mean
+
+    def link(
+        self, units: list[Unit], name: str, is_meant: Callable[[str], bool] = _anything
+    ) -> list[str]:
+        """Adds the units of files that name a function, as memory allows; returns other files.
+
+        Args:
+            units: that are added to.
+            name: of the function.
+            is_meant: whether a file that is in no unit means the function by the name.
+        """
         near = self._index.mentioning((name,), self._unit.path)
+        near = [p for p in near if p in self._unit.files or is_meant(p)]
         for path in [p for p in near if p not in self._unit.files][:MAX_LINKED_FILES]:
             if sum(map(self._index.characters, units)) > MAX_LINKED_CHARACTERS:
                 break
@@ -113,6 +154,10 @@ class LaunchSearch:
                     self._code[id(unit)] = UnitHostCode(unit)
             self._hosts[key] = HostCode(self._code[id(unit)] for unit in units)
         return self._hosts[key]
+
+    def flows(self, host: HostCode) -> Flows:
+        """Returns what was read of host functions to learn what their launches depend on."""
+        return self._flows.setdefault(host, {})
 
     def run(
         self,
@@ -158,6 +203,7 @@ class _Climb:
         self._launching: frozenset[str] = frozenset()
         self._found: dict[Function, list[Launch]] = {}
         self._above: dict[Function, list[Function]] = {}
+        self._cut: set[Function] = set()
 
     def launches(self) -> list[Launch]:
         """Returns what the functions launch that name the kernel, or callers of theirs."""
@@ -189,6 +235,7 @@ class _Climb:
         """Finds the launches of the callers of a function, else its own; returns whether any are.
 
         Callers are run with what their callers tell them, and so take the place of what they call.
+        Between a caller that takes too long to follow and what names the kernel, nothing is run.
         """
         if function in done:
             return done[function]
@@ -199,6 +246,8 @@ class _Climb:
             done[function] = any(is_told)
             if done[function]:
                 self._found[function] = []
+            elif function not in self._found and not self._cut.isdisjoint(callers or ()):
+                self._cut.add(function)  # what it calls would take as long again
             elif callers is None or function.template or function not in self._found:
                 has_no_caller = callers is not None and bool(function.template)
                 self._found[function] = self._run(function, has_no_caller=has_no_caller)
@@ -213,6 +262,8 @@ class _Climb:
         has_no_caller = has_no_caller or self._is_instantiated(function)
         launching = self._launching - {function.name}
         launches = self._search.run(self._units, function, launching, has_no_caller=has_no_caller)
+        if any(launch.is_cut for launch in launches):
+            self._cut.add(function)
         return [launch for launch in launches if launch.is_of(self._kernel)]
 
     def _is_instantiated(self, function: Function) -> bool:
@@ -223,7 +274,7 @@ class _Climb:
 
     def _callers(self, function: Function) -> list[Function]:
         is_of_file = "static" in function.specifiers and function.span.path == self._units[0].path
-        if not is_of_file:
+        if not is_of_file and not self._search.is_called_here(function):
             self._search.link(self._units, function.name)
         return self._host.callers(function)
 
@@ -254,8 +305,9 @@ class _Climb:
         )
 
     def _open_parameters(self, function: Function) -> OpenParameters:
-        launching = self._launching - {function.name}
-        return open_parameters(function, self._kernel, launching, self._host.named)
+        launching, host = self._launching - {function.name}, self._host
+        flows = self._search.flows(host)
+        return open_parameters(function, self._kernel, launching, host.named, flows)
 
     def _may_be_told(self, function: Function) -> bool:
         """Returns whether some caller may tell what a function leaves open."""

@@ -83,6 +83,25 @@ class PreparedFile:
                 yield self.tokens[directive.at + 2].text
 
     @cached_property
+    def guard(self) -> str:
+        """The macro that keeps a second reading of the file from finding anything; empty without.
+
+        `#ifndef X` or `#if !defined(X)` opens the file, and the `#endif` of its one branch ends it.
+        """
+        last = self.directives[0].end if self.directives else -1
+        if last < 1 or self.directives[0].at or self.directives[0].next != last:
+            return ""
+        if last >= len(self.directives) or self.directives[last].stop != len(self.tokens):
+            return ""
+        words = [token.text for token in self.arguments(0)]
+        match self.directives[0].name, words:
+            case ("ifndef", [name]) | ("if", ["!", "defined", name]):
+                return name
+            case "if", ["!", "defined", "(", name, ")"]:
+                return name
+        return ""
+
+    @cached_property
     def _code_before(self) -> list[int]:
         """For each directive the number of tokens before it that are code or an include."""
         gaps: list[int] = []

@@ -43,6 +43,14 @@ class Includes:
         self._read = read
         self._texts: dict[str, str | None] = {}
 
+    def add_folder(self, folder: str) -> bool:
+        """Searches one more folder from now on; returns whether it was not searched before."""
+        if folder in self._given:
+            return False
+        self._folders.insert(len(self._given), folder)
+        self._given = (*self._given, folder)
+        return True
+
     def candidates(self, name: str, includer: str) -> Iterator[str]:
         """Where an include may lie, the place that it names first."""
         name = name.replace("\\", "/")

@@ -25,6 +25,10 @@ def _refuse_nothing(path: str, *, is_written: bool) -> str:
     return ""
 
 
+def _know_no_home(name: str) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """What the command line and the configuration say about reading CUDA sources.
@@ -37,6 +41,7 @@ class LoadOptions:
         forced_includes: paths of files that are read in front of the root, as of `-include`.
         read: text of a file; None when there is none.
         refusal: why a file is not read that may be there.
+        home: the folder that a quoted include was written for that is in none of those.
     """
 
     arch: str = "sm_90"
@@ -46,6 +51,7 @@ class LoadOptions:
     forced_includes: tuple[str, ...] = ()
     read: Callable[[str], str | None] = _read_nothing
     refusal: Refusal = _refuse_nothing
+    home: Callable[[str], str | None] = _know_no_home
 
 
 _PREDEFINED = {

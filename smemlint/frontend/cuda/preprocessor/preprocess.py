@@ -6,7 +6,7 @@ What the choice of branches assumed is kept by place; see `branches`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -89,13 +89,13 @@ class Preprocessed:
 
 def preprocess(path: str, text: str, options: LoadOptions) -> Preprocessed:
     """Reads a root file with the quoted includes it can follow."""
-    run = _Run(path, options)
     root = prepare(path, text)
-    run.files[root.file] = root.source
-    for forced in options.forced_includes:
-        run.read_first(forced)
-    run.read(root, 0)
-    run.flush(0)
+    run = _Run(path, options)
+    run.read_root(root, options.forced_includes)
+    if run.has_missed:
+        folders = (*options.include_dirs, *run.found_folders)
+        run = _Run(path, replace(options, include_dirs=folders))
+        run.read_root(root, options.forced_includes)
     return Preprocessed(
         run.out,
         run.files,
@@ -108,13 +108,20 @@ def preprocess(path: str, text: str, options: LoadOptions) -> Preprocessed:
 
 
 class _Run:
-    """One unit being read."""
+    """One unit being read.
+
+    Attributes:
+        found_folders: folders of quoted includes that were in none of the given ones.
+        has_missed: an include in brackets was not found before one of those folders was searched.
+    """
 
     def __init__(self, root: str, options: LoadOptions) -> None:
         self.out: list[Token] = []
         self.files: dict[int, SourceFile] = {}
         self.regions = AssumedRegions()
         self.not_found: list[str] = []
+        self.found_folders: list[str] = []
+        self.has_missed = False
         self.notices = Notices(MAX_NOTICES)
         self.unread = Notices(MAX_NOTICES)
         self.expander = Expander(self.complain)
@@ -125,6 +132,8 @@ class _Run:
         self._includes = Includes(root, options.include_dirs, options.read)
         self._read_text = options.read
         self._refusal = options.refusal
+        self._home = options.home
+        self._has_missed_bracketed = False
         self._include_count = 0
         self.expander.macros.update(pytorch_macros())
         self.expander.macros.update(cutlass_macros())
@@ -132,6 +141,14 @@ class _Run:
             if name not in options.undefines:
                 body = tuple(lex(value))
                 self.expander.macros[name] = Macro(name, None, None, body)
+
+    def read_root(self, root: PreparedFile, forced_includes: Sequence[str]) -> None:
+        """Reads the root file, and those that the build puts in front of it."""
+        self.files[root.file] = root.source
+        for forced in forced_includes:
+            self.read_first(forced)
+        self.read(root, 0)
+        self.flush(0)
 
     def read_first(self, path: str) -> None:
         """Reads a file in front of the root; what cannot be read is missing from the build."""
@@ -285,6 +302,8 @@ class _Run:
         is_followed = is_quoted or folder not in _MODELLED_FOLDERS
         found = self._includes.find(name, prepared.source.path) if is_followed else None
         found = found or cutlass_header(name)
+        if found is None and is_quoted and self._search_home(name):
+            found = self._includes.find(name, prepared.source.path)
         if found is None and is_of_system(name):
             return
         if found is None:
@@ -292,10 +311,14 @@ class _Run:
                 self._report_refused(arguments[0], name, prepared.source.path)
             if is_quoted:
                 self.not_found.append(name)
+            self._has_missed_bracketed |= is_followed and not is_quoted
             self._branches.headers_are_missing = True
             return
         path, text = found
         if path in self._once:
+            return
+        included = prepare_cached(path, text)
+        if included.guard in self.expander.macros:
             return
         self._include_count += 1
         if depth >= MAX_INCLUDE_DEPTH or self._include_count > MAX_INCLUDES:
@@ -306,13 +329,24 @@ class _Run:
                 ),
             )
             return
-        included = prepare_cached(path, text)
         if included.file in self.files:  # its tokens stand for another place already
             if not included.directives and not included.tokens:
                 return
             included = prepare(path, text)
         self.files[included.file] = included.source
         self.read(included, depth + 1)
+
+    def _search_home(self, name: str) -> bool:
+        """Searches the folder that an include was written for; returns whether that is a new one.
+
+        Includes in brackets that were not found before may lie there, too.
+        """
+        folder = self._home(name)
+        if not folder or not self._includes.add_folder(folder):
+            return False
+        self.found_folders.append(folder)
+        self.has_missed |= self._has_missed_bracketed
+        return True
 
     def _choose_and_note(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
         """Chooses as `BranchChoice`, and notes the kernels of branches that another build reads."""

@@ -118,6 +118,53 @@ def test_a_kernel_of_a_header_is_evaluated_where_it_is_launched(tmp_path):
     assert [k.instance.block for k in facts.kernels] == [(192, 1, 1)]
 
 
+def test_a_function_of_the_same_name_in_another_program_is_no_caller():
+    launch = "void a(int n, float *g) { k<<<1, n>>>(g); }\n"
+    other = "void a(int n, float *g) { puts(g); }\nvoid d(float *g) { a(512, g); }"
+    names, blocks = run_functions(a_cu=K + launch + "void b(float *g) { a(96, g); }", b_cu=other)
+    assert names == ["a", "b"]
+    assert blocks == {(96, 1, 1)}
+
+
+def test_files_with_a_kernel_of_the_same_name_are_not_read_for_its_launches():
+    other = K + "void d(float *g) { k<<<1, 512>>>(g); }"
+    names, blocks = run_functions(a_cu=K + "void b(float *g) { k<<<1, 96>>>(g); }", b_cu=other)
+    assert names == ["b", "d"]
+    assert blocks == {(96, 1, 1), (512, 1, 1)}
+
+
+def test_what_others_instantiate_of_a_header_is_theirs(tmp_path):
+    header = K + "static inline void go(int n, float *g) { k<<<1, n>>>(g); }\n"
+    (tmp_path / "k.cuh").write_text(header)
+    for name, block in (("a.cu", 96), ("b.cu", 192)):
+        call = f'#include "k.cuh"\nvoid run(float *g) {{ go({block}, g); }}'
+        (tmp_path / name).write_text(call)
+    sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
+    loaded: list[str] = []
+
+    def spied(path, text, options):
+        loaded.append(path.rsplit("/", 1)[-1])
+        return load_unit(path, text, options)
+
+    facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, launches_of, spied))
+    assert sorted(k.instance.block for k in facts.kernels) == [(96, 1, 1), (192, 1, 1)]
+    assert loaded == ["a.cu", "b.cu"]
+
+
+def test_equal_calls_are_executed_once():
+    text = (
+        "template <typename T> void a(int n, T *g, int &count) { count++; k<<<1, n>>>(g); }\n"
+        "template <typename T> int go(int n, int unused, T *g) { k<<<1, n>>>(g); return n; }\n"
+        "int get();\n"
+        "void b(float *g) { int c = 0; go(32, get(), g); go(32, get(), g); int m = go(64, 1, g);"
+        " a(m, g, c); a(m, g, c); k<<<1, 32 * c>>>(g); k<<<1, go(96, 1, g) + go(96, 1, g)>>>(g); }"
+    )
+    unit = load_unit("a.cu", K + text, LoadOptions(read=lambda path: None))
+    (function,) = unit.functions_named("b")
+    found = launches_of(unit, (), function, frozenset(("a", "go")))
+    assert [la.block[0] for la in found] == [32, 64, 64, 64, 64, 96, 192]
+
+
 def test_parameters_that_a_launch_may_depend_on():
     unit = load_unit(
         "a.cu",

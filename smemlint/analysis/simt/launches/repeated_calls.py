@@ -1,0 +1,111 @@
+"""Calls of host functions that launch: one with the same values as before launches nothing new.
+
+A loop that measures calls the same launcher a hundred times; each of them would be executed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.environment import CTYPES, Lazy, Variable
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    CallableValue,
+    FloatValue,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from smemlint.analysis.simt.domain.environment import Binding
+    from smemlint.analysis.simt.state import Frame
+    from smemlint.frontend.program import Function
+
+
+def key_of_call(
+    function: Function,
+    frame: Frame,
+    made_of: Mapping[str, tuple[str, AffineInt, AffineInt]],
+    number_of: Callable[[Value], int | None],
+) -> Hashable | None:
+    """Returns what two calls share that launch the same; None for one that may have effects.
+
+    Such a call is given a place of its caller, or something that holds one.
+
+    Args:
+        function: that is called.
+        frame: with its parameters bound.
+        made_of: key of a symbol -> operator and operands.
+        number_of: the number that a value is inside of the cases around the call.
+    """
+    if frame.this is not None or frame.record is not None:
+        return None
+    keys = _Keys(made_of, number_of)
+    bindings = {name: bound for scope in frame.scopes for name, bound in scope.items()}
+    found = tuple((name, keys.of_binding(bound)) for name, bound in bindings.items())
+    return None if any(key is None for _, key in found) else (id(function), found)
+
+
+class _Keys:
+    """Keys of values, in which symbols are numbered by their first appearance.
+
+    Unknowns of two calls need not be the same ones.
+    """
+
+    def __init__(
+        self,
+        made_of: Mapping[str, tuple[str, AffineInt, AffineInt]],
+        number_of: Callable[[Value], int | None],
+    ) -> None:
+        self._made_of = made_of
+        self._number_of = number_of
+        self._numbers: dict[object, int] = {}
+
+    def of_binding(self, bound: Binding) -> Hashable | None:
+        """Returns the key of what a name is bound to; None where a caller may own it."""
+        if isinstance(bound, CTYPES):
+            return bound
+        if isinstance(bound, Variable):
+            cells = self._of_cells(bound.object.cells)
+            return None if cells is None else (bound.type, cells)
+        return None if isinstance(bound, Lazy) else self._of(bound)
+
+    def _of(self, value: Value) -> Hashable | None:
+        match value:
+            case AffineInt():
+                return value.type, self._of_integer(value)
+            case CallableValue(payload=None) | CallableValue(payload=tuple()):
+                return value.name, value.payload
+            case FloatValue():
+                return value.type
+            case Pointer() if value.object.space is not Space.LOCAL:
+                place = self._numbers.setdefault(value.object, len(self._numbers))
+                return place, self._of_integer(value.offset), value.target
+            case Aggregate():
+                cells = self._of_cells(value.cells)
+                return None if cells is None else (value.type, cells)
+            case Unknown():
+                return ()
+        return None
+
+    def _of_cells(self, cells: Mapping[int, Value]) -> Hashable | None:
+        found = tuple((at, self._of(cells[at])) for at in sorted(cells))
+        return None if any(key is None for _, key in found) else found
+
+    def _of_integer(self, value: AffineInt) -> Hashable:
+        terms = tuple((self._of_symbol(s.key), repr(factor)) for s, factor in value.terms)
+        return repr(value.base), self._number_of(value), terms
+
+    def _of_symbol(self, key: str) -> Hashable:
+        if key in self._numbers:
+            return self._numbers[key]
+        self._numbers[key] = len(self._numbers)
+        if key not in self._made_of:
+            return self._numbers[key], ""
+        op, a, b = self._made_of[key]
+        return self._numbers[key], op, self._of_integer(a), self._of_integer(b)

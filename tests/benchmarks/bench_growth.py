@@ -1,0 +1,104 @@
+"""How the time of a run grows with its input: `python tests/benchmarks/bench_growth.py`.
+
+Each measure is run at three sizes, each twice the one before. The exponent is that of the size by
+which the processor time grows from the first to the last: 1 is linear, 2 quadratic.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.analyze import analyze
+from smemlint.config.settings import Settings
+from smemlint.facts import Facts
+from smemlint.lint.check import run_rules
+from smemlint.sources.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Files = dict[str, str]
+STORE = "s[threadIdx.x * 2 + {0}] = g[{0}];"
+
+
+def kernel(name: str, body: str, template: str = "") -> str:
+    """Returns a kernel with an array in shared memory."""
+    return (
+        f"{template}__global__ void {name}(float *g) {{ __shared__ float s[4096];\n{body}\n}}\n"
+        f"{template}void run_{name}(float *g) {{ {name}<<<1, 64>>>(g); }}\n"
+    )
+
+
+def files(size: int) -> Files:
+    """Files with a kernel each."""
+    return {f"f{k}.cu": kernel(f"k{k}", STORE.format(k)) for k in range(size)}
+
+
+def kernel_length(size: int) -> Files:
+    """Statements of one kernel, each with a bank conflict."""
+    return {"a.cu": kernel("k", "\n".join(STORE.format(k) for k in range(size)))}
+
+
+def include_depth(size: int) -> Files:
+    """Guarded headers, each of which includes all before it."""
+    found = {"a.cu": f'#include "h{size - 1}.h"\n' + kernel("k", STORE.format(0))}
+    for k in range(size):
+        includes = "".join(f'#include "h{j}.h"\n' for j in range(max(0, k - 3), k))
+        body = "\n".join(
+            f"static inline int f{k}_{j}(int a) {{ return a + {j}; }}" for j in range(20)
+        )
+        found[f"h{k}.h"] = f"#ifndef H{k}\n#define H{k}\n{includes}{body}\n#endif\n"
+    return found
+
+
+def instances(size: int) -> Files:
+    """Instances of a kernel template, whose addresses the argument decides."""
+    text = (
+        "template <int N> __global__ void k(float *g) { __shared__ float s[4096];"
+        " s[threadIdx.x * N] = *g; }\n"
+    )
+    launches = " ".join(f"k<{n + 1}><<<1, 64>>>(g);" for n in range(size))
+    return {"a.cu": f"{text}void run(float *g) {{ {launches} }}\n"}
+
+
+def parse_errors(size: int) -> Files:
+    """Statements that no parser takes, in a kernel of as many others."""
+    lines = (STORE.format(k) if k % 2 else f"int x{k} = (a @@ {k};" for k in range(2 * size))
+    return {"a.cu": kernel("k", "\n".join(lines))}
+
+
+MEASURES: dict[Callable[[int], Files], int] = {
+    files: 10,
+    kernel_length: 200,
+    include_depth: 20,
+    instances: 16,
+    parse_errors: 100,
+}
+"""What is measured, and its smallest size."""
+
+
+def seconds(found: Files) -> float:
+    """Returns the processor seconds of analysing files and judging what was found."""
+    sources = [Source(path, text) for path, text in found.items()]
+    began = time.process_time()
+    facts, _ = analyze(sources, Settings())
+    run_rules(facts if isinstance(facts, Facts) else Facts(facts), lambda path: Settings())
+    return time.process_time() - began
+
+
+def main() -> None:
+    """Prints a row a measure."""
+    seconds(files(1))  # imports
+    print(f"{'measure':<16}{'sizes':>16}{'seconds':>24}{'exponent':>10}")
+    for measure, smallest in MEASURES.items():
+        sizes = [smallest, 2 * smallest, 4 * smallest]
+        spent = [min(seconds(measure(size)) for _ in range(3)) for size in sizes]
+        exponent = math.log(spent[-1] / spent[0]) / math.log(sizes[-1] / sizes[0])
+        shown = "".join(f"{s:8.3f}" for s in spent)
+        print(f"{measure.__name__:<16}{'/'.join(map(str, sizes)):>16}{shown:>24}{exponent:10.2f}")
+
+
+if __name__ == "__main__":
+    main()
