@@ -15,6 +15,7 @@ from smemlint.analysis.simt.builtins import (
     wmma,
 )
 from smemlint.analysis.simt.builtins.cute_functions import call_cute
+from smemlint.analysis.simt.builtins.numeric_limits import numeric_limit
 from smemlint.analysis.simt.builtins.table import BUILTINS, BuiltinCall, is_reserved
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values
@@ -43,6 +44,9 @@ def call_builtin(
 ) -> Value | None:
     """Returns the value of a built-in function; None where the name is none."""
     state = ev.state
+    limit = numeric_limit(ev, name)
+    if limit is not None:
+        return limit
     last = name.rsplit("::", 1)[-1]
     found = BUILTINS.get(last)
     if found is None:
