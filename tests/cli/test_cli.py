@@ -72,7 +72,7 @@ def test_analyze_json_is_the_contract(smemlint, tmp_path):
     (tmp_path / "bad.cu").write_text(BAD)
     code, out, _ = smemlint("analyze", "bad.cu", "--output-format", "json")
     document = json.loads(out)
-    assert (code, document["version"], document["arch"]) == (0, 3, "sm_90")
+    assert (code, document["version"], document["arch"]) == (0, 4, "sm_90")
     store, load = document["accesses"]
     assert store == {
         "file": "bad.cu", "line": 3, "column": 3, "end_line": 3, "end_column": 20,
@@ -81,7 +81,8 @@ def test_analyze_json_is_the_contract(smemlint, tmp_path):
         "wavefronts": {"min": 32, "max": 32, "mean": 32.0},
         "ideal": {"min": 1, "max": 1, "mean": 1.0},
         "certainty": "assumed", "assumptions": ["block (32, 1, 1) (launch at bad.cu:7)"],
-        "reason": None, "from": None, "confirmed": None, "operation": None,
+        "reason": None,
+        "reason_code": None, "from": None, "confirmed": None, "operation": None,
         "bounds": None,
     }  # fmt: skip
     assert (load["line"], load["kind"], load["wavefronts"]["mean"]) == (5, "load", 1.0)

@@ -47,7 +47,7 @@ CASES = {
     ),
     "8-byte vectors need two": (
         "__shared__ float s[32][32];",
-        "float2 v = *(float2 *)&s[threadIdx.x][0]; out[0] = v.x;",
+        "float2 v = *(float2 *)&s[threadIdx.x][0]; out[0] = v.x + v.y;",
         "32", "s[32][34]",
     ),
     "halves share words": (
@@ -291,7 +291,7 @@ __global__ void sgemm(const float *in, float *out) {
   tile[t % BK][t / BK] = in[t];
   __syncthreads();
   float4 v = *reinterpret_cast<float4 *>(&tile[t / 32][(t % 32) * 4]);
-  out[t] = v.x + v.w;
+  out[t] = v.x + v.y + v.z + v.w;
 }
 void run(const float *in, float *out) { sgemm<<<1, 256>>>(in, out); }
 """
