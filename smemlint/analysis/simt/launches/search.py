@@ -19,7 +19,12 @@ from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import names_another
-from smemlint.limits.budgets import MAX_CALLERS_UP, MAX_LINKED_CHARACTERS, MAX_LINKED_FILES
+from smemlint.limits.budgets import (
+    MAX_CALLERS_UP,
+    MAX_LINKED_CHARACTERS,
+    MAX_LINKED_FILES,
+    MAX_MAIN_FILES,
+)
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -106,17 +111,23 @@ class LaunchSearch:
     def is_launched_here(self, kernel: Function) -> bool:
         """Returns whether the unit launches a kernel of a header.
 
-        Other units that include the header launch instances of their own, and are asked for them.
+        Other units that include the header launch instances of their own, and are asked for them,
+        unless there are more of them than a header is evaluated in.
         """
-        if kernel.span.path == self._unit.path:
+        if kernel.span.path == self._unit.path or self._is_widely_named(kernel.name):
             return False
         return bool(self.host_code((self._unit,)).launchers_of(kernel.name)[0])
 
     def is_called_here(self, function: Function) -> bool:
         """Returns whether the unit calls a function of a header; other units have their own."""
-        if function.span.path == self._unit.path:
+        if function.span.path == self._unit.path or self._is_widely_named(function.name):
             return False
         return bool(self.host_code((self._unit,)).callers(function))
+
+    def _is_widely_named(self, name: str) -> bool:
+        """Returns whether more files name a function than units are evaluated for a header."""
+        near = self._index.mentioning((name,), self._unit.path)
+        return sum(path not in self._unit.files for path in near) >= MAX_MAIN_FILES
 
     def _may_mean(self, kernel: Function) -> Callable[[str], bool]:
         """Returns what tells of a file whether it may mean the kernel where it has its name."""
