@@ -356,12 +356,12 @@ def _source_of(copied: CopiedFrom) -> dict[str, object]:
 
 def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumber:
     """Returns a lane address as a number of bytes; none is known outside of any array."""
-    if isinstance(address, int) and abs(address) >= MAX_ARRAY_BYTES:
-        return _OUTSIDE
     number: cute.Integer = address if isinstance(address, int) else cute.DynamicInt(address)
     found = from_engine(number)
     if not isinstance(found, AffineInt):
         return found
+    if isinstance(found.base, int) and abs(found.base) >= MAX_ARRAY_BYTES:
+        return _OUTSIDE
     offset = AffineInt(found.base, I64, found.terms, found.form)
     if isinstance(offset.base, int):
         return offset
