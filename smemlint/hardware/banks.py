@@ -195,7 +195,7 @@ def _cost(
         return spent, passes, spent
     if kind == "load" and width > WORD:
         return _wide_load(rows, mask, width)
-    spent, passes = _summed(_passes(rows, mask, width, min(LANES, _ROW_BYTES // width)))
+    spent, passes = _summed(_passes(rows, mask, width, min(LANES, _ROW_BYTES // width)), mask)
     return spent, passes, spent
 
 
@@ -207,12 +207,15 @@ def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: i
     """
     size = _ROW_BYTES // width
     paired, doubtful = _pairs_up(rows, mask)
-    degrees = _passes(rows, mask, width, size)
-    spent, passes = _summed(degrees)
     if not paired.any():
+        spent, passes = _summed(_passes(rows, mask, width, size), mask)
         return spent, passes, spent
     merged_degrees = _passes(rows, mask, width, 2 * size)
-    merged, halved = _summed(merged_degrees)
+    merged, halved = _summed(merged_degrees, mask)
+    if paired.all() and not doubtful.any() and int(merged_degrees.max()) <= 1:
+        return merged, halved, merged
+    degrees = _passes(rows, mask, width, size)
+    spent, passes = _summed(degrees, mask)
     halves = paired & (~doubtful | (merged == halved))
     unmerged = degrees.reshape(*merged_degrees.shape, 2).sum(axis=2)
     of_lines = np.where(merged_degrees > 1, unmerged, merged_degrees).sum(axis=1)
@@ -245,8 +248,12 @@ def _equal_lanes(
     return np.asarray(equal.all(axis=1))
 
 
-def _summed(degrees: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Wavefronts and passes of instructions, from the degrees of their passes."""
+def _summed(
+    degrees: NDArray[np.int64], mask: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns wavefronts and passes of instructions, from the degrees of their passes."""
+    if mask is None:
+        return degrees.sum(axis=1), np.full(len(degrees), degrees.shape[1], dtype=np.int64)
     return degrees.sum(axis=1), (degrees > 0).sum(axis=1)
 
 
