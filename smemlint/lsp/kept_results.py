@@ -7,7 +7,7 @@ and the rules are run on them again; fixes move along.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,27 +167,31 @@ class KeptResults:
         self._kept.has_fixes = True
 
 
+@dataclass(slots=True, eq=False)
 class _Kept:
-    """What one analysis found, and what it was an analysis of."""
+    """What one analysis found, and what it was an analysis of.
 
-    def __init__(
-        self,
-        sources: Mapping[str, Source],
-        text: VisibleText,
-        settings: str,
-        results: Mapping[str, UnitResult],
-        outside: Mapping[str, tuple[int, int] | None],
-        functions: frozenset[str],
-    ) -> None:
-        self.sources = sources
-        self.text = text
-        self.settings = settings
-        self.results = results
-        self.outside = outside
-        self.functions = functions
-        self.is_certain = False
-        self.fixed: Mapping[str, tuple[Finding, ...]] = {}
-        self.has_fixes = False
+    Attributes:
+        sources: of the run, by path.
+        text: of the document.
+        settings: of the document, as text.
+        results: of the units, by main file.
+        outside: states of the files on disk that were read.
+        functions: names of those in the units that were read.
+        is_certain: no result was lost, and no files came or went since.
+        fixed: findings with what repairs them, by main file.
+        has_fixes: they were looked for.
+    """
+
+    sources: Mapping[str, Source]
+    text: VisibleText
+    settings: str
+    results: Mapping[str, UnitResult]
+    outside: Mapping[str, tuple[int, int] | None]
+    functions: frozenset[str]
+    is_certain: bool = False
+    fixed: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+    has_fixes: bool = False
 
     def may_matter(self, words: frozenset[str]) -> bool:
         """Whether files were searched for one of some words, comments included."""

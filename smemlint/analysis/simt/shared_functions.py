@@ -1,4 +1,4 @@
-"""Whether a function, or one that it calls, can touch shared memory."""
+"""Whether a function, or one that it calls, can touch shared memory, and which it may call."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from smemlint.frontend.heuristics import names_shared
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from smemlint.frontend.program import Function, Unit
 
 _NAMES = frozenset(("__shared__", "ldmatrix", "__cvta_generic_to_shared"))
@@ -23,16 +25,36 @@ def shared_names(unit: Unit) -> frozenset[str]:
 def touches_shared(function: Function, unit: Unit) -> bool:
     """Returns whether a function, or one that it may call, names shared memory."""
     shared = shared_names(unit)
+    return any(
+        not words.isdisjoint(shared) or any(map(names_shared, words))
+        for words in new_words(function, unit)
+    )
+
+
+def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
+    """Yields the words of a function's text, and of all that it may call, each word once.
+
+    What a word names may be called: functions, and the methods of a record.
+    """
+    methods = _methods(unit)
     seen: set[str] = set()
-    worklist = [function]
-    while worklist:
-        current = worklist.pop()
-        words = current.words
-        if words & shared or any(map(names_shared, words)):
-            return True
-        for word in words - seen:
-            seen.add(word)
-            worklist.extend(unit.functions_named(word))
-            for record in unit.records.get(word, ()):
-                worklist.extend(f for f in unit.functions if f.record == record.name)
-    return False
+    work = [function]
+    for current in work:
+        new = current.words - seen
+        yield new
+        seen |= new
+        for word in new:
+            work += unit.functions_named(word)
+            work += methods.get(word, ())
+
+
+def _methods(unit: Unit) -> Mapping[str, Sequence[Function]]:
+    """Returns the member functions of the unit, by the names of their records."""
+    known = unit.memory.get("methods")
+    if known is None:
+        found: dict[str, list[Function]] = {}
+        for function in unit.functions:
+            if function.record is not None:
+                found.setdefault(function.record, []).append(function)
+        known = unit.memory["methods"] = found
+    return known  # type: ignore[return-value]

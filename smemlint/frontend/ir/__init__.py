@@ -32,6 +32,7 @@ from smemlint.frontend.ir.expressions import (
     TernaryOp,
     UnaryOp,
     Unparsed,
+    called_name,
 )
 from smemlint.frontend.ir.functions import FuncDef, Lambda
 from smemlint.frontend.ir.node import BlockItem, Expression, Node, Statement, Type
@@ -144,4 +145,5 @@ __all__ = [
     "UnparsedType",
     "While",
     "WrappedIndex",
+    "called_name",
 ]

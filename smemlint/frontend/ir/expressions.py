@@ -120,3 +120,11 @@ class NamedInitializer(Expression):
 
     name: tuple[Node, ...]
     expr: Expression
+
+
+def called_name(callee: Node) -> str:
+    """Returns the last component of the name that a call spells; empty where it spells none."""
+    if isinstance(callee, StructRef):
+        callee = callee.field
+    name = getattr(callee, "name", "")
+    return name.split("<", 1)[0].rsplit("::", 1)[-1].strip() if isinstance(name, str) else ""

@@ -39,12 +39,12 @@ from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
-_TUPLE = re.compile(r"(?:\w+::)*(?:tuple|pair)\s*<")
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
+
+_TUPLE = re.compile(r"(?:\w+::)*(?:tuple|pair)\s*<")
 
 
 def construct(

@@ -51,6 +51,7 @@ from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import (
     best_fit,
     parameters_of,
+    target_qualifiers,
     type_words,
 )
 from smemlint.analysis.simt.types.specializations import definitions_for, takes
@@ -247,7 +248,7 @@ def _bind_parameter(
     converted = convert(ev, value, kind)
     if isinstance(kind, OpaqueType):
         kind = type_of(converted)
-    if isinstance(converted, Pointer) and "volatile" in _target_qualifiers(param.type):
+    if isinstance(converted, Pointer) and "volatile" in target_qualifiers(param.type):
         converted = Pointer(converted.object, converted.offset, converted.target, True)
     return name, Variable(state.new_local(name, kind, state.key(node, name), converted), kind)
 
@@ -329,8 +330,3 @@ def _unify_reference(node: ir.Node, kind: CType, names: set[str]) -> list[tuple[
     if len(words) == 1 and words[0] in names:
         return [(words[0], kind)]
     return _unify(node, kind, names)
-
-
-def _target_qualifiers(node: ir.Node) -> set[str]:
-    """Qualifiers of what a pointer parameter points to."""
-    return set(getattr(getattr(node, "type", None), "quals", ()))

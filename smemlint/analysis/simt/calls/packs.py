@@ -70,8 +70,8 @@ def _elements(ev: Evaluator, pack: ir.ID) -> list[ir.Expression]:
 
 def _is_forwarded(node: ir.FuncCall) -> bool:
     """Whether a call is `std::forward<T>(x)` or `std::move(x)`."""
-    name = node.name.name if isinstance(node.name, ir.ID) else ""
-    return len(node.args) == 1 and name.split("<", 1)[0].rsplit("::", 1)[-1] in _REFERRING
+    is_free = isinstance(node.name, ir.ID) and len(node.args) == 1
+    return is_free and ir.called_name(node.name) in _REFERRING
 
 
 def _element(pack: str, index: int) -> str:

@@ -35,12 +35,13 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.loops.modified import is_floating
-from smemlint.analysis.simt.shared_functions import shared_names
+from smemlint.analysis.simt.shared_functions import new_words, shared_names
+from smemlint.analysis.simt.types.overloads import target_qualifiers
 from smemlint.frontend.heuristics import names_shared
 from smemlint.limits.budgets import MAX_RESULT_CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.analysis.simt.state import Frame, State
@@ -120,7 +121,7 @@ def _is_harmless_pointer(state: State, pointer: Pointer, param: ir.Decl) -> bool
         return obj.space is not Space.SHARED
     if not _is_plain(target) or not _is_plain(obj.type) or _holds_address(state, obj):
         return False
-    if is_floating(_element_of(obj.type)) or "const" in _target_qualifiers(param.type):
+    if is_floating(_element_of(obj.type)) or "const" in target_qualifiers(param.type):
         return True
     cells = list(obj.cells.values())  # numbers that nobody follows stay so
     return bool(cells) and all(isinstance(v, Unknown | FloatValue) for v in cells)
@@ -162,10 +163,6 @@ def _holds_address(state: State, obj: Object) -> bool:
     )
 
 
-def _target_qualifiers(node: object) -> set[str]:
-    return set(getattr(getattr(node, "type", None), "quals", ()))
-
-
 # ---- what a function's text says
 
 
@@ -178,31 +175,11 @@ def _is_pure(unit: Unit, function: Function) -> bool:
 
 
 def _only_computes(unit: Unit, function: Function) -> bool:
-    methods = _methods(unit)
     shared = shared_names(unit)
-    seen: set[str] = set()
-    work = [function]
-    for current in work:
-        new = current.words - seen
-        if not new.isdisjoint(shared) or any(map(_has_effect, new)):
-            return False
-        seen |= new
-        for word in new:
-            work += unit.functions_named(word)
-            work += methods.get(word, ())
-    return True
-
-
-def _methods(unit: Unit) -> Mapping[str, Sequence[Function]]:
-    """Returns the member functions of the unit, by the names of their records."""
-    known = unit.memory.get("methods")
-    if known is None:
-        found: dict[str, list[Function]] = {}
-        for function in unit.functions:
-            if function.record is not None:
-                found.setdefault(function.record, []).append(function)
-        known = unit.memory["methods"] = found
-    return known  # type: ignore[return-value]
+    return all(
+        words.isdisjoint(shared) and not any(map(_has_effect, words))
+        for words in new_words(function, unit)
+    )
 
 
 def _has_effect(word: str) -> bool:

@@ -33,7 +33,6 @@ from smemlint.facts import AccessKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    pass
     from smemlint.analysis.simt.domain.trace import Fence, Trace
 
 _SLOT = {2: 8, 4: 16, 8: 16}

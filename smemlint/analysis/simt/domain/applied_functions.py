@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.lanes import digest, settled
 from smemlint.analysis.simt.domain.scev import CONSTANT, atom
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
@@ -59,8 +59,9 @@ def _form(name: str, operands: Sequence[AffineInt]) -> Scev:
     forms = [scev_of(v) for v in operands]
     if not any(form.terms for form in forms):
         return CONSTANT
-    key = hash((name, *(v.identity() for v in operands), *(form.terms for form in forms)))
-    return atom(f"({name} {key:x})", is_divergent=any(form.is_divergent for form in forms))
+    parts = (*(v.identity() for v in operands), *(str(form.terms) for form in forms))
+    key = digest(" ".join(parts).encode())
+    return atom(f"({name} {key})", is_divergent=any(form.is_divergent for form in forms))
 
 
 def _of_unknown(name: str, operands: Sequence[Value]) -> Unknown:

@@ -25,7 +25,7 @@ from smemlint.frontend.ptx.syntax import Immediate, Name, Negated, Sum, Vector
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import CType, IntType
+    from smemlint.analysis.simt.domain.ctypes import IntType
     from smemlint.analysis.simt.domain.environment import Mask
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.ptx.syntax import Operand
@@ -147,8 +147,3 @@ class Registers:
 def loaded(type_: str) -> Value:
     """Returns what an instruction reads from memory, or computes of data."""
     return FloatValue(FLOAT) if type_ not in INTEGERS and type_ != "pred" else RESULT
-
-
-def type_of_register(type_: str) -> CType:
-    """Returns the C type of a register of a PTX type."""
-    return INTEGERS.get(type_, FLOAT)

@@ -257,9 +257,9 @@ def _member(config: ir.Expression, name: str) -> ir.StructRef:
 
 def _kernel_of(named: Iterable[Function], count: int) -> Function | None:
     """Returns the kernel that takes so many arguments; the first of the name where none does."""
-    kernels = [f for f in named if f.is_kernel]
-    fitting = [f for f in kernels if signature_of(f).least <= count <= signature_of(f).most]
-    return next(iter(fitting or kernels), None)
+    kernels = [(f, signature_of(f)) for f in named if f.is_kernel]
+    fitting = [(f, s) for f, s in kernels if s.least <= count <= s.most]
+    return next((f for f, _ in fitting or kernels), None)
 
 
 def _known_result(call: Frame, otherwise: Value) -> Value:

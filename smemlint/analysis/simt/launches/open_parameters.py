@@ -120,12 +120,12 @@ class _Reading:
             spelled = _words((call.kernel, *call.configuration[1:2]))
             return spelled | self._deduced(call), _words(call.args)
         given = call.args
-        positions = LAUNCHERS.get(called_name(call.name))
+        positions = LAUNCHERS.get(ir.called_name(call.name))
         if positions is not None:
             return _words(_picked(given, positions[:2])), _words(given)
         shape: set[str] = set()
         arguments: set[str] = set()
-        for function in self.functions_named(called_name(call.name)):
+        for function in self.functions_named(ir.called_name(call.name)):
             needed = self.of(function)
             shape |= _passed(call.name, given, function, needed.shape)
             arguments |= _passed(call.name, given, function, needed.arguments)
@@ -133,7 +133,7 @@ class _Reading:
 
     def _deduced(self, call: ir.Launch) -> set[str]:
         """Returns the words of arguments whose types tell template arguments of the kernel."""
-        if called_name(call.kernel) != self.kernel.name:
+        if ir.called_name(call.kernel) != self.kernel.name:
             return set()
         names = frozenset(p.name for p in self.kernel.template)
         return _passed(call.kernel, call.args, self.kernel, names)
@@ -222,7 +222,7 @@ class _Flow:
 
     def _read_call(self, node: ir.FuncCall, control: Control) -> None:
         inner = node.name
-        name = called_name(inner)
+        name = ir.called_name(inner)
         if name in LAUNCHERS or name in self._launching:
             self.launches.append(node)
             return
@@ -251,14 +251,6 @@ def _is_writable(node: ir.Node) -> bool:
     if not (isinstance(node, ir.PtrDecl) and {"&", "&&"} & set(node.quals or ())):
         return False
     return "const" not in (getattr(node.type, "quals", None) or ())
-
-
-def called_name(callee: ir.Node) -> str:
-    """Returns the last component of the name that a call spells; empty where it spells none."""
-    if isinstance(callee, ir.StructRef):
-        callee = callee.field
-    name = getattr(callee, "name", "")
-    return name.split("<", 1)[0].rsplit("::", 1)[-1].strip() if isinstance(name, str) else ""
 
 
 def _picked(items: Sequence[ir.Node], positions: Iterable[int]) -> list[ir.Node]:

@@ -114,15 +114,17 @@ class LaunchSearch:
         Other units that include the header launch instances of their own, and are asked for them,
         unless there are more of them than a header is evaluated in.
         """
-        if kernel.span.path == self._unit.path or self._is_widely_named(kernel.name):
+        if kernel.span.path == self._unit.path:
             return False
-        return bool(self.host_code((self._unit,)).launchers_of(kernel.name)[0])
+        launchers, _ = self.host_code((self._unit,)).launchers_of(kernel.name)
+        return bool(launchers) and not self._is_widely_named(kernel.name)
 
     def is_called_here(self, function: Function) -> bool:
         """Returns whether the unit calls a function of a header; other units have their own."""
-        if function.span.path == self._unit.path or self._is_widely_named(function.name):
+        if function.span.path == self._unit.path:
             return False
-        return bool(self.host_code((self._unit,)).callers(function))
+        callers = self.host_code((self._unit,)).callers(function)
+        return bool(callers) and not self._is_widely_named(function.name)
 
     def _is_widely_named(self, name: str) -> bool:
         """Returns whether more files name a function than units are evaluated for a header."""

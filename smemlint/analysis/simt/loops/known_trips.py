@@ -128,17 +128,32 @@ def execute_iterations(
     state.mask = kept(entry, state.mask | left | loop.broken)
     join_at_target(ev, loop.breaks)
     if together is None:
-        trips = len(starts) if foreseen is None else foreseen
-        cost = loop.cost * trips // max(len(starts), 1)
-        together = unrolled(
-            trips,
-            cost,
-            parts.node.pragma,
-            is_constant=is_constant and not loop.is_run_time,
-            is_countable=not _is_geometric(parts.step),
-        )
+        is_constant = is_constant and not loop.is_run_time
+        together = _in_one_block(parts, loop, len(starts), foreseen, is_constant=is_constant)
     state.trace.fence_between(starts[together::together])
     return Trips(len(starts), together, loop.is_general)
+
+
+def _in_one_block(
+    parts: LoopParts, loop: Loop, run: int, foreseen: int | None, *, is_constant: bool
+) -> int:
+    """Returns how many iterations the compiler puts into one basic block.
+
+    Args:
+        parts: of the loop.
+        loop: with the cost of the iterations that were run.
+        run: how many those are.
+        foreseen: how many there would be.
+        is_constant: the compiler knows their number.
+    """
+    trips = run if foreseen is None else foreseen
+    return unrolled(
+        trips,
+        loop.cost * trips // max(run, 1),
+        parts.node.pragma,
+        is_constant=is_constant,
+        is_countable=not _is_geometric(parts.step),
+    )
 
 
 def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) -> Mask | None:

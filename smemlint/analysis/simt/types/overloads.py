@@ -87,6 +87,11 @@ def type_words(node: ir.Node | None) -> list[str]:
     return list(node.names) if node is not None else []
 
 
+def target_qualifiers(node: ir.Node) -> frozenset[str]:
+    """Returns the qualifiers of what a pointer type points to."""
+    return frozenset(getattr(getattr(node, "type", None), "quals", ()))
+
+
 def _is_reference(node: ir.Node) -> bool:
     return isinstance(node, ir.PtrDecl) and bool({"&", "&&"} & set(node.quals))
 
