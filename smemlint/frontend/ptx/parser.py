@@ -180,6 +180,8 @@ def _operand(words: Sequence[str], depth: int = 0) -> Operand:
             raise _SyntaxProblem(f"`{first[:20]}` is no operand")
         return Name(first) if number is None else Immediate(number)
     if first in ("{", "("):
+        if first == "{" and len(words) <= 2:  # an empty list of arguments is one, `{}` is no vector
+            raise _SyntaxProblem("a vector has no elements")
         return Vector(tuple(_operand(part, depth + 1) for part in _split(words[1:-1])))
     if first == "[":
         return _address(words, depth)

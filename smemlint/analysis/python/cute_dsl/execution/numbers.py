@@ -30,6 +30,9 @@ _OPERATORS: dict[type[ast.AST], str] = {
 
 
 _NO_NUMBER = Reason(ReasonCode.UNKNOWN_VALUE, "a number is not known")
+_TOO_WIDE = UnknownNumber(
+    Reason(ReasonCode.UNKNOWN_VALUE, "a number does not fit into the 32 bits of an Int32")
+)
 _NO_COORDINATE = Reason(ReasonCode.UNKNOWN_VALUE, "a coordinate is not known")
 _FLOATING = Reason(ReasonCode.DATA, "an operator of floating-point numbers")
 OPEN_CONDITION = Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known")
@@ -41,7 +44,7 @@ def operand_of(run: Execution, value: Value) -> AffineInt | UnknownNumber:
     """Returns a value as a number of the domain."""
     match value:
         case bool() | int():
-            return AffineInt(int(value), I32)
+            return AffineInt(int(value), I32) if -(2**31) <= value < 2**31 else _TOO_WIDE
         case Number():
             return value.value
         case Opaque():
