@@ -37,3 +37,27 @@ def test_a_guess_that_reaches_something_stands_for_those_that_do_not():
         "sampled",
         8,
     )
+
+
+SWITCHED = """
+__global__ void blur(unsigned char *out) {{
+  __shared__ unsigned char rows[10][64];
+  out[threadIdx.x] = rows[threadIdx.y + 6][threadIdx.x];
+}}
+dim3 shape(int version) {{
+  {body}
+}}
+void run(unsigned char *out, int version) {{ blur<<<64, shape(version)>>>(out); }}
+"""
+
+
+@pytest.mark.parametrize(("body", "certainty"), [
+    # (32, 8) on the path that is taken where `version` is not known: row 13 of 10
+    ("if (version == 1) return dim3(version, version); return dim3(32, 8);", "sampled"),
+    ("if (version == 1) return dim3(version, version); return dim3(32, 4);", "assumed"),
+    ("return dim3(32, 8);", "assumed"),  # a bug of the program, and an error
+])  # fmt: skip
+def test_a_default_path_that_leaves_an_array_is_not_taken(body, certainty):
+    (kernel, *_) = facts_in(a_cu=SWITCHED.format(body=body)).kernels
+    (access,) = kernel.accesses
+    assert access.certainty == certainty

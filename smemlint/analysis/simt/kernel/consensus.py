@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import MAX_THREADS
 from smemlint.facts import Certainty, KernelFacts
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.facts import Access
+    from smemlint.facts import Access, Instance
 
 _DIFFERS = Reason(
     ReasonCode.UNKNOWN_BLOCK, "the block shape is not known, and the figure depends on it"
@@ -28,7 +28,7 @@ def consensus(facts: Sequence[KernelFacts]) -> KernelFacts:
     if facts[0].instance.origin:
         facts = [f for f in facts if not any(map(_reaches_outside, f.accesses))] or facts
     first = facts[0]
-    outside = None if first.instance.origin else next(filter(_begins_outside, first.accesses), None)
+    outside = next((a for a in first.accesses if _refutes(a, first.instance)), None)
     if outside is not None and outside.array is not None:
         text = f"the block shape is not known: the guess reaches outside `{outside.array.name}`"
         return _only_sampled(first, Reason(ReasonCode.UNKNOWN_BLOCK, text))
@@ -44,9 +44,17 @@ def consensus(facts: Sequence[KernelFacts]) -> KernelFacts:
     return replace(first, accesses=tuple(accesses))
 
 
-def _begins_outside(access: Access) -> bool:
-    """Whether the first warp leaves the array: no block has that shape, or the lanes it has."""
-    return not access.conditions and _reaches_outside(access, warps=1)
+def _refutes(access: Access, instance: Instance) -> bool:
+    """Whether the access leaves its array because the block is a guess, not because it is wrong.
+
+    Of a shape that nothing gives, the first warp tells; of one that the host code gives on a path
+    which it may not take, any warp.
+    """
+    if access.conditions:
+        return False
+    if any(a.topic is Topic.HOST for a in access.assumptions):
+        return _reaches_outside(access)
+    return not instance.origin and _reaches_outside(access, warps=1)
 
 
 def _reaches_outside(access: Access, warps: int = MAX_THREADS // 32) -> bool:
