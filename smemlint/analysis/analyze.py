@@ -14,6 +14,7 @@ from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.heuristics import (
     describes_swizzle,
     launched_and_not_defined,
+    may_launch,
     may_touch_shared,
 )
 from smemlint.reasons import Reason, ReasonCode
@@ -202,7 +203,7 @@ def without_compiled(
 
 def is_launched_elsewhere(text: str) -> bool:
     """Returns whether a file of kernels launches none: whoever compiles it says how it is meant."""
-    return "<<<" not in text
+    return not may_launch(text)
 
 
 def unreadable_sources(sources: Sequence[Source]) -> list[NotAnalysed]:

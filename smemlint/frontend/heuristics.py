@@ -22,10 +22,12 @@ _SHARED = re.compile(
 )
 _SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
 _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
-_LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*<<<")
+LAUNCH = r"<<[ \t]*<"
+"""Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
+_LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*" + LAUNCH)
 _DEFINED = re.compile(r"__global__[^;{}]*?\b([A-Za-z_]\w*)\s*\(")
 _INCLUDES = re.compile(r'^\s*#\s*include\s*"', re.M)
-_SEARCHED = re.compile("<<<|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.IGNORECASE)
+_SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
 _STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co_return"
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
@@ -117,12 +119,17 @@ def is_barrier_allocation(call: str) -> bool:
     return "mbarrier" in call.lower()
 
 
+def may_launch(text: str) -> bool:
+    """Returns whether a kernel's launch is spelled in a text, comments and strings included."""
+    return re.search(LAUNCH, text) is not None
+
+
 def launched_and_not_defined(text: str) -> dict[str, int]:
     """Returns the kernels that a text launches by name and does not define, with their places.
 
     None where it includes no file of its own project.
     """
-    if "<<<" not in text or not _INCLUDES.search(text):
+    if not may_launch(text) or not _INCLUDES.search(text):
         return {}
     defined = set(_DEFINED.findall(text))
     found: dict[str, int] = {}

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex_file
+from smemlint.frontend.heuristics import LAUNCH
 from smemlint.sources.pragmas import MARK
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _ALONE = frozenset("()[]{},;?~")
 """Operators that make no other with the one in front of them or behind."""
-_WORD = re.compile(r"\w+|<<<|#")
+_WORD = re.compile(rf"\w+|{LAUNCH}|#")
 
 
 class CannotMove(Exception):

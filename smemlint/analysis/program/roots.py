@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.heuristics import may_touch_shared
+from smemlint.frontend.heuristics import LAUNCH, may_touch_shared
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.program.units import ProgramIndex
 
-_LAUNCHES = re.compile(r"<<<|cudaLaunch\w*Kernel")
+_LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ _MASTER = re.compile(
 |(?P<identifier>[^\W\d][\w$]*+(?!["']))
 |(?P<newline>(?:\r\n?|\n)[ \t\r\n]*+)
 |(?P<comment>//(?:[^\n\r\\]|\\(?:\r\n|.)?)*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?)
+|(?P<launch>(?<!operator)(?<!operator[ ])<<[ \t]++<(?![<=]))
 |(?P<operator><<<|<<=|<=>|->\*|\.\.\.|::|->|\+\+|--|<<|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=
     |\^=|\#\#|[-+*/%<>=!&|^~?:;,(){}\[\]\#]|\.(?!\d))
 |(?P<number>\.?[0-9](?:[eEpP][+-]|'[0-9a-zA-Z]|[0-9a-zA-Z_.])*+)
@@ -95,7 +96,8 @@ def lex(text: str, file: int = 0) -> list[Token]:
 def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
     """Tokens of a text with an account of what was passed over.
 
-    `<<<` is one token, `>>` and `>>=` are not: they come as adjacent `>` and `>=`.
+    `<<<` is one token, and so is `<< <`: Visual Studio formats launches so, and nvcc reads them.
+    `>>` and `>>=` are not: they come as adjacent `>` and `>=`.
     """
     tokens: list[Token] = []
     add = tokens.append
@@ -124,6 +126,8 @@ def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
         spelling = match.group()
         if kind == "word":
             kind = "identifier"
+        elif kind == "launch":
+            kind, spelling = "operator", "<<<"
         elif kind == "raw":
             kind = "string"
             if end == len(text) and not spelling.endswith(f'){match["delimiter"]}"'):
