@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from smemlint.analysis.analyze import Analyzer, analyze
+from smemlint.analysis.python.cute_dsl.execution import files
 from smemlint.config.settings import Configuration, Settings
 from smemlint.driver.run import check
 from smemlint.hardware import wavefronts
@@ -354,3 +355,21 @@ class Copy(Base):
         held = text.replace("BASE", str(base))
         assert bound(held, tmp_path) == [((3, base, 3), "elements", 2, (8, 64), (64, 1))]
         assert [f.code for f in written(held, tmp_path, is_check=True)] == code
+
+
+def test_a_kernel_that_takes_more_steps_than_it_may_is_noted(tmp_path, monkeypatch):
+    text = """
+@cute.kernel
+def kernel():
+    smem = cutlass.memory.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((16, 32)), 16)
+    s.fill(0.0)
+"""
+    path = tmp_path / "fills.py"
+    path.write_text(HEAD + text)
+    monkeypatch.setattr(files, "MAX_DSL_STEPS", 1)
+    facts, _ = analyze([Source(str(path))], Settings())
+    assert not facts.kernels
+    assert [(n.span.line, n.kernel, n.reason.code) for n in facts.not_analysed] == [
+        (6, "kernel", "step-limit")
+    ]

@@ -70,7 +70,7 @@ def execute_file(text: PythonText, settings: Settings) -> FileFacts:
     file = _File(text, settings)
     file.run_main()
     file.run_from_outside()
-    file.found.notes += _unreached(text, file.found, file.failure)
+    file.found.notes += _unreached(text, file.found, file.failure) or file.unfinished()
     file.found.notes += file.left_out.notes()
     return file.found
 
@@ -84,6 +84,7 @@ class _File:
         self.found = FileFacts()
         self.left_out = LeftOut(text.path)
         self.failure = ""
+        self._unfinished: dict[ast.FunctionDef, str] = {}
         self._seen: set[object] = set()
 
     def run_main(self) -> None:
@@ -133,6 +134,13 @@ class _File:
         left = [e for e in entries[MAX_DSL_ENTRIES:] if e.function not in self.found.entered]
         self.left_out.add("functions are not entered", len(left))
 
+    def unfinished(self) -> list[NotAnalysed]:
+        """Returns a note for each function whose execution did not come to its end."""
+        return [
+            NotAnalysed(self.text.span(f), f.name, Reason(ReasonCode.STEP_LIMIT, why))
+            for f, why in self._unfinished.items()
+        ]
+
     def _leads_to_a_kernel(self, entry: _Entry) -> bool:
         """Returns whether a function is a kernel, or may launch one."""
         is_kernel = _is_marked(entry.function, MARKS)
@@ -151,6 +159,8 @@ class _File:
             assumptions = (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
             for facts in self._facts(run, assumptions):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
+            if run.failure:
+                self._unfinished[entry.function] = run.failure
         for found in by_kernel.values():
             self._add(consensus(found))
 
