@@ -1,9 +1,12 @@
-"""Loads that may be fused with those of the iterations after, in loops that run time ends.
+"""Accesses that may be fused with those of the iterations after, in loops that run time ends.
 
 nvcc 13.0.88 (-O3, sm_90) puts four cheap iterations of such a loop together (`unroll`) and fuses
 the loads `s[t][k]` to `s[t][k + 3]` where their place lets it: to LDS.64 for rows of 24, 32 and 34
 floats, to LDS.128 where another load has the same base, to none for rows of 33. How wide depends on
-the induction variables that loop strength reduction chooses, which is not modelled.
+the induction variables that loop strength reduction chooses, which is not modelled. Stores
+`s[t][k] = x[k]` of a row of 4 or 6 elements become STS.64 (float) and STS.128 (double); they stay
+alone where they descend, where the loop begins at an unknown `k`, and between loads of shared
+memory, of another array, too.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ _WIDTHS = (2, 4, 8)
 def mark_open_fusions(
     items: Sequence[Event | Fence], trip: AffineInt, cost: int, pragma: str
 ) -> None:
-    """Marks the loads of one iteration that the compiler may fuse with those of the next.
+    """Marks the accesses of one iteration that the compiler may fuse with those of the next.
 
     Args:
         items: the accesses and fences of the iteration.
@@ -38,15 +41,19 @@ def mark_open_fusions(
         return
     if any(isinstance(item, Fence) for item in items):
         return  # iterations of other loops, branches or barriers: no basic block
-    for event in items:
-        if isinstance(event, Event) and _moves_by_its_width(event, trip):
+    events = [item for item in items if isinstance(item, Event)]
+    fusible = AccessKind.LOAD
+    if all(event.kind is AccessKind.STORE for event in events):
+        fusible = AccessKind.STORE
+    for event in events:
+        if event.kind is fusible and _moves_by_its_width(event, trip):
             event.may_fuse = True
 
 
 def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:
-    """Returns whether the next iteration loads the neighbour, in a slot that may be aligned."""
+    """Returns whether the next iteration takes the neighbour, in a slot that may be aligned."""
     offset = event.offset
-    if event.kind is not AccessKind.LOAD or event.volatile or event.width not in _WIDTHS:
+    if event.volatile or event.width not in _WIDTHS:
         return False
     if not isinstance(offset, AffineInt) or len(trip.terms) != 1:
         return False
@@ -54,6 +61,8 @@ def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:
     factors = {unknown.key: factor for unknown, factor in offset.terms}
     moved, pair = factors.get(symbol.key), 2 * event.width
     if not isinstance(moved, int) or abs(moved) != event.width * abs(int(each)):
+        return False
+    if event.kind is AccessKind.STORE and moved * int(each) < 0:
         return False
     others = [
         np.asarray(factor) * unknown.multiple

@@ -1,7 +1,9 @@
-"""Loads of loops that run time ends: whether nvcc 13.0.88 (sm_90, -O3) fuses iterations is open.
+"""Accesses of loops that run time ends: whether nvcc 13.0.88 (sm_90, -O3) fuses them is open.
 
-The SASS of each kernel has, beside the loads of single iterations: LDS.64 for pitches of 24, 32
-and 34 floats, none for 33 and none under a condition.
+The SASS of each kernel with loads has, beside those of single iterations: LDS.64 for pitches of 24,
+32 and 34 floats, none for 33 and none under a condition. That of the stores has STS.64 for rows of
+four floats, STS.128 for six doubles, STS (32 bits) for eight shorts; under `j < n && j < 4` and the
+conditions of the last test only stores of single elements.
 """
 
 from __future__ import annotations
@@ -53,4 +55,62 @@ def test_a_figure_that_fusion_may_change_is_a_sample(pitch, wavefronts):
 )
 def test_others_are_what_one_iteration_shows(pitch, body, pragma, wavefronts):
     access = load(pitch, body, pragma)
+    assert (access.certainty, access.wavefronts.max) == (Certainty.ASSUMED, wavefronts)
+
+
+STORES = """\
+__global__ void k(const %(type)s *in, %(type)s *o, int n, int m) {
+  __shared__ %(type)s s[1024 * %(pitch)d];
+  __shared__ %(type)s q[1024];
+  q[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  %(loop)s
+  __syncthreads();
+  o[threadIdx.x] = s[(threadIdx.x * 7) & 1023] + q[threadIdx.x];
+}
+void run(float *o, int n) { k<<<1, 1024>>>(0, 0, n, n); }
+"""
+
+
+def store(loop: str, element: str = "float", pitch: int = 4):
+    found = accesses_of(STORES % {"type": element, "pitch": pitch, "loop": loop})
+    (access,) = (
+        a
+        for a in found
+        if a.kind is AccessKind.STORE and a.array is not None and a.array.name == "s"
+    )
+    return access
+
+
+UP = "for (int j = 0; j < n; j++) s[threadIdx.x * %d + j] = in[j * 1024 + threadIdx.x];"
+
+
+@pytest.mark.parametrize(
+    ("loop", "element", "pitch", "wavefronts"),
+    [
+        (UP % 4, "float", 4, 4),
+        (UP % 6, "double", 6, 4),
+        (UP % 8, "short", 8, 4),
+        ("for (int j = 0; j < n; j++) s[threadIdx.x * 4 + j] = 0;", "float", 4, 4),
+        ("n = min(n, 4); " + UP % 4, "float", 4, 4),
+    ],
+)
+def test_ascending_stores_of_a_row_may_be_fused(loop, element, pitch, wavefronts):
+    access = store(loop, element, pitch)
+    assert (access.certainty, access.wavefronts.max) == (Certainty.SAMPLED, wavefronts)
+
+
+@pytest.mark.parametrize(
+    ("loop", "pitch", "wavefronts"),
+    [
+        (UP % 5, 5, 1),
+        ("for (int j = n - 1; j >= 0; j--) s[threadIdx.x * 4 + j] = in[j];", 4, 4),
+        ("for (int j = m; j < n; j++) s[threadIdx.x * 4 + j] = in[j];", 4, 4),
+        ("for (int j = 0; j < n; j++) s[threadIdx.x * 4 + j] += in[j];", 4, 4),
+        ("for (int j = 0; j < n; j++) s[threadIdx.x * 4 + j] = q[(threadIdx.x * 5 + j) & 1023];", 4, 4),
+        ("for (int j = 0; j < n; j++) if (threadIdx.x + j < m) s[threadIdx.x * 4 + j] = in[j];", 4, 4),
+    ],
+)  # fmt: skip
+def test_other_stores_stay_alone(loop, pitch, wavefronts):
+    access = store(loop, pitch=pitch)
     assert (access.certainty, access.wavefronts.max) == (Certainty.ASSUMED, wavefronts)
