@@ -45,7 +45,18 @@ DIALECTS = (
     Dialect("triton.analysis", ("triton.language", "import triton")),
     Dialect("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
     Dialect(
-        "cupy.analysis", ("RawKernel(", "RawModule(", "ElementwiseKernel(", "ReductionKernel(")
+        "cupy.analysis",
+        (
+            "RawKernel(",
+            "RawModule(",
+            "ElementwiseKernel(",
+            "ReductionKernel(",
+            "SourceModule(",
+            "load_inline(",
+            "_compile_kernel(",
+            "cuda.core",
+            "__shared__",
+        ),
     ),
 )
 

@@ -149,7 +149,7 @@ def test_findings_in_texts_are_suppressed_in_them(smemlint, tmp_path) -> None:
 @pytest.mark.parametrize("argument", ["code=TEXT", "TEXT", "f'{TEXT}'"])
 def test_texts_that_are_not_followed_are_said(argument: str) -> None:
     found = _notes(f"m = cupy.RawModule({argument})\n")
-    assert found == [(1, 5, "unknown-value")]
+    assert found == [(1, 5, "not-modelled")]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_texts_without_it_are_not_mentioned(call: str) -> None:
 def test_preambles_with_it_are_said_where_a_piece_is_not_known() -> None:
     for kind, pieces in (("ReductionKernel", "x, 'a+b', 'y=a', '0'"), ("ElementwiseKernel", "x")):
         text = f"k = cp.{kind}('T x', 'T y', {pieces}, 'n', preamble={_SHARED})\n"
-        assert _notes(text) == [(1, 5, "unknown-value")]
+        assert _notes(text) == [(1, 5, "not-modelled")]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_literals_are_read_as_python_reads_them(written: str, text: str) -> None
 
 
 def test_a_module_of_compiled_code_is_said_by_its_reason() -> None:
-    said = "unknown-value"
+    said = "not-modelled"
     assert _notes("m = cupy.RawModule(path='a.cubin')\n") == [(1, 5, said)]
     assert _notes("m = cupy.RawModule()\n") == []
 

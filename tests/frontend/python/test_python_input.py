@@ -141,7 +141,7 @@ def test_strings_that_are_no_cuda_are_said(code):
     ],
 )
 def test_templates_that_are_not_followed_are_said(code):
-    assert notes(f"k = RawKernel({code}, 'k')\n".encode()) == [(1, 5, "unknown-value")]
+    assert notes(f"k = RawKernel({code}, 'k')\n".encode()) == [(1, 5, "not-modelled")]
 
 
 def test_an_edit_keeps_the_encoding(smemlint, tmp_path):

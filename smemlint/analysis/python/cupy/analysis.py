@@ -1,7 +1,8 @@
-"""CuPy's `RawKernel` and `RawModule`: their CUDA text is analysed with their launches.
+"""CUDA text that Python hands to a compiler (`makers.py`): it is analysed with its launches.
 
-Element-wise and reduction kernels become complete texts first. A call whose text is not known is
-reported as not analysed where it may use shared memory.
+CuPy's element-wise and reduction kernels become complete texts first. A call whose text is not
+known is reported as not analysed where it may use shared memory, and so is a text with shared
+memory that no such call gets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
 from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of
+from smemlint.analysis.python.cupy.makers import MAKERS
 from smemlint.analysis.python.interpreter.calls import (
     call_from_outside,
     functions_of,
@@ -27,15 +29,14 @@ from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from smemlint.analysis.python.cupy.makers import Maker
     from smemlint.analysis.python.cupy.model import RawText
     from smemlint.analysis.python.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Scope
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
-
-_COMPLETE_TEXTS = frozenset(("RawKernel", "RawModule"))
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
@@ -87,17 +88,43 @@ class _File:
         raws = filter(self._is_own, self._files.raws.values())
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
         shared = {call for call, text in self._files.snippets if _holds_shared(text)}
-        self._notes += (
-            NotAnalysed(
-                self._text.span(call), "", Reason(ReasonCode.UNKNOWN_VALUE, _why_unknown(call))
-            )
+        unknown = [
+            self._note(call, ReasonCode.NOT_MODELLED, _why_unknown(call))
             for call in ast.walk(self._text.tree)
             if isinstance(call, ast.Call)
             and (call.lineno, call.col_offset) not in read
-            and (call in shared or _may_use_shared(call))
-        )
+            and (call in shared or self._may_use_shared(call))
+        ]
+        self._notes += unknown or self._uncompiled()
         notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
         return Facts.joined([*parts, Facts(not_analysed=tuple(notes))])
+
+    def _note(self, node: ast.expr, code: ReasonCode, text: str) -> NotAnalysed:
+        return NotAnalysed(self._text.span(node), "", Reason(code, text))
+
+    def _uncompiled(self) -> list[NotAnalysed]:
+        """Returns a note at each literal with a kernel's text that is no part of a known text."""
+        compiled = {
+            run.start.line
+            for raw in self._files.raws.values()
+            if raw.text is not None
+            for run in raw.text.runs
+            if run.start is not None and run.start.path == self._text.path
+        }
+        return [
+            self._note(literal, ReasonCode.NOT_REACHED, "no call that compiles this CUDA text")
+            for literal in literals_of(self._text.tree)
+            if "__global__" in str(literal.value)
+            and _holds_shared(str(literal.value))
+            and compiled.isdisjoint(range(literal.lineno, (literal.end_lineno or 0) + 1))
+        ]
+
+    def _may_use_shared(self, call: ast.Call) -> bool:
+        """Returns whether a call may hand over text with shared memory."""
+        maker = MAKERS.get(_name(call))
+        if maker is not None and maker.package not in self._text.text:
+            return False
+        return may_hand_over_shared(call, maker)
 
     def _interpret(self) -> None:
         interpreter = interpreter_of(self._text, self._files)
@@ -167,19 +194,27 @@ def _name(call: ast.Call) -> str:
     return ""
 
 
-def _may_use_shared(call: ast.Call) -> bool:
-    if _name(call) not in _COMPLETE_TEXTS | NAMES:
+def may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:
+    """Returns whether what a call is given may be text with shared memory."""
+    if maker is None and _name(call) not in NAMES:
         return False
     given = [*call.args, *(k.value for k in call.keywords)]
-    if not given:
-        return False
     literals = [n.value for a in given for n in ast.walk(a) if isinstance(n, ast.Constant)]
     if any(isinstance(value, str) and may_touch_shared(value) for value in literals):
         return True
-    return _name(call) in _COMPLETE_TEXTS and not isinstance(_code(call), ast.Constant)
+    if maker is None:
+        return False
+    named = {k.arg: k.value for k in call.keywords}
+    at = maker.text.position
+    code = named.get(
+        maker.text.name, call.args[at] if at is not None and at < len(call.args) else None
+    )
+    return "path" in named if code is None else not isinstance(code, ast.Constant)
 
 
-def _code(call: ast.Call) -> ast.expr | None:
-    """Returns the argument that holds the text; None for a `path=`."""
-    named = [k.value for k in call.keywords if k.arg == "code"]
-    return named[0] if named else next(iter(call.args), None)
+def literals_of(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Yields the string literals of a file that are no comments: those that a value is made of."""
+    comments = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in comments:
+            yield node

@@ -1,4 +1,4 @@
-"""The model of CuPy: what makes CUDA kernels and launches them."""
+"""The model of CuPy, PyCUDA and others: what makes kernels of CUDA text and launches them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from smemlint.analysis.python.cupy import generated_kernels, string_methods
 from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
-from smemlint.analysis.python.cupy.source_map import MappedText
+from smemlint.analysis.python.cupy.makers import (
+    MAKERS,
+    PREPARED,
+    Convention,
+    LaunchConfig,
+    Maker,
+    Product,
+    PythonLaunch,
+    launch_config,
+    launch_of,
+    prepared_launch,
+)
+from smemlint.analysis.python.cupy.source_map import MappedText, joined
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
@@ -46,6 +58,7 @@ class RawText:
         home: the file of the call.
         options: of the compiler.
         names: kernels that it is compiled for, template arguments included.
+        convention: how its kernels are launched.
         calls: launches of its kernels.
     """
 
@@ -54,12 +67,13 @@ class RawText:
     home: PythonText
     options: tuple[str, ...]
     names: tuple[str, ...] = ()
+    convention: Convention = Convention.GRID_FIRST
     calls: list[KernelCall] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Module(ModelValue):
-    """What `RawModule` makes of a text; of each text that it may be."""
+    """What a compiler makes of a text; of each text that it may be."""
 
     raws: tuple[RawText, ...]
 
@@ -156,15 +170,21 @@ class CupyModel(LibraryModel):
     def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
         """Returns the result of a function or a method; the call of a kernel launches it."""
         if isinstance(callee, Kernel):
-            self._launch(callee, arguments, named, node)
+            for raw, name in callee.parts:
+                self._launch(raw, name, launch_of(raw.convention, arguments, named), node)
             return UNKNOWN
         if isinstance(callee, Method):
             return self._method(callee, arguments, named, node)
         if not isinstance(callee, Symbol):
             return UNKNOWN
         name = callee.name
-        if name in ("RawKernel", "RawModule"):
-            return self._construct(name, arguments, named, node)
+        maker = MAKERS.get(name)
+        if maker is not None and callee.path.startswith(maker.package):
+            return self._construct(maker, arguments, named, node)
+        if name in ("LaunchConfig", "launch") and callee.path.startswith("cuda.core"):
+            if name == "LaunchConfig":
+                return launch_config(arguments, named)
+            return self._launch_configured(arguments, node)
         if name in generated_kernels.NAMES:
             self._generate(generated_kernels.kernel_of(name, arguments, named), named, node)
             return UNKNOWN
@@ -203,24 +223,25 @@ class CupyModel(LibraryModel):
 
     # ---- kernels and launches
 
-    def _construct(self, name: str, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
-        code = named.get("code", arguments[0] if arguments else UNKNOWN)
+    def _construct(
+        self, maker: Maker, arguments: list[Value], named: Scope, node: ast.Call
+    ) -> Value:
+        code = maker.text.of(arguments, named)
         path = named.get("path")
-        if "code" not in named and isinstance(path, str):
+        if maker.text.name not in named and isinstance(path, str):
             code = self._read(str(path)) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
-        options = _texts(
-            named.get("options", arguments[2] if name == "RawKernel" and len(arguments) > 2 else ())
-        )
+        options = _texts(maker.options.of(arguments, named, ()))
         names = _texts(named.get("name_expressions", ()))
-        texts = code.texts if isinstance(code, Choice) else (code,)
         raws = []
-        for each in texts:
+        for each in code.texts if isinstance(code, Choice) else (_one_text(code),):
             text = each if isinstance(each, MappedText) and len(each) <= MAX_TEXT else None
-            raws.append(self._raw(text, options, names, node))
-        if name == "RawModule":
+            raws.append(self._raw(text, options, names, node, maker.convention))
+        if maker.product is Product.MODULE:
             return Module(tuple(raws))
-        kernel = named.get("name", arguments[1] if len(arguments) > 1 else UNKNOWN)
-        return Kernel.of(tuple(raws), kernel) if isinstance(kernel, str) else UNKNOWN
+        kernel = maker.kernel.of(arguments, named)
+        if maker.product is Product.KERNEL and isinstance(kernel, str):
+            return Kernel.of(tuple(raws), kernel)
+        return UNKNOWN
 
     def _raw(
         self,
@@ -228,11 +249,12 @@ class CupyModel(LibraryModel):
         options: tuple[str, ...],
         names: tuple[str, ...],
         node: ast.Call,
+        convention: Convention = Convention.GRID_FIRST,
     ) -> RawText:
         """Returns the text of a call; the same one each time that the call is executed."""
         where = (self._text.path, node.lineno, node.col_offset)
         key = (*where, f"{text if text is None else str(text)}{options}")
-        raw = RawText(text, node, self._text, options, names)
+        raw = RawText(text, node, self._text, options, names, convention)
         return self._program.raws.setdefault(key, raw)
 
     def _generate(
@@ -247,26 +269,34 @@ class CupyModel(LibraryModel):
             span = self._text.span(node)
             raw.calls.append(KernelCall(pieces.name, (None,), (pieces.block,), 0, (), span))
 
-    def _launch(self, kernel: Kernel, arguments: list[Value], named: Scope, node: ast.Call) -> None:
-        given = dict(zip(("grid", "block", "args"), arguments, strict=False)) | named
-        block, grid = _extents(given.get("block")), _extents(given.get("grid"))
+    def _launch(
+        self, raw: RawText, known: str | None, launch: PythonLaunch, node: ast.Call
+    ) -> None:
+        block, grid = _extents(launch.block), _extents(launch.grid)
         if block is None or not any(block):
             return
-        passed = given.get("args", ())
-        numbers: Sequence[Value] = passed if isinstance(passed, tuple | list) else ()
-        shared = given.get("shared_mem", 0)
-        for raw, known in kernel.parts:
-            raw.calls += (
-                KernelCall(
-                    name,
-                    grid or (None,),
-                    block,
-                    shared if isinstance(shared, int) else None,
-                    tuple(map(_integer, numbers)),
-                    self._text.span(node),
-                )
-                for name in (raw.names if known is None else (known,))
+        raw.calls += (
+            KernelCall(
+                name,
+                grid or (None,),
+                block,
+                launch.shared if isinstance(launch.shared, int) else None,
+                tuple(map(_integer, launch.arguments)),
+                self._text.span(node),
             )
+            for name in (raw.names if known is None else (known,))
+        )
+
+    def _launch_configured(self, arguments: list[Value], node: ast.Call) -> Value:
+        """Launches by `launch(stream, config, kernel, *args)` of cuda.core."""
+        kernels = [a for a in arguments if isinstance(a, Kernel)]
+        configs = [a for a in arguments if isinstance(a, LaunchConfig)]
+        if kernels and configs:
+            config, behind = configs[0], arguments[arguments.index(kernels[0]) + 1 :]
+            launch = PythonLaunch(config.grid, config.block, config.shared, behind)
+            for raw, name in kernels[0].parts:
+                self._launch(raw, name, launch, node)
+        return UNKNOWN
 
     def _read(self, path: str) -> Value:
         text = self._program.read(self._text, path)
@@ -279,9 +309,13 @@ class CupyModel(LibraryModel):
     ) -> Value:
         owner, name = method.owner, method.name
         if isinstance(owner, Module):
-            if name != "get_function" or not arguments:
-                return UNKNOWN
-            return Kernel.of(owner.raws, arguments[0])
+            return _member(owner, name, arguments, named)
+        if isinstance(owner, Kernel):
+            if name in PREPARED:
+                launch = prepared_launch(name, arguments, named)
+                for raw, known in owner.parts:
+                    self._launch(raw, known, launch, node)
+            return owner if name == "prepare" else UNKNOWN
         if isinstance(owner, OpenFile):
             if name not in ("read", "read_text", "readlines"):
                 return owner
@@ -312,6 +346,27 @@ class CupyModel(LibraryModel):
             case "string.Template" if isinstance(first, MappedText):
                 return Template(first)
         return self._program.call(self._text, callee, arguments, named)
+
+
+def _one_text(code: Value) -> Value:
+    """Returns the text of a list of sources, which are compiled as one."""
+    if not isinstance(code, tuple | list):
+        return code
+    texts = [each for each in code if isinstance(each, str)]
+    pieces = [piece for text in texts for piece in ("\n", text)][1:]
+    return joined(pieces) if texts and len(texts) == len(code) else UNKNOWN
+
+
+def _member(module: Module, method: str, arguments: list[Value], named: Scope) -> Value:
+    """Returns what a method of a module gives: a kernel, or the module for the names to compile."""
+    if method in ("get_function", "get_kernel") and arguments:
+        return Kernel.of(module.raws, arguments[0])
+    if method == "compile":
+        for raw in module.raws:
+            names = _texts(named.get("name_expressions", ()))
+            raw.names = tuple(dict.fromkeys((*raw.names, *names)))
+        return module
+    return UNKNOWN
 
 
 def _texts(given: Value) -> tuple[str, ...]:

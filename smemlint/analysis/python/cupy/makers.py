@@ -1,0 +1,148 @@
+"""Calls that hand CUDA text to a compiler, and how the kernels that come back are launched.
+
+Sources: CuPy 14 (`RawKernel`, `RawModule`), PyCUDA 2025.1 (pycuda/compiler.py, pycuda/driver.py),
+PyTorch 2.9 (torch/utils/cpp_extension.py, torch/cuda/__init__.py) and cuda.core 0.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.analysis.python.interpreter.values import Scope, Value
+
+
+class Product(Enum):
+    """What a compiler makes of a text."""
+
+    KERNEL = auto()
+    """The kernel that the call names."""
+    MODULE = auto()
+    """Kernels that are asked for by name."""
+    EXTENSION = auto()
+    """Host code and kernels: the text itself launches them."""
+
+
+class Convention(Enum):
+    """How Python launches a kernel."""
+
+    GRID_FIRST = auto()
+    """`kernel(grid, block, args, shared_mem=)`"""
+    GRID_NAMED = auto()
+    """`kernel(*args, grid=, block=, shared=)`"""
+    LAUNCHED = auto()
+    """`launch(stream, LaunchConfig(grid, block), kernel, *args)`"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a call; `position` is None where it is given by name only."""
+
+    name: str
+    position: int | None = None
+
+    def of(self, arguments: Sequence[Value], named: Scope, otherwise: Value = UNKNOWN) -> Value:
+        """Returns the argument of a call."""
+        if self.position is not None and self.position < len(arguments):
+            return named.get(self.name, arguments[self.position])
+        return named.get(self.name, otherwise)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A call that hands text to a compiler.
+
+    Attributes:
+        text, options, kernel: its parameters; `kernel` is the name of a `Product.KERNEL`.
+        product: what it returns.
+        convention: how its kernels are launched.
+        package: it is this maker only as a member of this package; empty where its name will do.
+    """
+
+    text: Parameter
+    options: Parameter
+    product: Product = Product.MODULE
+    convention: Convention = Convention.GRID_FIRST
+    kernel: Parameter = Parameter("name", 1)
+    package: str = ""
+
+
+_PYCUDA = Maker(
+    Parameter("source", 0), Parameter("options", 2), convention=Convention.GRID_NAMED
+)  # fmt: skip
+MAKERS = {
+    "RawKernel": Maker(Parameter("code", 0), Parameter("options", 2), Product.KERNEL),
+    "RawModule": Maker(Parameter("code", 0), Parameter("options")),
+    "SourceModule": _PYCUDA,
+    "DynamicSourceModule": _PYCUDA,
+    "load_inline": Maker(
+        Parameter("cuda_sources", 2), Parameter("extra_cuda_cflags"), Product.EXTENSION
+    ),
+    "_compile_kernel": Maker(
+        Parameter("kernel_source", 0), Parameter("nvcc_options"), Product.KERNEL,
+        kernel=Parameter("kernel_name", 1), package="torch.cuda",
+    ),
+    "Program": Maker(
+        Parameter("code", 0), Parameter(""), convention=Convention.LAUNCHED, package="cuda.core"
+    ),
+}  # fmt: skip
+"""The makers by the last part of their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchConfig(ModelValue):
+    """`LaunchConfig` of cuda.core: the shape of a launch."""
+
+    grid: Value
+    block: Value
+    shared: Value
+
+
+@dataclass(frozen=True, slots=True)
+class PythonLaunch:
+    """What a call of a kernel gives: extents, bytes of dynamic shared memory, and arguments."""
+
+    grid: Value
+    block: Value
+    shared: Value
+    arguments: Sequence[Value]
+
+
+def launch_config(arguments: Sequence[Value], named: Scope) -> LaunchConfig:
+    """Returns what `LaunchConfig(grid=, cluster=, block=, shmem_size=)` holds."""
+    return LaunchConfig(
+        Parameter("grid", 0).of(arguments, named, 1),
+        Parameter("block", 2).of(arguments, named, 1),
+        Parameter("shmem_size", 3).of(arguments, named, 0),
+    )
+
+
+def launch_of(convention: Convention, arguments: Sequence[Value], named: Scope) -> PythonLaunch:
+    """Returns the launch that the call of a kernel is."""
+    if convention is Convention.GRID_NAMED:
+        return PythonLaunch(
+            named.get("grid", 1), named.get("block"), named.get("shared", 0), arguments
+        )
+    passed = Parameter("args", 2).of(arguments, named, ())
+    return PythonLaunch(
+        Parameter("grid", 0).of(arguments, named),
+        Parameter("block", 1).of(arguments, named),
+        named.get("shared_mem", 0),
+        passed if isinstance(passed, tuple | list) else (),
+    )
+
+
+PREPARED = {"prepared_call": 2, "prepared_timed_call": 2, "prepared_async_call": 3}
+"""PyCUDA's launches of a prepared kernel: where the kernel's own arguments begin."""
+
+
+def prepared_launch(method: str, arguments: Sequence[Value], named: Scope) -> PythonLaunch:
+    """Returns the launch of `kernel.prepared_call(grid, block, *args, shared_size=)`."""
+    grid, block = (*arguments[:2], UNKNOWN, UNKNOWN)[:2]
+    return PythonLaunch(grid, block, named.get("shared_size", 0), arguments[PREPARED[method] :])
