@@ -6,8 +6,9 @@ Whatever decides looks at the code; the text is for people, and no module compar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from smemlint.lazy_dataclasses import dataclass
 
 
 class ReasonCode(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from smemlint.facts import AccessKind, Certainty, Stat, WarpPattern
 from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import LANES, assumption
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PATTERNS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.config.options import OPTIONS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import SourceError
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.guard import missing_guards
 from smemlint.visible import print_lines
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import ConfigError
 from smemlint.files.sandbox import Sandbox, resolve_given
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONFIG_BYTES
 from smemlint.limits.documents import check_toml
 from smemlint.limits.errors import TooLarge

@@ -6,10 +6,10 @@ configuration files may set it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from sys import float_info
 from typing import TYPE_CHECKING, Any
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_LIST, MAX_LIST_ITEM
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from smemlint.lazy_dataclasses import dataclass
 
 _FORM = re.compile(
     r"\s*(?P<name>[A-Za-z_]\w*)\s*"

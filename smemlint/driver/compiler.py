@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ from smemlint.analysis.analyze import needs_analysis
 from smemlint.errors import SmemlintError
 from smemlint.files.programs import Bounds, ProgramFailed, find_program, run_program, trusted_path
 from smemlint.files.sandbox import AccessDenied, project_root, read_regular
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COMPILED_BYTES
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX
 from smemlint.sources.source import Source

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import LimitReached, crash_reason, stop_reason
 from smemlint.reasons import ReasonCode
 

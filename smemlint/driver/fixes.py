@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.driver.failures import Failure
@@ -10,6 +10,7 @@ from smemlint.driver.results import array_files
 from smemlint.driver.schedule import run_tasks
 from smemlint.facts import NotAnalysed, Span
 from smemlint.finding import REPAIRED
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.guard import NOTHING, Allowance
 from smemlint.reasons import Reason
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.guard import NOTHING, Allowance
 
 if TYPE_CHECKING:

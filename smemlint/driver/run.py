@@ -6,7 +6,7 @@ gives what the rules find in every unit, `find_fixes`, and `conclude`, which giv
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.analyze import needs_analysis, unreadable_sources, without_compiled
@@ -18,6 +18,7 @@ from smemlint.driver.request import Request
 from smemlint.driver.results import RunResult, UnitResult, merge
 from smemlint.driver.schedule import IN_PROCESS, run_tasks
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules, select_and_suppress
 from smemlint.lint.result import Result
 from smemlint.sources.pragmas import MARK

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.facts.places import Certainty
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.facts.places import SharedArray, Span

@@ -11,10 +11,10 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import is_below
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PROGRAM_MESSAGE
 
 try:

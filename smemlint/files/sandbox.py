@@ -13,10 +13,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FILE_BYTES
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.files import is_compiled
@@ -12,6 +12,7 @@ from smemlint.errors import SourceError
 from smemlint.files.replace import replace_file
 from smemlint.fix.edits import CannotEdit, applied, compatible
 from smemlint.hardware.arch import STATIC_SHARED_LIMIT
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FIX_ROUNDS
 from smemlint.sources.source import Source
 

@@ -7,12 +7,12 @@ meet code that counts on the old pitch.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.fix.declarator import subscripts
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:

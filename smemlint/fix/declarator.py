@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ candidate's layout and priced by the bank model.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, isfinite, prod
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from smemlint.facts import FRAGMENT, AccessKind
 from smemlint.layout.solver import CopySource, Pattern, Score, freeing_swizzle, price
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PATTERNS, MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
@@ -17,6 +16,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusi
 
 from smemlint.fix.edits import CannotEdit
 from smemlint.frontend.cuda.lexer.tokens import LineMap
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SYNTAX_DEPTH
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ nothing is less well known, and that every access still reaches the element that
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.analyze import analyze
@@ -16,6 +15,7 @@ from smemlint.facts import Facts
 from smemlint.finding import REPAIRED
 from smemlint.fix.padding import Usage
 from smemlint.hardware.arch import STATIC_SHARED_LIMIT
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
 from smemlint.sources.source import Source
 

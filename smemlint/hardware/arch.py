@@ -13,7 +13,7 @@ after, so it is assumed there: `assumption`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from smemlint.lazy_dataclasses import dataclass
 
 LANES = 32
 BANKS = 32

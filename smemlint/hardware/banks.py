@@ -7,13 +7,13 @@ different words of a bank take turns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from smemlint.hardware.arch import BANKS, LANES, WORD, assumption
 from smemlint.hardware.atomics import LOOPS, Serialization, attempt, attempts, serialization
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

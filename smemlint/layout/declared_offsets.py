@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smemlint.layout.declared import DeclaredSwizzle, read_declared
+from smemlint.lazy_dataclasses import dataclass
 
 _HOW = "write shared(offs, dtype=fp16, block=(8, 64))"
 _DTYPE = re.compile(r"(?:bf|bfloat|fp|float|f|int|i|uint|u)(?P<bits>8|16|32|64)(?:e\d\w*)?")

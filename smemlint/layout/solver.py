@@ -6,7 +6,6 @@ swizzle within the bits given, and no padding, does better.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import numpy as np
 from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.layout.swizzle import Swizzle
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

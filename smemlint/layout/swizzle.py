@@ -11,8 +11,9 @@ Source: CUTLASS 4.7, `cute/swizzle.hpp` and `cute/swizzle_layout.hpp`, compiled 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
+
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

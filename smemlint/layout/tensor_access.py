@@ -8,13 +8,13 @@ recorded pairs (tests/oracle/record_gluon.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smemlint.hardware.arch import WIDEST_ACCESS, architecture
 from smemlint.layout.linear import ROW_BYTES, LinearMap
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import product
 
 from smemlint.layout.solver import Pattern
+from smemlint.lazy_dataclasses import dataclass
 
 _WARP = 32
 _MATRICES = ("ldmatrix", "stmatrix")

@@ -6,10 +6,10 @@ Source: triton 3.9.0's `to_linear_layout`, which the offsets equal on 1,954 reco
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.layout.swizzle import Swizzle
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

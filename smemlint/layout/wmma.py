@@ -6,12 +6,12 @@ counters the bank model reproduces. A warp is eight groups `g` of four lanes `t`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smemlint.hardware.arch import LANES
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits import memory, time_limit
 from smemlint.limits.budgets import CLOCK_FACTOR, STEPS_PER_SECOND
 from smemlint.limits.memory import memory_limit

@@ -6,7 +6,7 @@ each the rule's code for people who read it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from smemlint.errors import ConfigError, SmemlintError
 from smemlint.files.replace import replace_file
 from smemlint.files.sandbox import read_regular, resolve_given
 from smemlint.finding import Finding, Suppression
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BASELINE_BYTES
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge

@@ -6,12 +6,12 @@ outweighs what a block does once, and neither is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Cost
 from smemlint.hardware.arch import LANES
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.facts import Access, KernelFacts

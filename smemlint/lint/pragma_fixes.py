@@ -7,11 +7,11 @@ has to agree that it was meant so.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.finding import Edit, Fix
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.pragmas import MARK, Pragma
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import importlib
 import importlib.util
 import re
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.errors import ConfigError
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.errors import ConfigError
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.registry import known_rules, nearest_rule, rule_of
 from smemlint.sources.discovery import matches
 

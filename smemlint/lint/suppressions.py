@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Finding, Fix, Severity, Suppression
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.pragma_fixes import Mender
 from smemlint.lint.registry import is_prefix
 from smemlint.sources.languages import CommentStyle

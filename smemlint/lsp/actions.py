@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -12,6 +11,7 @@ from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.fix.add_ignores import with_ignores
 from smemlint.fix.edits import compatible
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lsp.convert import diagnostic
 from smemlint.lsp.fix_all import COMMAND
 from smemlint.sources.languages import CommentStyle

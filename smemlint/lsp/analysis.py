@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_NEIGHBOURS
 from smemlint.sources.discovery import SUFFIXES, is_excluded
 from smemlint.sources.pragmas import MARK

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lsprotocol import types
+
+from smemlint.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

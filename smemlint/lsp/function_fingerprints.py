@@ -8,13 +8,13 @@ and where lines were added to a body that it does not see, all of it stands that
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.unit import CudaFunction, CudaUnit
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lsp.token_text import VisibleText
 from smemlint.sources.pragmas import MARK
 

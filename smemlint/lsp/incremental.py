@@ -7,7 +7,7 @@ and a host function is run for its launches on the same terms.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.launches import Launch, launches_of
 from smemlint.frontend.cuda.unit import load_unit
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lsp.function_fingerprints import VisibleTexts, digest, outside
 from smemlint.lsp.kept_results import KeptResults
 from smemlint.lsp.lru import LruCache

@@ -7,7 +7,7 @@ and the rules are run on them again; fixes move along.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from smemlint.config.settings import Settings
 from smemlint.driver.invalidation import is_valid
 from smemlint.facts import sites_of
 from smemlint.frontend.heuristics import may_matter_in_a_comment
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
 from smemlint.lsp.relocate import Relocation
 from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText

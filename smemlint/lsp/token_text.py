@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex_file
 from smemlint.frontend.heuristics import LAUNCH
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.pragmas import MARK
 
 if TYPE_CHECKING:

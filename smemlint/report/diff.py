@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:

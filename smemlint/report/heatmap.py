@@ -7,9 +7,10 @@ is kept. Cells of one colour that are read together wait for each other.
 from __future__ import annotations
 
 from colorsys import hls_to_rgb
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
+
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

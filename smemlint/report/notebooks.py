@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Line
 from smemlint.sources.notebook import Notebook, parted
 

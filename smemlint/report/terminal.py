@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.visible import visible
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from smemlint.files.programs import find_program
 from smemlint.files.sandbox import read_regular, repository_of
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_GIT_SECONDS
 
 _POINTER = b"gitdir:"

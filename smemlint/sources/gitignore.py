@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import Sandbox
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_GITIGNORE_BYTES,
     MAX_IGNORE_PATTERNS,

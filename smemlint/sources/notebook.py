@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in CPython since 2.7
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.facts import Span
 from smemlint.finding import Edit
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

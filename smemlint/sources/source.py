@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import AccessDenied, Sandbox
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COMPILED_BYTES, MAX_FILE_BYTES
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, CommentStyle, is_python_path
 

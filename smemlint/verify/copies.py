@@ -10,13 +10,13 @@ a count of 0 says nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.verify.device import Engine, GpuError
 from smemlint.verify.verdict import untold
 

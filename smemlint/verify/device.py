@@ -6,12 +6,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from smemlint.errors import SmemlintError
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.verify.plan import Pattern, yardsticks
 from smemlint.verify.replay_kernels import COMPANION, UNROLLED, WARPS, Form, source
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Finding, Measurement, Severity, Verdict
 from smemlint.hardware.arch import architecture
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.verify.copies import copy_verdicts
 from smemlint.verify.device import (
     Engine,

@@ -8,12 +8,13 @@ with memory of its own behind every pointer. What cannot be called says why.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.verify.calls import GUESS
 from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.findings import require_arch, wanted_accesses, with_notices

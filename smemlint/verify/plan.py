@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import BANKS, LANES, WORD, architecture
 from smemlint.hardware.atomics import MEASURED, attempts
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.verify.replay_kernels import Form
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.python.cupy.source_map import Position
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.languages import is_python_path
 from smemlint.verify.calls import Call, NotCallable, call_of
 from smemlint.verify.harness import FILL, ROOM, program

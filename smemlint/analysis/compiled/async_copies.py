@@ -8,13 +8,13 @@ of them; where they cost more, what the figure takes for granted is named.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.recorder import Issued
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, priced_patterns
 from smemlint.facts import AccessKind
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:

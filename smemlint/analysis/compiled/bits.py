@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -31,6 +30,7 @@ from smemlint.analysis.compiled.values import (
     weak,
     wrap,
 )
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,9 +7,9 @@ so that running the first pending block lets lanes meet again at loop exits and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_LOOP_DEPTH
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ their end; of all others the second iteration stands for every further one (wide
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from smemlint.analysis.compiled.predicates import truth
 from smemlint.analysis.compiled.recorder import Fork, Recorder
 from smemlint.analysis.compiled.state import Choices, Fragment, Geometry, Register, State
 from smemlint.analysis.compiled.values import PATHS, Cause, Value, is_uniform, top
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_COMPILED_STEPS,
     MAX_COMPILED_WIDENINGS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from smemlint.analysis.compiled.values import (
     signed,
 )
 from smemlint.facts import AccessKind
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_GROUP_BYTES, MAX_GROUPS
 from smemlint.reasons import Reason, ReasonCode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ from smemlint.analysis.compiled.values import (
     uniform,
 )
 from smemlint.hardware.arch import LANES
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_METADATA_BYTES
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ tile, and the place in the Python source.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from smemlint.facts import AccessKind
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_TTGIR_BYTES, MAX_TTGIR_DEPTH
 
 if TYPE_CHECKING:

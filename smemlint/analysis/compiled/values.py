@@ -7,12 +7,12 @@ indices and trip counts are unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_TERMS
 from smemlint.reasons import Reason, ReasonCode
 

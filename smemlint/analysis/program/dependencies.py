@@ -5,7 +5,9 @@ A result is valid as long as the answers stay what they were.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from smemlint.lazy_dataclasses import dataclass
 
 
 @dataclass(slots=True)

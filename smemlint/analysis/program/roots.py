@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.heuristics import LAUNCH, may_touch_shared
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 

@@ -6,12 +6,12 @@ only for a file with one of the dialect's marks; what is linted is never importe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import crash_reason
 from smemlint.reasons import Reason, ReasonCode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -14,6 +14,7 @@ from smemlint.frontend.cuda.scanner.definitions import FoundDeclaration, FoundFu
 from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import TemplateId, assigned_once, template_ids
 from smemlint.frontend.heuristics import names_device, names_kernel
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:

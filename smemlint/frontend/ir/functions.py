@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.ir.node import Expression, Statement
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.frontend.ir.statements import Compound

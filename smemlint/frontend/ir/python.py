@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smemlint.frontend.ir.node import Expression
+from smemlint.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,11 +8,12 @@ Without it, LLVM's comment says the same by base names: `// file:L:C @[ caller:L
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.lexer import integer
 from smemlint.frontend.ptx.syntax import Frame, Location
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FRAMES
 
 if TYPE_CHECKING:

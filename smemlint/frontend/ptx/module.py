@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from smemlint.frontend.ptx.lexer import integer, tokens, without_block_comments
 from smemlint.frontend.ptx.locations import debug_strings, file_table
 from smemlint.frontend.ptx.parser import parse_body, variable_of
 from smemlint.frontend.ptx.syntax import Body, Unreadable, Variable
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FUNCTIONS
 from smemlint.reasons import Reason, ReasonCode
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smemlint.frontend.ptx.module import sizeof
+from smemlint.lazy_dataclasses import dataclass
 
 _SPACES = ("shared", "global", "local", "param", "const")
 _INTEGER = ("b", "u", "s")

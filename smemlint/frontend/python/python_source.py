@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source, lines_of
 

@@ -7,9 +7,10 @@ that `cuobjdump -elf` of CUDA 13.0 names.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SECTIONS
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
+
+from smemlint.lazy_dataclasses import dataclass
 
 ZERO_REGISTERS = frozenset({"RZ", "URZ"})
 TRUE_PREDICATES = frozenset({"PT", "UPT"})

@@ -7,10 +7,10 @@ Nothing is known of what an instruction does here. A line that is in no known fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.sass.operands import Operand, Predicate, parse_operand, split_operands
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

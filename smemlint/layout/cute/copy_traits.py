@@ -8,11 +8,11 @@ Source: CUTLASS 4.7, `cute/atom/copy_traits.hpp` and `copy_traits_sm{50,75,80,90
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
 from smemlint.layout.cute.layouts import Layout
+from smemlint.lazy_dataclasses import dataclass
 
 
 class Mechanism(Enum):

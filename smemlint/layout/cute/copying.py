@@ -6,7 +6,6 @@ Source: CUTLASS 4.7, `cute/algorithm/copy.hpp`, `cute/atom/copy_atom.hpp` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.layout.cute.algebra import zipped_divide
@@ -24,6 +23,7 @@ from smemlint.layout.cute.inverses import nullspace
 from smemlint.layout.cute.layouts import Layout
 from smemlint.layout.cute.tensors import Space, Tensor, alignment_bits, common_vector
 from smemlint.layout.cute.tiled_copy import CopyAtom, Side, TiledCopy
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COPY_INSTRUCTIONS
 
 if TYPE_CHECKING:

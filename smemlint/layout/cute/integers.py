@@ -9,13 +9,14 @@ Source: CUTLASS 4.7, `cute/numeric/integral_constant.hpp`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
 from math import gcd
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ Source: CUTLASS 4.7, `cute/layout.hpp` and `cute/layout_composed.hpp`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from smemlint.layout.cute.int_tuples import (
@@ -36,6 +35,7 @@ from smemlint.layout.cute.integers import (
     is_static_value,
     static,
 )
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

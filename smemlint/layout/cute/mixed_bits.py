@@ -5,8 +5,6 @@ Source: CUTLASS 4.7, `cute/numeric/math.hpp` and `cute/swizzle.hpp`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smemlint.layout.cute.int_tuples import Coordinate, IntTuple
 from smemlint.layout.cute.integers import (
     CuteError,
@@ -17,6 +15,7 @@ from smemlint.layout.cute.integers import (
     exact_div,
     static,
 )
+from smemlint.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,11 +8,11 @@ Source: CUTLASS 4.7, `cute/atom/mma_traits_sm{61,70,75,80,89,90,90_gmma,120}.hpp
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from smemlint.layout.cute.int_tuples import IntTuple
 from smemlint.layout.cute.layouts import Layout
+from smemlint.lazy_dataclasses import dataclass
 
 ELEMENT_BITS = {
     "F64": 64, "F32": 32, "TF32": 32, "F16": 16, "BF16": 16, "E4M3": 8, "E5M2": 8,

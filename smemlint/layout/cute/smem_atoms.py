@@ -9,11 +9,11 @@ Source: CUTLASS 4.7, `cute/atom/mma_traits_sm90_gmma.hpp`, `mma_traits_sm100.hpp
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from smemlint.layout.cute.inverses import upcast
 from smemlint.layout.cute.layouts import Layout
 from smemlint.layout.swizzle import Swizzle
+from smemlint.lazy_dataclasses import dataclass
 
 _NAME = re.compile(r"Layout_(?P<major>K|MN)_(?P<mode>INTER|SW32|SW64|SW128)(?P<wide>_32B)?_Atom")
 _SPANS = {"INTER": (16, 0), "SW32": (32, 1), "SW64": (64, 2), "SW128": (128, 3)}

@@ -9,7 +9,7 @@ Source: CUTLASS 4.7, `cute/tensor_impl.hpp`, `cute/pointer_swizzle.hpp`, `cute/p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ from smemlint.layout.cute.inverses import (
 from smemlint.layout.cute.layouts import AnyLayout, Layout, Tiler, compose_swizzle, group
 from smemlint.layout.cute.products import make_fragment_like
 from smemlint.layout.cute.slicing import slice_layout
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

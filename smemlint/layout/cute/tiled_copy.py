@@ -5,7 +5,6 @@ Source: CUTLASS 4.7, `cute/atom/copy_atom.hpp`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +23,7 @@ from smemlint.layout.cute.layouts import Layout, Tiler, make_layout
 from smemlint.layout.cute.products import logical_product, raked_product
 from smemlint.layout.cute.slicing import slice_layout
 from smemlint.layout.cute.tensors import Tensor
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.layout.cute.int_tuples import Coordinate, IntTuple

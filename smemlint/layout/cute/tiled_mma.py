@@ -5,7 +5,6 @@ Source: CUTLASS 4.7, `cute/atom/mma_atom.hpp`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -22,6 +21,7 @@ from smemlint.layout.cute.layouts import Layout, Tiler, append, make_layout
 from smemlint.layout.cute.mma_traits import MmaOp
 from smemlint.layout.cute.products import make_fragment_like, tiled_product
 from smemlint.layout.cute.tensors import Tensor, make_register_tensor
+from smemlint.lazy_dataclasses import dataclass
 
 Operand = Literal["A", "B", "C"]
 

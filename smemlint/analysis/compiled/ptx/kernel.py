@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.accesses import accesses
@@ -19,6 +19,7 @@ from smemlint.analysis.compiled.state import Geometry
 from smemlint.analysis.compiled.values import Value
 from smemlint.facts import KernelFacts, NotAnalysed
 from smemlint.frontend.ptx.syntax import Operation, Variable, names_in
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

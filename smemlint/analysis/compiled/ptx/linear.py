@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.scev import (
@@ -15,6 +14,7 @@ from smemlint.analysis.simt.domain.scev import (
     sum_of,
 )
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Operation, Sum
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.ptx.fusion import Fused
@@ -10,6 +10,7 @@ from smemlint.analysis.compiled.recorder import Site
 from smemlint.analysis.compiled.values import Symbol, Value
 from smemlint.analysis.simt.builtins.atomics import issuing
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

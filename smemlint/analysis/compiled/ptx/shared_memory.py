@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.demangle import variable_name
 from smemlint.facts import SharedArray
 from smemlint.frontend.ptx.module import sizeof
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,11 +6,11 @@ NVIDIA documents none of this. The places are those that ptxas 13.0 reads for a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.state import Geometry
 from smemlint.analysis.compiled.values import ZERO, Value
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Line
 from smemlint.sources.source import Source
 

@@ -8,10 +8,10 @@ and a reduction is a loop without its tree. Source: cupy/_core/_kernel.pyx of Cu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.source_map import MappedText, joined
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

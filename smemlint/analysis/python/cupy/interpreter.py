@@ -6,7 +6,6 @@ import ast
 import posixpath
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.model import (
@@ -32,6 +31,7 @@ from smemlint.analysis.python.interpreter.statements import execute_import_from,
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Symbol, Unknown
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IMPORTED_STEPS, MAX_TEXT
 from smemlint.limits.sizes import decimal, require_text
 from smemlint.sources.source import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from smemlint.analysis.python.cupy import generated_kernels, string_methods
@@ -32,6 +32,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     is_known,
 )
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_KERNEL_TEXTS, MAX_TEXT
 
 if TYPE_CHECKING:

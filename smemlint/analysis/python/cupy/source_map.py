@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.sizes import require_pieces, require_text, spend_on_text
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ open, since not every combination need occur.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_OPEN_CONDITIONS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
 

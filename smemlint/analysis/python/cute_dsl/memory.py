@@ -8,11 +8,12 @@ splits the copy silently where it cannot. Seen in the PTX of nvidia-cutlass-dsl 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.python.interpreter.values import DType, ModelValue, Value
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter import Interpreter

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.layouts import (
@@ -48,6 +48,7 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.facts import Certainty, LayoutUse, Span
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

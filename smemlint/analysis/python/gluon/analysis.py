@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed
 from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.layout.register_layouts import RegisterLayout
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_GLUON_LAUNCHES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 

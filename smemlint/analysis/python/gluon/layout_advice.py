@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled, identity_bases
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ADVISED_ACCESSES, MAX_ADVISED_ELEMENTS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Source: triton 3.9.0, experimental/gluon/language (`_layouts.py`, `_core.py`, `_
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,7 @@ from smemlint.facts import LayoutUse, SharedArray, Span
 from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled
 from smemlint.layout.register_layouts import Blocked, DotOperand, Mma, RegisterLayout, Slice
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.python.interpreter.values import (
@@ -12,6 +12,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     Value,
 )
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ joined; a loop of unknown length is executed once for any iteration.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, STATEMENTS
 from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known, join
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PYTHON_STEPS
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.steps import spend

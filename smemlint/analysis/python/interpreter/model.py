@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.values import UNKNOWN, join
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import ast

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.constant_folding import forget
 from smemlint.analysis.python.interpreter.interpreter import Policy, join_scopes, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance, join
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONTAINERS, MAX_SPLITS, MAX_SPLITS_IN_ALL
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import EllipsisType
 from typing import TYPE_CHECKING, TypeAlias
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BASES
 from smemlint.reasons import Reason, ReasonCode
 

@@ -7,7 +7,7 @@ of a warp cost that move `offs`: the expression is evaluated where the comment s
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ from smemlint.facts import (
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.hardware.arch import LANES
 from smemlint.layout.declared_offsets import DeclaredOffsets, offsets_in
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_OFFSETS, MAX_PATTERNS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import CommentStyle

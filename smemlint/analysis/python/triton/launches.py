@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from smemlint.analysis.python.interpreter.values import ModelValue
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONFIGURATIONS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ and nothing is concluded from it.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.element_types import (
@@ -39,6 +39,7 @@ from smemlint.analysis.python.triton.tiles import (
     transposed,
 )
 from smemlint.facts import DotUse, Span
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

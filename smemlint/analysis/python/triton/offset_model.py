@@ -6,7 +6,6 @@ What is not known keeps the reason, so that a comment which asks for a figure ge
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +23,7 @@ from smemlint.analysis.python.interpreter.values import (
     Symbol,
     Unknown,
 )
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_OFFSETS
 from smemlint.reasons import Reason, ReasonCode
 

@@ -6,13 +6,14 @@ hides from the compiler stays what it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.python.interpreter.arguments import integers
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue
 from smemlint.facts import DotOperand
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import (
@@ -20,6 +19,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 

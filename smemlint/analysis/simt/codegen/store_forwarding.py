@@ -20,7 +20,7 @@ an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and sto
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,7 @@ from smemlint.analysis.simt.codegen.slots import may_meet, root_of, run_and_posi
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FORWARDED
 
 if TYPE_CHECKING:

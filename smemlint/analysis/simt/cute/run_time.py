@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.domain.ctypes import I64, StaticIntType
 from smemlint.analysis.simt.domain.swizzled import swizzled
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.layout.cute import DynamicInt, Integer
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.domain.values import Cute, Pointer, Unknown, Value
 from smemlint.layout import cute
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.affine import AffineDomain

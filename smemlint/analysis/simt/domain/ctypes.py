@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
+
+from smemlint.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

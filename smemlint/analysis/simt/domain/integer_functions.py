@@ -7,12 +7,12 @@ what it returns is wrapped to the type of its result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import I32, I64, U32, U64, IntType
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

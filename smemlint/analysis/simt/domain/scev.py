@@ -7,9 +7,10 @@ multiples of 16, but its terms are 17 * x and x.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smemlint.analysis.simt.domain.lanes import digest
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUMMED
 
 _MOST = 1 << 10

@@ -7,7 +7,7 @@ threads: blockIdx, sizes, loop counters without a known bound. A coefficient may
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import I32, I64
 from smemlint.analysis.simt.domain.lanes import identity
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason
 
 if TYPE_CHECKING:

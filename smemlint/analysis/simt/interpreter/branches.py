@@ -5,7 +5,6 @@ Each way is run, rolled back, and the two are joined; accesses under it say what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
@@ -18,6 +17,7 @@ from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode, outcome
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.dispatch import executes
@@ -13,6 +13,7 @@ from smemlint.analysis.simt.interpreter.joins import join_writes, merge_writes
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target, pending_jumps
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ are priced, and where they differ the cheapest, in which whole lines are moved, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, product
 from math import gcd
@@ -18,6 +17,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
 from smemlint.hardware import async_wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COPY_CLASSES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 

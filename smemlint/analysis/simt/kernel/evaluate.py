@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import lcm
 from typing import TYPE_CHECKING
@@ -43,6 +43,7 @@ from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_EVENTS,
     MAX_EVENTS_TO_SPLIT,

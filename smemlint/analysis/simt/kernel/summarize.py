@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from math import gcd
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from smemlint.facts import (
 )
 from smemlint.frontend import ir
 from smemlint.hardware.arch import BANKS, WORD
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_CHAINS, MAX_RESIDUES
 from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode

@@ -6,12 +6,13 @@ as large are a family; each family is looked at before any gets a second instanc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.launches.bindings import type_text
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_HOPELESS,
     MAX_INSTANCES,

@@ -7,13 +7,14 @@ among them cannot make a launch known, whoever calls the function.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.simt.launches.host_interpreter import LAUNCHERS
 from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

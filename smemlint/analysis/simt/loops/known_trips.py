@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ from smemlint.analysis.simt.loops.modified import keeps_what_is_followed, mod_re
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FORESEEN
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, FloatType, IntType, PointerType
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

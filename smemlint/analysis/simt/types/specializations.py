@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import CType, PointerType, is_opaque
@@ -11,6 +10,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.frontend.cuda.parser.parse import template_arguments
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

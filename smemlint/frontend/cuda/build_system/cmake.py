@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of, split_command
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_COMMANDS
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import posixpath
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.build_system.flags import split_command
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_ENTRIES
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import posixpath
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.config.build_database import FILE_NAME
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_FOLDERS_UP
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import OPENING, Token
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_LOST_BRACKETS
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_LITERAL_CHARACTERS
 
 _LITERAL = re.compile(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ANGLES, MAX_COMPARISONS, MAX_TOKENS
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from smemlint.frontend.cuda.lexer.keywords import (
@@ -14,6 +13,7 @@ from smemlint.frontend.cuda.lexer.keywords import (
     is_known_type,
 )
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, spelling_of
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.frontend.cuda.lexer.tokens import Token, matching
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONDITION_DEPTH, MAX_CONDITION_TOKENS
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_MACRO_ARGUMENT_DEPTH,
     MAX_MACRO_NESTING,

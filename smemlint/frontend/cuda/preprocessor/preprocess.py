@@ -6,7 +6,7 @@ What the choice of branches assumed is kept by place; see `branches`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.pytorch import pytorch_macros
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_CONDITIONS,
     MAX_INCLUDE_DEPTH,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import matching
 from smemlint.frontend.cuda.preprocessor.conditions import Assumptions, truth
 from smemlint.frontend.cuda.preprocessor.directives import KERNEL
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CHAINS, MAX_TOKENS_TO_NAME
 
 if TYPE_CHECKING:

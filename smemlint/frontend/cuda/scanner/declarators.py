@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, words
 from smemlint.frontend.cuda.scanner.definition_heads import ATTRIBUTE_WORDS, NOT_NAMES, RECORD_WORDS
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COMPARISONS
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import (
@@ -15,6 +15,7 @@ from smemlint.frontend.cuda.lexer.tokens import (
     words,
 )
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

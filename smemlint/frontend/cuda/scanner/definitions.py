@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.notices import Notices
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SCAN_NOTICES
 
 if TYPE_CHECKING:

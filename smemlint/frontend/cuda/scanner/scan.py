@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
 )
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
 from smemlint.frontend.program import TemplateParameter
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCOPES
 from smemlint.reasons import Reason, ReasonCode
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, spelling_of, split_commas
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_RESULT_TYPE
 
 if TYPE_CHECKING:

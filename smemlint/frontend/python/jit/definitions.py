@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import DIALECTS, Dialect
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.syntax_walk import is_definition, suites, walk
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ALIASES
 
 if TYPE_CHECKING:

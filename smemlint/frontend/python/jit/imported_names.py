@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from smemlint.frontend.python.imports import Imports
 from smemlint.frontend.python.jit.definitions import Definition, Definitions
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IMPORTED_CHARACTERS, MAX_IMPORTED_FILES
 from smemlint.sources.source import Source
 

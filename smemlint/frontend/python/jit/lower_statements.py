@@ -6,7 +6,7 @@ A name is declared in the block that `block_scopes` finds, or at the head of the
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.frontend import ir
@@ -20,6 +20,7 @@ from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lo
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
 from smemlint.frontend.python.jit.syntax import integer, keyword
 from smemlint.frontend.python.syntax_walk import walk
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CAPTURED
 from smemlint.reasons import Reason, ReasonCode
 

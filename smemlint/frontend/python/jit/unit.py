@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,7 @@ from smemlint.frontend.python.jit.imported_names import Constants, ImportedNames
 from smemlint.frontend.python.jit.ir_builder import Builder, type_of
 from smemlint.frontend.python.jit.lower_statements import lower_constant, lower_function
 from smemlint.frontend.python.python_source import NotPython, PythonText, text_of
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source
 

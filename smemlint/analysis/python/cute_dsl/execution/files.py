@@ -8,7 +8,7 @@ figure on which guesses differ is a sample only.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import guesses
@@ -26,6 +26,7 @@ from smemlint.analysis.python.interpreter.values import Class, Function, is_know
 from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_shared_tensor
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS, MAX_DSL_VARIANTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 

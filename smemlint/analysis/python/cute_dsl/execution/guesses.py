@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, UnknownTensor
@@ -11,6 +10,7 @@ from smemlint.analysis.python.interpreter import calls
 from smemlint.analysis.python.interpreter.values import Class, DType, Function, Instance, Value
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.layout import cute
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method
@@ -25,6 +25,7 @@ from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.domain.ctypes import FloatType
 from smemlint.analysis.simt.domain.values import Object, Space
 from smemlint.layout import cute
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Instance, KernelFacts, NotAnalysed
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_KERNELS
 from smemlint.reasons import Reason, ReasonCode
 

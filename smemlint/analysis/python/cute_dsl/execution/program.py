@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 # The modules below register what they call.
@@ -58,6 +58,7 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.sizes import require_tree
 from smemlint.reasons import Reason, ReasonCode
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import I32, FloatType
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
 from smemlint.facts import SharedArray, Span
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_EVENTS
 from smemlint.reasons import Reason, ReasonCode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import (
@@ -25,6 +25,7 @@ from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.domain.values import AffineInt, offset_of
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:

@@ -1,0 +1,231 @@
+"""Dataclasses whose methods are compiled when they are first called.
+
+`dataclasses.dataclass` compiles up to seven methods of every class while its module is imported,
+some 0.5 ms a class: half of what a check of one small file takes, for classes of which a run uses
+few. The decorator of this module makes classes that behave the same; its options are those that
+this program uses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from reprlib import recursive_repr
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from dataclasses import dataclass as dataclass
+    from typing import Any
+else:
+
+    def dataclass(cls=None, /, **options):
+        """Returns a class with what `dataclasses.dataclass` adds to it, compiled on demand.
+
+        Args:
+            cls: the class; without it, the decorator is returned.
+            options: `eq`, `order`, `frozen`, `slots` and `kw_only`, as there.
+        """
+        return _processed(cls, **options) if cls is not None else lambda c: _processed(c, **options)
+
+
+_NOT_GIVEN = object()
+"""Default of a parameter whose field has a factory."""
+_ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+
+
+class _OnDemand:
+    """An attribute of a class that is computed, and replaces this, when it is first looked up.
+
+    Args:
+        cls: whose attribute it is; classes below inherit it.
+        name: of the attribute.
+        compute: gives it.
+    """
+
+    __slots__ = ("_cls", "_compute", "_name")
+
+    def __init__(self, cls: type, name: str, compute: Callable[[type], Any]) -> None:
+        self._cls = cls
+        self._name = name
+        self._compute = compute
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """Returns the attribute, bound to the instance if it is a method."""
+        value = self._compute(self._cls)
+        setattr(self._cls, self._name, value)
+        return value.__get__(instance, owner) if hasattr(value, "__code__") else value
+
+
+def _processed(
+    cls: type,
+    *,
+    eq: bool = True,
+    order: bool = False,
+    frozen: bool = False,
+    slots: bool = False,
+    kw_only: bool = False,
+) -> type:
+    names = [n for n, written in cls.__annotations__.items() if not written.startswith("ClassVar")]
+    given = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+    written = {name: cls.__annotations__[name] for name in names}
+    if slots:
+        cls = _with_slots(cls, names)
+    else:
+        _set_defaults(cls, given)
+
+    def prototype(cls: type) -> type:
+        """A class of the same fields, as the standard library makes it."""
+        bases = (getattr(base, "_prototype", None) for base in cls.__bases__)
+        body = {"__annotations__": written, "__doc__": cls.__doc__ or "", **given}
+        made = type(cls.__name__, tuple(filter(None, dict.fromkeys(bases))), body)
+        return dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(made)
+
+    attributes: dict[str, Callable[[type], Any]] = {
+        "_prototype": prototype,
+        "__dataclass_fields__": _fields_by_name,
+        "__match_args__": _match_args,
+        "__init__": _initializer_of_frozen if frozen else _initializer,
+        "__repr__": _representation,
+    }
+    if eq:
+        attributes["__eq__"] = partial(_comparison, operator="==")
+    if order:
+        attributes |= {name: partial(_comparison, operator=op) for name, op in _ORDERS.items()}
+    if eq and frozen and cls.__dict__.get("__hash__") is None:
+        attributes["__hash__"] = _hash
+    for name, compute in attributes.items():
+        if cls.__dict__.get(name) is None:
+            setattr(cls, name, _OnDemand(cls, name, compute))
+    if frozen:
+        cls.__setattr__, cls.__delattr__ = _refuse_to_set, _refuse_to_delete  # type: ignore[assignment]
+        if slots:
+            cls.__getstate__, cls.__setstate__ = _state, _set_state  # type: ignore[assignment, attr-defined]
+    if eq and not frozen and "__hash__" not in cls.__dict__:
+        cls.__hash__ = None  # type: ignore[assignment]
+    return cls
+
+
+# ---- at once
+
+
+def _with_slots(cls: type, names: list[str]) -> type:
+    """Returns the class anew, since slots are laid out when a class is made."""
+    inherited = {slot for base in cls.__mro__[1:] for slot in getattr(base, "__slots__", ())}
+    left_out = {*names, "__dict__", "__weakref__"}
+    body = {name: value for name, value in cls.__dict__.items() if name not in left_out}
+    body["__slots__"] = tuple(name for name in names if name not in inherited)
+    body["__qualname__"] = cls.__qualname__
+    return type(cls)(cls.__name__, cls.__bases__, body)
+
+
+def _set_defaults(cls: type, given: Mapping[str, object]) -> None:
+    """Leaves the defaults of fields as attributes of their class, where they have any."""
+    for name, value in given.items():
+        if isinstance(value, dataclasses.Field):
+            if value.default is dataclasses.MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, value.default)
+
+
+def _refuse_to_set(self: object, name: str, value: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: object, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[object]:
+    """What is pickled of a frozen class with slots."""
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+
+def _set_state(self: Any, state: list[object]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
+
+
+# ---- on demand
+
+
+def _fields_by_name(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
+    found: Mapping[str, dataclasses.Field[Any]] = cls._prototype.__dataclass_fields__  # type: ignore[attr-defined]
+    return found
+
+
+def _match_args(cls: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only)
+
+
+def _representation(cls: Any) -> Callable[[object], str]:
+    names = [field.name for field in dataclasses.fields(cls) if field.repr]
+
+    @recursive_repr()
+    def __repr__(self: object) -> str:
+        values = (f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__qualname__}({', '.join(values)})"
+
+    return __repr__
+
+
+def _comparison(cls: Any, operator: str) -> Callable[[object, object], bool]:
+    names = [field.name for field in dataclasses.fields(cls) if field.compare]
+    return _compiled(
+        "compare(self, other)",
+        "if other.__class__ is not self.__class__: return NotImplemented",
+        f"return {_tuple('self', names)} {operator} {_tuple('other', names)}",
+    )
+
+
+def _hash(cls: Any) -> Callable[[object], int]:
+    fields = dataclasses.fields(cls)
+    names = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+    return _compiled("__hash__(self)", f"return hash({_tuple('self', names)})")
+
+
+def _tuple(of: str, names: list[str]) -> str:
+    return "(" + "".join(f"{of}.{name}, " for name in names) + ")"
+
+
+def _initializer(cls: Any, *, is_frozen: bool = False) -> Callable[..., None]:
+    known: dict[str, object] = {"_NOT_GIVEN": _NOT_GIVEN, "_set": object.__setattr__}
+    parameters, statements = ["self"], []
+    for field in sorted(dataclasses.fields(cls), key=lambda field: field.kw_only is True):
+        name = value = field.name
+        default = ""
+        if field.default is not dataclasses.MISSING:
+            known[f"_default_{name}"] = field.default
+            default = f"=_default_{name}"
+        elif field.default_factory is not dataclasses.MISSING:
+            known[f"_make_{name}"] = field.default_factory
+            default = "=_NOT_GIVEN"
+            value = f"_make_{name}() if {name} is _NOT_GIVEN else {name}"
+        if field.kw_only and "*" not in parameters:
+            parameters.append("*")
+        if field.init:
+            parameters.append(name + default)
+        else:
+            value = f"_default_{name}"
+        statements.append(
+            f"_set(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}"
+        )
+    if hasattr(cls, "__post_init__"):
+        statements.append("self.__post_init__()")
+    return _compiled(f"__init__({', '.join(parameters)})", *statements or ["pass"], known=known)
+
+
+def _initializer_of_frozen(cls: type) -> Callable[..., None]:
+    return _initializer(cls, is_frozen=True)
+
+
+def _compiled(
+    head: str, *statements: str, known: Mapping[str, object] = MappingProxyType({})
+) -> Callable[..., Any]:
+    """Returns a function; what it is made of are names of fields, as the library does it."""
+    names = dict(known)
+    exec(f"def {head}:\n " + "\n ".join(statements), names)
+    function: Callable[..., Any] = names[head.partition("(")[0]]  # type: ignore[assignment]
+    return function
