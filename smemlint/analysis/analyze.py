@@ -66,9 +66,11 @@ def analyze(
     cuda = [s for s in sources if _is_cuda(s)]
     cuda = [s for s in cuda if not (s.path in compiled and is_launched_elsewhere(s.text))]
     if any(map(needs_analysis, cuda)):
-        from smemlint.analysis.simt.analyze import analyze_units
+        from smemlint.analysis.simt.analyze import Project
 
-        parts.insert(0, analyze_units(cuda, settings, crashes.append, scope, memo))
+        needs_passed = any(map(is_compiled, sources))
+        program = Project(cuda, settings, crashes.append, scope, memo, notes_passed=needs_passed)
+        parts.insert(0, program.facts())
     paths = [s.path for s in sources]
     launches = source_launches(kernel for part in parts for kernel in part.kernels)
     for source in sources:
@@ -170,7 +172,13 @@ class Analyzer:
 
         settings = self._settings_of(path or self._sources[0].path)
         if id(settings) not in self._programs:
-            program = Project(self._cuda, settings, self._crashed, memo=self._memo)
+            program = Project(
+                self._cuda,
+                settings,
+                self._crashed,
+                memo=self._memo,
+                notes_passed=bool(self._compiled),
+            )
             self._programs[id(settings)] = program
         return self._programs[id(settings)]
 

@@ -188,12 +188,13 @@ def _unit_results(
     analyzer, configuration = task.analyzer, request.configuration
     files = analyzer.files_for(request.document) if request.document else analyzer.files()
     known: Mapping[str, UnitResult] = {}
-    if store is not None and (analyzer.needs_units or len(files) > 1):
+    compiled = {source.path for source in request.sources if is_compiled(source)}
+    # Compiled code is joined with the facts of sources, which no store keeps.
+    if store is not None and not compiled and (analyzer.needs_units or len(files) > 1):
         known = store.valid_results(files, analyzer.program())
     results = {path: known[path] for path in files if path in known}
     fresh = [path for path in files if path not in known]
     limit = max((configuration.for_file(path).time_limit for path in fresh), default=1.0)
-    compiled = {source.path for source in request.sources if is_compiled(source)}
     for stage in ([p for p in fresh if p not in compiled], [p for p in fresh if p in compiled]):
         # How kernels are launched, only sources say.
         kernels = (kernel for result in results.values() for kernel in result.facts.kernels)

@@ -18,12 +18,13 @@ from smemlint.facts.accesses import (
 )
 from smemlint.facts.kernels import Facts, KernelFacts, NotAnalysed, Site, sites_of, verdicts
 from smemlint.facts.layouts import DotOperand, DotUse, LayoutUse
-from smemlint.facts.places import Certainty, Instance, SharedArray, Span
+from smemlint.facts.places import Argument, Certainty, Instance, SharedArray, Span
 
 __all__ = [
     "FRAGMENT",
     "Access",
     "AccessKind",
+    "Argument",
     "CallLine",
     "Caller",
     "Certainty",

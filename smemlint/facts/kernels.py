@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from smemlint.facts.accesses import Access
     from smemlint.facts.layouts import DotUse, LayoutUse
-    from smemlint.facts.places import Instance, SharedArray
+    from smemlint.facts.places import Argument, Instance, SharedArray
     from smemlint.reasons import Reason
 
 Fact = TypeVar("Fact")
@@ -41,6 +41,7 @@ class KernelFacts:
     Attributes:
         steps: how many statements were run for it.
         layouts: swizzled layouts of its shared memory; also in `Facts.layouts`.
+        passed: numbers that its launch passes; only where compiled code of the run needs them.
     """
 
     instance: Instance
@@ -50,6 +51,7 @@ class KernelFacts:
     steps: int = 0
     layouts: tuple[LayoutUse, ...] = ()
     dots: tuple[DotUse, ...] = ()
+    passed: tuple[Argument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

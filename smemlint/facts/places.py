@@ -77,6 +77,21 @@ class SharedArray:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """A number that a launch passes to a kernel.
+
+    Attributes:
+        position: of the parameter, from 0.
+        name: of the parameter.
+        value: the number.
+    """
+
+    position: int
+    name: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """One kernel as one launch instantiates it.
 

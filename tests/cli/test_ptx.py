@@ -108,6 +108,59 @@ def test_where_they_differ_both_are_said(smemlint, tmp_path):
     assert figures == {(None, 32.0), ("transpose.ptx (sm_90)", 1.0)}
 
 
+STRIDED = """
+.version 8.7
+.target sm_90
+.address_size 64
+.visible .entry column(.param .u64 column_param_0, .param .u32 column_param_1)
+{
+.reg .b32 %r<6>;
+.shared .align 4 .b8 tile[8192];
+mov.u32 %r1, %tid.x;
+ld.param.u32 %r2, [column_param_1];
+mul.lo.s32 %r3, %r1, %r2;
+shl.b32 %r3, %r3, 2;
+mov.u32 %r4, tile;
+add.s32 %r5, %r4, %r3;
+st.shared.u32 [%r5], %r1;
+ret;
+}
+"""
+LAUNCH = """
+__global__ void column(float *out, int step) {
+    __shared__ float tile[2048];
+    tile[threadIdx.x * step] = threadIdx.x;
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+int main() { column<<<1, 64>>>(nullptr, STEP); }
+"""
+
+
+def test_arguments_come_from_the_launch_in_the_sources(smemlint, tmp_path):
+    def figures() -> list[tuple[object, ...]]:
+        _, out, _ = smemlint("analyze", ".", "--block-dim", "64", "--output-format", "json")
+        return [
+            (a["certainty"], a["wavefronts"] and a["wavefronts"]["mean"])  # type: ignore[index]
+            for a in accesses(out)
+            if a["from"] is not None
+        ]
+
+    (tmp_path / "column.ptx").write_text(STRIDED)
+    assert figures() == [("unknown", None)]
+    for step, ways in ((4, 4.0), (32, 32.0)):
+        (tmp_path / "column.cu").write_text(LAUNCH.replace("STEP", str(step)))
+        assert figures() == [("assumed", ways)]
+
+
+def test_a_kept_result_of_a_source_does_not_hide_its_launch(smemlint, tmp_path):
+    (tmp_path / "column.cu").write_text(LAUNCH.replace("STEP", "4"))
+    for array in ("tile", "other"):  # compiled again, and the source is as it was
+        (tmp_path / "column.ptx").write_text(STRIDED.replace("tile", array))
+        _, out, _ = smemlint("check", ".", "--output-format", "concise")
+        assert out.count("4-way") == 2
+        assert "SML901" not in out
+
+
 def test_standard_input_and_what_is_no_ptx(smemlint):
     code, out, _ = smemlint(
         "check", "-", "--stdin-filename", "k.ptx", "--output-format", "concise",

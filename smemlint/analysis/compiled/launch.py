@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.compiled.triton_cache import TritonLaunch
     from smemlint.config.options import Block
     from smemlint.config.settings import Settings
-    from smemlint.facts import KernelFacts
+    from smemlint.facts import Argument, KernelFacts
 
 MAX_THREADS = 1024
 _NOT_STATED = Reason(
@@ -47,17 +47,27 @@ class SourceLaunch:
         block: its block shape.
         template: the values of its template arguments.
         origin: where both come from, in words; empty where they are a guess.
+        passed: the arguments that are known numbers.
     """
 
     block: Block
     template: tuple[str, ...] = ()
     origin: str = ""
+    passed: tuple[Argument, ...] = ()
 
     @property
     def assumed(self) -> Assumption:
         """What is taken for granted."""
         origin = f" ({self.origin})" if self.origin else ""
         return Assumption(Topic.BLOCK, f"block {self.block}{origin}")
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a launch passes, and what is assumed with it."""
+
+    arguments: tuple[Argument, ...]
+    assumed: Assumption
 
 
 SourceLaunches: TypeAlias = "Mapping[str, tuple[SourceLaunch, ...]]"
@@ -67,10 +77,11 @@ SourceLaunches: TypeAlias = "Mapping[str, tuple[SourceLaunch, ...]]"
 def source_launches(kernels: Iterable[KernelFacts]) -> dict[str, tuple[SourceLaunch, ...]]:
     """Returns how the kernels of the run's sources are launched, each way once."""
     found: dict[str, dict[SourceLaunch, None]] = {}
-    for instance in (kernel.instance for kernel in kernels):
+    for kernel in kernels:
+        instance = kernel.instance
         if instance.block is not None:
             values = tuple(value for _, value in instance.template)
-            launch = SourceLaunch(instance.block, values, instance.origin)
+            launch = SourceLaunch(instance.block, values, instance.origin, kernel.passed)
             found.setdefault(instance.kernel.rpartition("::")[2], {})[launch] = None
     return {kernel: tuple(launches) for kernel, launches in found.items()}
 
@@ -133,6 +144,21 @@ class LaunchInfo:
             text = f"a block is {shape}, the largest that its launch bounds allow"
             return _sized(shape, _stated(text))
         return _NOT_STATED
+
+    def passed(self, kernel: str, template: tuple[str, ...], block: Block) -> Passed | None:
+        """Returns the numbers that the sources pass to an instance; None where none are known.
+
+        Args:
+            kernel: its name without arguments.
+            template: the values of its template arguments.
+            block: its shape.
+        """
+        for launch in self.launches.get(kernel, ()):
+            if launch.passed and (launch.template, launch.block) == (template, block):
+                shown = ", ".join(f"`{a.name}` = {a.value}" for a in launch.passed)
+                text = f"{shown} as passed at the {launch.origin}"
+                return Passed(launch.passed, Assumption(Topic.ARGUMENT, text))
+        return None
 
     def arguments(self, kernel: str) -> Iterator[tuple[str, int]]:
         """Yields the arguments that the configuration gives a number: by name, or as `param_2`."""

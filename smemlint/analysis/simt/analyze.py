@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,7 @@ class Project:
 
     Args:
         sources, settings, crashed, scope, memo: see `analyze_units`.
+        notes_passed: whether to note what launches pass, for the compiled code of the run.
 
     Attributes:
         index: the files and units of the run.
@@ -87,8 +89,11 @@ class Project:
         crashed: Callable[[NotAnalysed], None] | None = None,
         scope: AnalysisScope | None = None,
         memo: Memo | None = None,
+        *,
+        notes_passed: bool = False,
     ) -> None:
         self._scope = scope
+        self._notes_passed = notes_passed
         self._memo = memo or DIRECT
         self._seen: set[tuple[Span, object, object]] = set()
         self._set_index(ProgramIndex(sources, settings, self._memo.load))
@@ -273,7 +278,10 @@ class Project:
             self._seen.add(key)
             with self.guard.protect(function.span, function.name):
                 facts = self._evaluated(unit, tasks)
-                kernels.append(consensus(facts))
+                found = consensus(facts)
+                if self._notes_passed:
+                    found = replace(found, passed=tasks[0].passed())
+                kernels.append(found)
                 budget.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
                 notes += unreached_under_guesses(function, facts)
         count = budget.left + instances.left(function)

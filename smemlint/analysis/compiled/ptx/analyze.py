@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.compiled.closer import with_passed
 from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
 from smemlint.analysis.compiled.ptx.kernel import KernelTask, evaluate_kernel
@@ -26,7 +28,7 @@ from smemlint.sources.pragmas import pragmas_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from smemlint.analysis.compiled.launch import SourceLaunches
+    from smemlint.analysis.compiled.launch import Passed, SourceLaunches
     from smemlint.config.options import Block
     from smemlint.config.settings import Settings
     from smemlint.frontend.ptx.module import Function, Module
@@ -145,7 +147,21 @@ class _FileReader:
                 dict(self._arguments(function, name)),
                 function.parameters,
             )
-            yield self._named(evaluate_kernel(self._module, task))
+            evaluate = partial(self._evaluated, task)
+            yield with_passed(evaluate, self._launch.passed(name, template, block))
+
+    def _evaluated(self, task: KernelTask, passed: Passed | None) -> KernelFacts:
+        """The facts of a kernel, under the arguments of its launch if they are given."""
+        if passed is not None:
+            names = [p.name for p in task.parameters]
+            known = {
+                (name, 0): a.value
+                for a in passed.arguments
+                for name in names[a.position : a.position + 1]
+            }
+            assumptions = (*task.assumptions, passed.assumed)
+            task = replace(task, arguments={**known, **task.arguments}, assumptions=assumptions)
+        return self._named(evaluate_kernel(self._module, task))
 
     def _named(self, kernel: KernelFacts) -> KernelFacts:
         """The kernel with the operations of Triton that its accesses belong to."""

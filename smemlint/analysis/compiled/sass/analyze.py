@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.accesses import accesses
 from smemlint.analysis.compiled.async_copies import Probe, with_copies
+from smemlint.analysis.compiled.closer import with_passed
 from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
 from smemlint.analysis.compiled.machine import Machine
@@ -26,9 +28,9 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from smemlint.analysis.compiled.launch import SourceLaunches
+    from smemlint.analysis.compiled.launch import Passed, SourceLaunches
     from smemlint.analysis.compiled.program import Program
     from smemlint.analysis.compiled.recorder import Issued, Site
     from smemlint.analysis.compiled.sass.targets import Target
@@ -177,25 +179,32 @@ class _FileReader:
             yield KernelFacts(instance, not_analysed=(_note(self._path, name, blocks),))
             return
         for block, assumed in blocks.items():
-            yield self._at_block(function, section, replace(instance, block=block), assumed)
+            assumptions = (assumed,) if assumed is not None else ()
+            at_block = replace(instance, block=block)
+            evaluate = partial(self._at_block, function, section, at_block, assumptions)
+            yield with_passed(evaluate, self._launch.passed(name, template, block))
 
     def _at_block(
         self,
         function: Function,
         section: KernelSection,
         instance: Instance,
-        assumed: Assumption | None,
+        assumptions: tuple[Assumption, ...],
+        passed: Passed | None,
     ) -> KernelFacts:
         assert instance.block is not None
         name = instance.kernel
-        words = dict(self._words(section, name))
+        words: dict[int, int] = {}
+        if passed is not None:
+            assumptions = (*assumptions, passed.assumed)
+            words |= self._words(section, [(a.position, a.value) for a in passed.arguments])
+        words |= self._words(section, self._configured(name))
         target = self._target
         program = translate(function)
         machine = Machine(program, launched(target, instance.block, words))
         machine.run()
         text = f"evaluation stopped after {machine.steps} instructions"
         failure = Reason(ReasonCode.STEP_LIMIT, text) if machine.is_spent else None
-        assumptions = [assumed] if assumed is not None else []
         found = accesses(
             with_copies(machine.recorder.sites, _probe(program, target, instance.block, section)),
             instance,
@@ -210,16 +219,24 @@ class _FileReader:
         shown = tuple(sorted(map(self._placed, found), key=lambda a: (a.span, a.kind)))
         return KernelFacts(instance, (), shown, tuple(notes), machine.steps)
 
-    def _words(self, section: KernelSection, kernel: str) -> Iterator[tuple[int, int]]:
-        """The constants that known arguments are, by their offset in the constant bank."""
-        first = _first_parameter(self._target, section)
+    def _configured(self, kernel: str) -> Iterator[tuple[int, int]]:
+        """The arguments that the configuration gives a number, by the place of the parameter."""
         for name, value in self._launch.arguments(kernel):
             number = name.removeprefix("param_")
-            if not number.isdigit() or int(number) >= len(section.parameters):
-                continue
-            offset, size = section.parameters[int(number)]
-            for word in range(max(size // _WORD, 1)):
-                yield first + offset + _WORD * word, value >> 32 * word & 0xFFFFFFFF
+            if number.isdigit():
+                yield int(number), value
+
+    def _words(
+        self, section: KernelSection, arguments: Iterable[tuple[int, int]]
+    ) -> dict[int, int]:
+        """The constants that known arguments are, by their offset in the constant bank."""
+        first = _first_parameter(self._target, section)
+        return {
+            first + offset + _WORD * word: value >> 32 * word & 0xFFFFFFFF
+            for number, value in arguments
+            for offset, size in section.parameters[number : number + 1]
+            for word in range(max(size // _WORD, 1))
+        }
 
     def _notes(self, function: Function, kernel: str) -> Iterator[NotAnalysed]:
         """What has no addresses by lane, once for each line."""

@@ -41,7 +41,15 @@ from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.analysis.swizzle_advice import with_swizzle_advice
-from smemlint.facts import Access, Certainty, Instance, KernelFacts, NotAnalysed, SharedArray
+from smemlint.facts import (
+    Access,
+    Argument,
+    Certainty,
+    Instance,
+    KernelFacts,
+    NotAnalysed,
+    SharedArray,
+)
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
@@ -92,6 +100,17 @@ class KernelTask:
     shared: int | None = None
     given: tuple[Precondition, ...] = ()
     place: Line | None = None
+
+    def passed(self) -> tuple[Argument, ...]:
+        """Returns the numbers that the launch passes."""
+        tree = self.function.parse_head().tree
+        known = {k: v.constant for k, v in self.arguments().items() if isinstance(v, AffineInt)}
+        parameters = enumerate(parameters_of(tree)) if tree is not None else ()
+        return tuple(
+            Argument(position, parameter.name, value)
+            for position, parameter in parameters
+            if (value := known.get(parameter.name)) is not None
+        )
 
 
 def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
