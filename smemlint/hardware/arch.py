@@ -34,6 +34,7 @@ class Architecture:
         shared_per_block: bytes of shared memory that one block can opt in to.
         has_ldmatrix, has_stmatrix, has_async_copy, has_bulk_copy: which instructions exist.
         documents_wide_loads: NVIDIA says how it serves loads of 8 and 16 bytes.
+        has_warp_atomics: `REDUX` and `ATOMS.POPC.INC`, which atomics of a warp are combined with.
         is_measured: the rules of every kind of access were measured on it.
     """
 
@@ -44,6 +45,7 @@ class Architecture:
     has_async_copy: bool = True
     has_bulk_copy: bool = False
     documents_wide_loads: bool = False
+    has_warp_atomics: bool = True
     is_measured: bool = False
 
     def has(self, kind: str) -> bool:
@@ -61,6 +63,7 @@ def _volta(name: str, kib: int, *, has_ldmatrix: bool = False) -> Architecture:
         has_ldmatrix=has_ldmatrix,
         has_async_copy=False,
         documents_wide_loads=True,
+        has_warp_atomics=False,
     )
 
 

@@ -84,6 +84,15 @@ def attempts(operation: str) -> int:
     return 2 if operation.startswith("cas.") else 1
 
 
+ONE = ".one.red"
+"""Ends an operation that adds the constant 1 and whose result is not used."""
+
+
+def executed(operation: str, *, has_warp_atomics: bool) -> str:
+    """Returns what a target executes: before sm_80, ones are added as any other number is."""
+    return operation if has_warp_atomics else operation.removesuffix(ONE)
+
+
 def serialization(operation: str) -> Serialization:
     """Returns the rule of an operation.
 

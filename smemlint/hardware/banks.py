@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from smemlint.hardware.arch import BANKS, LANES, WORD, assumption
-from smemlint.hardware.atomics import LOOPS, Serialization, attempt, attempts, serialization
+from smemlint.hardware.arch import BANKS, LANES, WORD, architecture, assumption
+from smemlint.hardware.atomics import (
+    LOOPS,
+    Serialization,
+    attempt,
+    attempts,
+    executed,
+    serialization,
+)
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -92,6 +99,7 @@ def wavefronts(
         raise ValueError(
             f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
         )
+    operation = executed(operation, has_warp_atomics=architecture(arch).has_warp_atomics)
     is_loop = kind == "atomic" and LOOPS.get(operation) == width
     if not is_loop:
         _require_measured(kind, width, matrices)

@@ -4,30 +4,32 @@ Run as a script of its own (`python -P counters.py`), only where `--verify-gpu=k
 it is the one place where linted code is compiled and run. The request is JSON on standard input:
 `files` (name -> text, written into an empty folder), the commands `build` (may be empty) and `run`,
 which work there, `device` and `timeout`. The answer on standard output is `about` and `rows`, one
-for each kernel, block shape, line and opcode; or `failed`, why this program cannot be counted; or
-`error` and `hint`, why none can.
+for each kernel, block shape, line (with those that inlined it) and opcode; or `failed`, why this
+program cannot be counted; or `error` and `hint`, why none can.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _COUNTERS = {
     "inst": "inst_executed",
     "wavefronts": "memory_l1_wavefronts_shared",
     "ideal": "memory_l1_wavefronts_shared_ideal",
 }
+_SECONDS_OF_TOOLS = 120.0
 _STEMS = ("LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS")
 _REPORT_MODULES = (
     ("/opt/nvidia/nsight-compute", "*/extras/python"),
@@ -95,7 +97,7 @@ def count(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         raise _explained(profiled, _run(request["run"], folder, seconds))
     if not report.exists():
         raise Failed("it launches no kernel")
-    rows = list(_rows(module, report))
+    rows = list(_rows(module, report, _inlined_lines(folder)))
     return {"about": _about(module, report), "rows": rows}
 
 
@@ -189,7 +191,48 @@ def _about(module: Any, report: Path) -> dict[str, str]:
     return {"device": str(of("display_name").as_string()), "arch": f"sm_{major}{minor}"}
 
 
-def _rows(module: Any, report: Path) -> Iterator[dict[str, Any]]:
+_Lines: TypeAlias = "tuple[tuple[str, int], ...]"
+"""Files and lines of an instruction: its own, then those that inlined it, innermost first."""
+_SECTION = re.compile(r"\.text\.(\S+):")
+_FRAME = re.compile(r'\s*//## File "([^"]*)", line (\d+)')
+_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/")
+
+
+def _inlined_lines(folder: Path) -> dict[tuple[str, int], _Lines]:
+    """The lines of each instruction of the program, by mangled kernel and offset.
+
+    The profiler names one line an instruction, which is that of a header for what is inlined from
+    it. Empty where there is no program, or none of the tools that every toolkit has.
+    """
+    program = folder / "program"
+    if not program.exists() or not all(map(shutil.which, ("cuobjdump", "nvdisasm"))):
+        return {}
+    _run(["cuobjdump", "-xelf", "all", str(program)], folder, _SECONDS_OF_TOOLS)
+    found: dict[tuple[str, int], _Lines] = {}
+    for cubin in sorted(folder.glob("*.cubin")):
+        text = _run(["nvdisasm", "-c", "-gi", str(cubin)], folder, _SECONDS_OF_TOOLS).output
+        found.update(_lines_of(text))
+    return found
+
+
+def _lines_of(text: list[str]) -> Iterator[tuple[tuple[str, int], _Lines]]:
+    """What nvdisasm prints: a run of comments is a chain of calls, for all that follows it."""
+    kernel, chain, is_read = "", list[tuple[str, int]](), True
+    for row in text:
+        if section := _SECTION.match(row):
+            kernel, chain = section[1], []
+        elif frame := _FRAME.match(row):
+            chain = [] if is_read else chain
+            chain.append((frame[1], int(frame[2])))
+            is_read = False
+        elif instruction := _INSTRUCTION.match(row):
+            is_read = True
+            yield (kernel, int(instruction[1], 16)), tuple(chain)
+
+
+def _rows(
+    module: Any, report: Path, inlined: Mapping[tuple[str, int], _Lines]
+) -> Iterator[dict[str, Any]]:
     seen = set()
     for action in _actions(module, report):
         kernel = action.name(module.IAction.NameBase_DEMANGLED)
@@ -197,27 +240,30 @@ def _rows(module: Any, report: Path) -> Iterator[dict[str, Any]]:
         if (kernel, *block) in seen:
             continue
         seen.add((kernel, *block))
-        table: dict[tuple[str, int, str], dict[str, int]] = {}
+        mangled = action.name(module.IAction.NameBase_MANGLED)
+        table: dict[tuple[_Lines, str], dict[str, int]] = {}
+        executed = action.metric_by_name(_COUNTERS["inst"]).correlation_ids()
+        first = min((executed.as_uint64(i) for i in range(executed.num_instances())), default=0)
         for name, metric in ((n, action.metric_by_name(m)) for n, m in _COUNTERS.items()):
             for i in range(metric.num_instances()):
                 pc = metric.correlation_ids().as_uint64(i)
                 words = action.sass_by_pc(pc).split()
                 stem = (words[1] if words[0].startswith("@") else words[0]).split(".")[0]
-                place = action.source_info(pc)
-                if stem not in _STEMS or not place:
+                if stem not in _STEMS:
                     continue
-                key = (place.file_name(), place.line(), stem)
-                counts = table.setdefault(key, dict.fromkeys(_COUNTERS, 0))
-                counts[name] += metric.as_uint64(i)
-        for (file, line, stem), counts in sorted(table.items()):
-            yield {
-                "kernel": kernel,
-                "block": block,
-                "file": file,
-                "line": line,
-                "op": stem,
-                **counts,
-            }
+                lines = inlined.get((mangled, pc - first)) or _line_of(action, pc)
+                if lines:
+                    counts = table.setdefault((lines, stem), dict.fromkeys(_COUNTERS, 0))
+                    counts[name] += metric.as_uint64(i)
+        for (lines, stem), counts in sorted(table.items()):
+            (file, line), *callers = lines
+            known = {"kernel": kernel, "block": block, "file": file, "line": line}
+            yield {**known, "callers": callers, "op": stem, **counts}
+
+
+def _line_of(action: Any, pc: int) -> _Lines:
+    place = action.source_info(pc)
+    return ((place.file_name(), place.line()),) if place else ()
 
 
 if __name__ == "__main__":

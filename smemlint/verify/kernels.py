@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smemlint.analysis.compiled.source_places import is_library
 from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
 from smemlint.lazy_dataclasses import dataclass
@@ -111,9 +112,16 @@ def _counted(program: Program, settings: Settings, count: Engine) -> Counted | s
     require_arch(settings.arch, about["arch"])
     rows = []
     for row in answer["rows"]:
-        file, line = program.place(row["file"], row["line"])
+        file, line = program.place(*_own_line(row))
         rows.append({**row, "file": file, "line": line})
     return Counted(program, f"{about['device']}, {about['arch']}", rows)
+
+
+def _own_line(row: Mapping[str, Any]) -> tuple[str, int]:
+    """Where an instruction stands for the user: behind what libraries inline."""
+    lines = [(row["file"], row["line"]), *row.get("callers", ())]
+    file, line = next((at for at in lines if not is_library(at[0])), lines[0])
+    return file, line
 
 
 def _require_gpu(failed: str, device: int) -> None:
@@ -190,8 +198,8 @@ def _place(access: Access) -> tuple[object, ...]:
 
 def _is_of(row: Mapping[str, Any], access: Access) -> bool:
     """Returns whether a row of counters is of the access's line, kernel, block shape and kind."""
-    called = row["kernel"].replace("(anonymous namespace)::", "")
-    name = re.split(r"[<(]", called, maxsplit=1)[0].split()[-1].split("::")[-1]
+    called = _UNNAMED.sub("", row["kernel"])
+    name = re.split(r"[<(]", called, maxsplit=1)[0].rpartition("::")[2].rpartition(" ")[2]
     return (
         row["file"] == Path(access.span.path).name
         and row["line"] == access.line
@@ -199,6 +207,10 @@ def _is_of(row: Mapping[str, Any], access: Access) -> bool:
         and tuple(row["block"]) == access.instance.block
         and row["op"] == _STEMS.get(access.kind)
     )
+
+
+_UNNAMED = re.compile(r"(\(anonymous namespace\)|<unnamed>)::")
+"""How demanglers call a namespace without a name."""
 
 
 def _summary(found: Sequence[Verdict], counted: Sequence[Counted]) -> str:

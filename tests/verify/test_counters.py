@@ -26,7 +26,7 @@ open(sys.argv[at + 1], "w").close()
 """
 NCU_REPORT = """\
 class IAction:
-    NameBase_DEMANGLED = 0
+    NameBase_DEMANGLED, NameBase_MANGLED = 0, 1
 class Metric:
     def __init__(self, value=0, counts=()): self.value, self.counts = value, counts
     def as_string(self): return self.value
@@ -47,7 +47,7 @@ METRICS = {
     "memory_l1_wavefronts_shared_ideal": Metric(counts=(8, 8, 0)),
 }
 class Action:
-    def name(self, base): return "void k<(int)32>(float *)"
+    def name(self, base): return ("void k<(int)32>(float *)", "_Z1kILi32EEvPf")[base]
     def metric_by_name(self, name): return METRICS[name]
     def sass_by_pc(self, pc): return {16: "@P0 STS [R5], R0", 32: "LDS.64 R4, [R2]", 48: "BRA 0"}[pc]
     def source_info(self, pc): return Place(pc // 16)
@@ -85,9 +85,34 @@ def test_counters_come_by_line_and_opcode_of_the_first_launch(count):
     answer = count("print('noise')")
     assert answer["about"] == {"device": "NVIDIA H200", "arch": "sm_90"}
     known = {"kernel": "void k<(int)32>(float *)", "block": [32, 8, 1], "file": "/src/k.cu"}
+    known["callers"] = []
     assert answer["rows"] == [
         {**known, "line": 1, "op": "STS", "inst": 8, "wavefronts": 256, "ideal": 8},
         {**known, "line": 2, "op": "LDS", "inst": 8, "wavefronts": 8, "ideal": 8},
+    ]
+
+
+SASS = """\
+.text._Z1kILi32EEvPf:
+\t//## File "/cuda/include/crt/mma.hpp", line 91 inlined at "/src/k.cu", line 7
+\t//## File "/src/k.cu", line 7 inlined at "/src/k.cu", line 20
+\t//## File "/src/k.cu", line 20
+        /*0000*/              @P0 STS [R5], R0 ;
+        /*0010*/                   LDS.64 R4, [R2] ;
+"""
+
+
+def test_a_line_comes_with_those_that_inlined_it(count, tmp_path):
+    for name, text in (
+        ("cuobjdump", "open('k.cubin', 'w').close()"),
+        ("nvdisasm", f"print({SASS!r})"),
+    ):
+        (tmp_path / "tools" / name).write_text(f"#!{sys.executable}\n{text}")
+        (tmp_path / "tools" / name).chmod(0o755)
+    rows = count("", nvcc="open('program', 'w').close()")["rows"]
+    assert [(r["op"], r["file"], r["line"], r["callers"]) for r in rows] == [
+        (op, "/cuda/include/crt/mma.hpp", 91, [["/src/k.cu", 7], ["/src/k.cu", 20]])
+        for op in ("LDS", "STS")
     ]
 
 

@@ -230,6 +230,15 @@ def test_a_call_confirms_or_refutes_lines(tmp_path):
     assert measurements(result)[7].reason == "this line is not reached"
 
 
+def test_what_a_header_inlines_counts_where_it_is_called(tmp_path):
+    path = tmp_path / "library.cu"
+    path.write_text(LIBRARY)
+    inlined = {"file": "/cuda/include/crt/mma.hpp", "callers": [[str(path), 7], [str(path), 20]]}
+    row = counter(91, 1024, 32, kernel="<unnamed>::transpose", op="LDS") | inlined
+    result, _ = verified(path, lambda request: {"about": ABOUT, "rows": [row]})
+    assert measurements(result)[7].verdict is Verdict.CONFIRMED
+
+
 def test_verify_all_compares_what_no_rule_flags(tmp_path):
     path = tmp_path / "library.cu"
     path.write_text(LIBRARY)

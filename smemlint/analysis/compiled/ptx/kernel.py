@@ -82,6 +82,7 @@ def evaluate_kernel(module: Module, task: KernelTask) -> KernelFacts:
         forms=forms,
         fusion=fusion_of(statements, forms, memory.arrays),
         read=frozenset(n for o in operations for i in o.operands[1:] for n in names_in(i)),
+        arch=task.arch,
         sharing=module.sharing,
     )
     program = kernel_program(statements, lowering)

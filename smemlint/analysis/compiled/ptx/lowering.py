@@ -46,6 +46,7 @@ class Lowering:
         forms: how ptxas sees addresses.
         fusion: what ptxas makes of accesses, by the identity of the operation.
         read: the registers that some instruction reads.
+        arch: the target.
         sharing: functions of the file that access shared memory, by mangled name.
         notes: what is not followed, once for each place.
     """
@@ -60,6 +61,7 @@ class Lowering:
     forms: LinearForms
     fusion: Mapping[int, Sequence[Fused]]
     read: frozenset[str]
+    arch: str
     sharing: frozenset[str] = frozenset()
     notes: dict[tuple[Span, Reason], None] = field(default_factory=dict)
     _parameters: dict[tuple[str, int], Value] = field(default_factory=dict)
@@ -124,7 +126,7 @@ class Lowering:
         what = AffineInt(0, form=self.forms.of(operand).form) if operand is not None else where
 
         def lanes(mask: Mask) -> Mask:
-            found = issuing(mask.reshape(-1), atomic, where, what, is_used=is_used)
+            found = issuing(mask.reshape(-1), atomic, where, what, is_used=is_used, arch=self.arch)
             return found.reshape(mask.shape)
 
         return lanes

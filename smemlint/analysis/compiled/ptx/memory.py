@@ -18,6 +18,8 @@ from smemlint.analysis.compiled.values import (
 )
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Vector
+from smemlint.hardware.arch import architecture
+from smemlint.hardware.atomics import ONE, executed
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -208,6 +210,8 @@ def atomic(call: Call) -> Lowered:
     operand = call.operands[at + 1] if len(call.operands) > at + 1 else None
     is_used = any(target in call.lowering.read for target in targets)
     name = _atomic_operation(call, operand, is_used=is_used)
+    has_warp_atomics = architecture(call.lowering.arch).has_warp_atomics
+    name = executed(name, has_warp_atomics=has_warp_atomics)
     sites: tuple[Site, ...] = ()
     if opcode.space in ("shared", "cluster", ""):
         sites = call.lowering.sites(
@@ -238,7 +242,7 @@ def _atomic_operation(call: Call, operand: Operand | None, *, is_used: bool) -> 
     is_one = isinstance(operand, Immediate) and operand.value == 1
     if name == "inc" and isinstance(operand, Immediate) and operand.value in (-1, 0xFFFFFFFF):
         name, is_one = "add", True
-    suffix = ".one.red" if name == "add" and is_one and not is_used and type_[1:] == "32" else ""
+    suffix = ONE if name == "add" and is_one and not is_used and type_[1:] == "32" else ""
     return f"{name}.{type_}{suffix}"
 
 

@@ -42,12 +42,15 @@ def _atomic(ev: Evaluator, call: BuiltinCall) -> Value:
         operand = operands[0]
         if base == "atomicSub" and isinstance(operand, AffineInt):
             operand = state.domain.add(AffineInt(0, operand.type), operand, -1)
-        operation = atomics.compiled(operation, operand, is_used=call.is_used)
+        arch = state.geometry.arch
+        operation = atomics.compiled(operation, operand, is_used=call.is_used, arch=arch)
         if operation in LOOPS:  # a compare-and-swap loop loads the old value first
             old = LValue(place.object, place.offset, place.type, volatile=True)
             record_access(ev, AccessKind.LOAD, old, call.node)
         mask = state.mask
-        state.mask = atomics.issuing(mask, operation, place.offset, operand, is_used=call.is_used)
+        state.mask = atomics.issuing(
+            mask, operation, place.offset, operand, is_used=call.is_used, arch=arch
+        )
         record_access(ev, AccessKind.ATOMIC, place, call.node, operation=operation)
         state.mask = mask
     elif _is_of_halves(place):

@@ -15,6 +15,9 @@ issues. Exchanges, compare-and-swap, bounded inc and dec and floating-point numb
 combined; of 64-bit integers only add of a uniform operand is. Counters of an H200 agree in
 fixtures/kernels/uniform_atomics.cu but for one line: under `tid % 3 == 0`, of 23 conditions tried
 the only kind, nothing is combined on a constant address.
+
+Before sm_80 there is neither instruction (15 kernels, sm_75): ones are added as any other number
+is, and in the place of REDUX stands a butterfly over SHFL, in warps whose lanes are all active.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.hardware.arch import architecture
+from smemlint.hardware.atomics import ONE, executed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,16 +48,22 @@ def is_one_for_a_warp(value: Value) -> bool:
     return isinstance(value, Unknown) and value.is_uniform
 
 
-def compiled(operation: str, operand: Value, *, is_used: bool) -> str:
+def compiled(operation: str, operand: Value, *, is_used: bool, arch: str) -> str:
     """Returns the operation as it is compiled: counting ones has an instruction of its own."""
     is_one = isinstance(operand, AffineInt) and operand.constant == 1 and not scev_of(operand).terms
     if operation in ("add.u32", "add.s32") and is_one and not is_used:
-        return f"{operation}.one.red"
-    return operation
+        operation += ONE
+    return executed(operation, has_warp_atomics=architecture(arch).has_warp_atomics)
 
 
 def issuing(
-    mask: NDArray[np.bool_], operation: str, address: AffineInt, operand: Value, *, is_used: bool
+    mask: NDArray[np.bool_],
+    operation: str,
+    address: AffineInt,
+    operand: Value,
+    *,
+    is_used: bool,
+    arch: str,
 ) -> NDArray[np.bool_]:
     """Returns the threads that issue an atomic.
 
@@ -62,6 +73,7 @@ def issuing(
         address: the offset that it works on.
         operand: what is added, compared, ...
         is_used: whether its result is.
+        arch: the target.
 
     Returns:
         `mask`, or only its last thread of each warp where the compiler combines the lanes.
@@ -75,9 +87,10 @@ def issuing(
         return _last_of_each_warp(mask) if is_scaled else mask
     if name not in _REDUCED or bits != "32":
         return mask
-    if is_scaled or not is_used:
+    is_reduced = not is_used and architecture(arch).has_warp_atomics
+    if is_scaled or is_reduced:
         return _last_of_each_warp(mask)
-    if name == "add":  # a prefix sum, in full warps only
+    if name == "add" or not is_used:  # over SHFL, in full warps only
         is_full = mask.reshape(-1, _WARP).all(axis=1).repeat(_WARP)
         return np.where(is_full, _last_of_each_warp(mask), mask)
     return mask

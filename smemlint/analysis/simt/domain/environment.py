@@ -78,12 +78,13 @@ class LValue:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Thread coordinates of a block, padded to whole warps.
+    """Thread coordinates of a block, padded to whole warps, and the target that runs them.
 
     Attributes:
         block: its shape (x, y, z).
         x, y, z, linear: int64 of shape (32 * warps,).
         exists: which of these threads the block has.
+        arch: the target, e.g. `sm_90`.
     """
 
     block: tuple[int, int, int]
@@ -92,9 +93,10 @@ class Geometry:
     z: NDArray[np.int64]
     linear: NDArray[np.int64]
     exists: NDArray[np.bool_]
+    arch: str
 
     @staticmethod
-    def of(block: tuple[int, int, int]) -> Geometry:
+    def of(block: tuple[int, int, int], arch: str = "sm_90") -> Geometry:
         """Returns the geometry of a block shape."""
         bx, by, bz = block
         count = bx * by * bz
@@ -106,6 +108,7 @@ class Geometry:
             linear // (bx * by),
             linear,
             linear < count,
+            arch,
         )
 
 

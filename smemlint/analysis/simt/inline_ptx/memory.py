@@ -72,9 +72,12 @@ def _record(
     if kind is AccessKind.ATOMIC:
         operand = registers.read(rest[0]) if rest else AffineInt(0)
         is_used = opcode.name != "red"
-        operation = atomics.compiled(_operation(opcode), operand, is_used=is_used)
+        arch = state.geometry.arch
+        operation = atomics.compiled(_operation(opcode), operand, is_used=is_used, arch=arch)
         if isinstance(pointer, Pointer):
-            state.mask = atomics.issuing(mask, operation, pointer.offset, operand, is_used=is_used)
+            state.mask = atomics.issuing(
+                mask, operation, pointer.offset, operand, is_used=is_used, arch=arch
+            )
     extra = {"matrices": matrices, "operation": operation, "is_assembly": True}
     if isinstance(pointer, Unknown):
         emit_event(registers.ev, kind, None, pointer, width, node, **extra)

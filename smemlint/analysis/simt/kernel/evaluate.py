@@ -146,7 +146,7 @@ def _evaluated(
     unit: Unit, task: KernelTask, arch: str, arguments: Mapping[str, Value]
 ) -> KernelFacts:
     assert task.instance.block is not None
-    geometry = Geometry.of(task.instance.block)
+    geometry = Geometry.of(task.instance.block, arch)
     first, lost = _first_run(unit, task, geometry, arguments)
     runs = [first]
     if first.ev.state.split_requests and first.trace.events <= MAX_EVENTS_TO_SPLIT:
