@@ -60,6 +60,15 @@ class MixedBits:
         return MixedBits(self.known * factor, lanes, self.mask * factor)
 
 
+def same_bits(a: object, b: object) -> bool:
+    """Returns whether two offsets are `MixedBits` that are known to be equal in every thread."""
+    if not isinstance(a, MixedBits) or not isinstance(b, MixedBits):
+        return False
+    lanes = repr(DynamicInt(a.lanes)), repr(DynamicInt(b.lanes))
+    is_known = a.lanes is not None and b.lanes is not None
+    return (a.known, a.mask) == (b.known, b.mask) and is_known and lanes[0] == lanes[1]
+
+
 def exclusive_or(a: int | MixedBits, b: int | MixedBits) -> int | MixedBits:
     """Returns the exclusive-or of two numbers; static where no bit is dynamic."""
     if isinstance(a, int) and isinstance(b, int):

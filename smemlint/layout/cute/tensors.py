@@ -39,7 +39,15 @@ from smemlint.layout.cute.inverses import (
     recast_layout,
     recast_swizzle,
 )
-from smemlint.layout.cute.layouts import AnyLayout, Layout, Tiler, compose_swizzle, group
+from smemlint.layout.cute.layouts import (
+    AnyLayout,
+    ComposedLayout,
+    Layout,
+    Tiler,
+    compose_swizzle,
+    group,
+)
+from smemlint.layout.cute.mixed_bits import MixedBits, same_bits
 from smemlint.layout.cute.products import make_fragment_like
 from smemlint.layout.cute.slicing import slice_layout
 from smemlint.lazy_dataclasses import dataclass
@@ -117,6 +125,25 @@ class Tensor:
         """Returns the byte address of the element at a coordinate."""
         offset: Integer = self.layout(*coordinate)
         return self.address(offset)
+
+    def differs_in_place_only(self, other: Tensor) -> bool:
+        """Returns whether two tensors are equal but for the address of their offset 0."""
+        mine, its = self.layout, other.layout
+        if isinstance(mine, ComposedLayout) and isinstance(its, ComposedLayout):
+            offsets = mine.offset, its.offset
+            if any(isinstance(o, MixedBits) for o in offsets) and not same_bits(*offsets):
+                return False
+        return (self.space, self.bits, self.swizzle, str(mine)) == (
+            other.space,
+            other.bits,
+            other.swizzle,
+            str(its),
+        )
+
+    def is_same(self, other: Tensor) -> bool:
+        """Returns whether two tensors are known to be equal."""
+        is_there = self.origin is other.origin and repr(self.base) == repr(other.base)
+        return is_there and self.differs_in_place_only(other)
 
     def slice(self, *coordinate: Coordinate) -> Tensor:
         """Returns the modes under an underscore at the other coordinates.

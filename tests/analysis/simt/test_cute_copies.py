@@ -286,3 +286,63 @@ void launch(float *o) { k<<<1, 32>>>(o); }
     )
     (access,) = accesses_of(text)
     assert (access.width_bytes, access.ways, access.certainty) == (4, 1, Certainty.ASSUMED)
+
+
+STAGES = (
+    HEAD
+    + """
+__global__ void k(float *out, int tiles) {
+  __shared__ float s[3 * 2052];
+  Tensor sA = make_tensor(make_smem_ptr(s), make_shape(Int<128>{}, Int<8>{}, Int<3>{}), STRIDE);
+  Tensor mine = local_partition(sA, make_layout(make_shape(_128{}, _1{}, _1{})), threadIdx.x);
+  Tensor r = make_tensor<float>(make_shape(_1{}, Int<8>{}));
+  int stage = 0;
+  Tensor now = mine(_, _, stage);
+  while (tiles > -2) {
+    CUTE_UNROLL
+    for (int m = 0; m < 8; ++m) {
+      if (m == 7) { now = mine(_, _, stage); }
+      int next = (m + 1) % 8;
+      copy(now(_, next), r(_, next));
+      if (m == 0) { --tiles; ++stage; stage = (stage == 3) ? 0 : stage; }
+    }
+  }
+  out[threadIdx.x] = r(0);
+}
+void launch(float *p) { k<<<1, 128>>>(p, 9); }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("stride", "wavefronts"),
+    [
+        ("make_stride(_1{}, Int<128>{}, Int<1024>{})", 1),
+        ("make_stride(_2{}, Int<256>{}, Int<2048>{})", 2),
+        ("make_stride(_2{}, Int<256>{}, Int<2052>{})", 2),  # a stage is no whole bank row further
+    ],
+)
+def test_a_tensor_moves_to_the_next_stage_in_a_pipelined_loop(stride, wavefronts):
+    """As in sgemm_sm80: 8 loads an iteration, of 4 warps, in whichever stage it is."""
+    assert figures(STAGES.replace("STRIDE", stride)) == [(16, "load", 4, 32, wavefronts, 1)]
+
+
+def test_elements_of_a_tensor_that_is_a_template_argument():
+    text = """
+template <class Source, class SL>
+__global__ void k(Source in, SL) {
+  using Element = typename Source::value_type;
+  using Access = cutlass::AlignedArray<Element, 2>;
+  __shared__ __align__(16) Element data[cosize(SL{})];
+  auto s{make_tensor(make_smem_ptr(data), SL{})};
+  auto tiled{make_tiled_copy(Copy_Atom<UniversalCopy<Access>, Element>{},
+                             Layout<Shape<_32>>{}, Layout<Shape<_2>>{})};
+  auto thread{tiled.get_thread_slice(threadIdx.x)};
+  copy(tiled, thread.partition_S(in), thread.partition_D(s));
+}
+void launch(double const *p) {
+  auto g{make_tensor(make_gmem_ptr(p), make_layout(Int<64>{}))};
+  k<<<1, 32>>>(g, make_layout(Int<64>{}));
+}
+"""
+    assert figures(HEAD + text) == [(13, "store", 16, 1, 4, 4)]

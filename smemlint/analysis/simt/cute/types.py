@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.run_time import STATIC
-from smemlint.analysis.simt.cute.values import Converter, payload_of, value_of
+from smemlint.analysis.simt.cute.values import Converter, Origin, payload_of, value_of
 from smemlint.analysis.simt.domain.ctypes import StaticType
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
@@ -18,6 +18,7 @@ from smemlint.reasons import Assumption, Topic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from smemlint.analysis.simt.domain.ctypes import CType
     from smemlint.analysis.simt.evaluator import Evaluator
 
     Maker = Callable[[Evaluator, tuple[str, ...]], Value | None]
@@ -269,7 +270,17 @@ def member_value(owner: object, name: str) -> Value | None:
         return Cute(payload.thread_value) if name == "TiledLayout_TV" else None
     if name == "rank" and isinstance(payload, cute.Layout | cute.ComposedLayout | cute.Tensor):
         return value_of(payload.rank)
+    if isinstance(payload, cute.Tensor) and name in ("layout_type", "engine_type"):
+        return Cute(payload.layout if name == "layout_type" else payload)
     return None
+
+
+def element_type(owner: object, name: str) -> CType | None:
+    """Returns `value_type` of a tensor or of its engine; None for all other members."""
+    tensor = payload_of(owner) if isinstance(owner, Cute) else None
+    if name not in ("value_type", "element_type") or not isinstance(tensor, cute.Tensor):
+        return None
+    return tensor.origin.pointer.target if isinstance(tensor.origin, Origin) else None
 
 
 _TEMPLATES: dict[str, Maker] = {

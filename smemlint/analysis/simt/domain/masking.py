@@ -9,12 +9,14 @@ import numpy as np
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    Cute,
     FloatValue,
     LanePredicate,
     PartialValue,
     Pointer,
     Unknown,
 )
+from smemlint.layout.cute import Tensor
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ def same(a: Value | None, b: Value | None) -> bool:
         return a.cells.keys() == b.cells.keys() and all(
             same(v, b.cells[k]) for k, v in a.cells.items()
         )
+    if isinstance(a, Cute) and isinstance(b, Cute):
+        one, other = a.payload, b.payload
+        return isinstance(one, Tensor) and isinstance(other, Tensor) and one.is_same(other)
     return a == b if isinstance(a, Unknown) and isinstance(b, Unknown) else False
 
 

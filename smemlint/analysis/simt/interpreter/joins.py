@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
 from smemlint.analysis.simt.domain.masking import (
     is_truth,
     lane_predicate,
@@ -91,22 +92,36 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
         return inside or Unknown(condition.reason, condition.is_data)
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         return a if isinstance(a, FloatValue) else b
-    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
-        offset = join(ev, a.offset, b.offset, condition, node)
-        if isinstance(offset, AffineInt):
-            return Pointer(a.object, offset, a.target, a.is_volatile)
-        return forget_offset(ev, a, offset) if isinstance(offset, Unknown) else offset
-    if isinstance(a, Pointer) and isinstance(b, Pointer) and _lie_in_one_array(a, b):
-        return forget_offset(ev, a, Unknown(condition.reason, condition.is_data))
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        pointer = _join_pointers(ev, a, b, condition, node)
+        if pointer is not None:
+            return pointer
     if isinstance(a, Aggregate) and isinstance(b, Aggregate):
         cells = {k: join(ev, v, b.cells.get(k, v), condition, node) for k, v in a.cells.items()}
         return Aggregate(a.type, cells)
+    places = places_of(a, b)
+    if places is not None:
+        return tensor_at(a, join(ev, *places, condition, node), ev.state.domain)
     for value, other in ((a, b), (b, a)):
         if isinstance(value, LanePredicate) and is_truth(other):
             return _truth_after(condition, a, b)
         if isinstance(value, Unknown):
             return under_mask(None, value)
     return Unknown(condition.reason, condition.is_data)
+
+
+def _join_pointers(
+    ev: Evaluator, a: Pointer, b: Pointer, condition: Unknown, node: ir.Node
+) -> Value | None:
+    """Returns the join of two pointers into one object or array; None for others."""
+    if a.object is b.object:
+        offset = join(ev, a.offset, b.offset, condition, node)
+        if isinstance(offset, AffineInt):
+            return Pointer(a.object, offset, a.target, a.is_volatile)
+        return forget_offset(ev, a, offset) if isinstance(offset, Unknown) else offset
+    if _lie_in_one_array(a, b):
+        return forget_offset(ev, a, Unknown(condition.reason, condition.is_data))
+    return None
 
 
 def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:

@@ -10,6 +10,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
+from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
@@ -225,6 +226,10 @@ def widen(
         if isinstance(offset, AffineInt):
             return Pointer(begin.object, offset, begin.target, begin.is_volatile)
         return forget_offset(ev, begin, offset) if isinstance(offset, Unknown) else None
+    places = places_of(begin, end)
+    if places is not None:
+        place = widen(ev, *places, trip, obj, seen)
+        return None if place is None else tensor_at(begin, place, ev.state.domain)
     if isinstance(begin, Unknown):
         return begin
     if _points_somewhere(begin):

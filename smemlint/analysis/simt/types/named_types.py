@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins.cute_types import cute_type
-from smemlint.analysis.simt.cute.types import member_value
+from smemlint.analysis.simt.cute.types import element_type, member_value
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     I32,
@@ -54,6 +54,9 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         member = member_value(owner.value, name) if isinstance(owner, StaticType) else None
         if member is not None:
             return StaticType(f"{owner}::{name}", value=member)
+        element = element_type(owner.value, name) if isinstance(owner, StaticType) else None
+        if element is not None:
+            return element
         known = pytorch_type(ev, prefix, name, arguments)
         if known is not None:
             return known

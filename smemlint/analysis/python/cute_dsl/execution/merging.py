@@ -138,13 +138,7 @@ def _is_number(value: Value) -> bool:
 def _merged_payload(run: Execution, one: Cute, other: Cute, merge: Merge) -> Value:
     a, b = one.payload, other.payload
     if isinstance(a, cute.Tensor) and isinstance(b, cute.Tensor):
-        alike = (a.space, a.bits, str(a.layout), a.swizzle) == (
-            b.space,
-            b.bits,
-            str(b.layout),
-            b.swizzle,
-        )
-        if alike and _object(a.origin) is _object(b.origin):
+        if a.differs_in_place_only(b) and _object(a.origin) is _object(b.origin):
             return Cute(replace(a, base=_merged_integer(run, a.base, b.base, merge)))
         space = a.space if a.space is b.space else None
         return Cute(UnknownTensor(space, "it is one of several tensors"))
