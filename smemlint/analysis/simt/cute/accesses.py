@@ -16,12 +16,12 @@ from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 from smemlint.layout.cute import DynamicInt, Integer
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
     from smemlint.layout.cute import CopiedFrom, Instruction, Tensor
 
 KINDS = {
@@ -60,6 +60,8 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
             node,
             matrices=instruction.matrices,
             volatile=instruction.op in _INLINE_ASSEMBLY,
+            # What is inlined stands in the line table where its call begins.
+            line_node=node.name if isinstance(node, ir.FuncCall) else None,
             **extra,
         )
 
