@@ -346,3 +346,36 @@ void launch(double const *p) {
 }
 """
     assert figures(HEAD + text) == [(13, "store", 16, 1, 4, 4)]
+
+
+def test_a_block_of_a_member_type_of_a_local_object():
+    text = """
+template <int M> struct Config {
+  using Tile = decltype(make_layout(make_shape(Int<M>{}, Int<8>{})));
+  using Mma = decltype(make_tiled_mma(MMA_Atom<SM80_16x8x16_F16F16F16F16_TN>{},
+                                      make_layout(Shape<_2, _2, _1>{})));
+};
+template <class C> __global__ void k(float *out) {
+  __shared__ float data[1024];
+  Tensor s = make_tensor(make_smem_ptr(data), typename C::Tile{});
+  out[threadIdx.x] = s(threadIdx.x, 0);
+}
+int main(int argc, char **argv) {
+  if (argc > 1) {
+    Config<128> config;
+    dim3 block(size(decltype(config)::Mma{}));
+    k<decltype(config)><<<1, block>>>(nullptr);
+  }
+}
+"""
+    assert figures(HEAD + text) == [(12, "load", 4, 4, 1, 1)]
+
+
+def test_lines_of_calls_that_span_lines():
+    """SASS of nvcc 13.0.88: cute-gemm's copies stand where their calls begin, in no other line."""
+    text = TILED.replace("LAYOUT", "make_layout(make_shape(Int<128>{}, Int<8>{}))")
+    text = text.replace("OP", "uint128_t").replace("THREADS", "Layout<Shape<_32, _8>>")
+    text = text.replace("VALUES", "Layout<Shape<_4, _1>>")
+    text = text.replace("  copy(values, to);", "  copy(values,\n       to);")
+    store = accesses_of(text)[0]
+    assert (store.line, len(store.calls)) == (14, 0)

@@ -60,8 +60,9 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
             node,
             matrices=instruction.matrices,
             volatile=instruction.op in _INLINE_ASSEMBLY,
-            # What is inlined stands in the line table where its call begins.
+            # The line table names the call of CuTe's function alone, where it begins.
             line_node=node.name if isinstance(node, ir.FuncCall) else None,
+            call=None,
             **extra,
         )
 

@@ -259,10 +259,9 @@ def emit_event(
             values=tuple(state.loop_values),
             depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
             is_reached=is_reached,
-            call=opened_call(ev.state, node, offset),
             callers=callers_of(ev.state),
             repeats=ev.state.open_loops > 0,
-            **{"layout": layout, **extra},  # type: ignore[arg-type]
+            **{"layout": layout, "call": opened_call(ev.state, node, offset), **extra},  # type: ignore[arg-type]
         )
     )
 

@@ -17,7 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
     lay_out,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, type_of
+from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.pytorch import pytorch_type
@@ -29,6 +29,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     type_argument,
     value_argument,
 )
+from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ _ARRAYS = frozenset(("array", "Array", "AlignedArray", "ArrayEngine", "array_ali
 
 def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
     """Returns the type that a spelling names where it stands; None where it names none."""
-    if spelling.startswith("decltype"):
-        return _resolve_decltype(ev, spelling)
     prefix, last = split_qualified(spelling)
+    if not prefix and last.startswith("decltype"):
+        return _resolve_decltype(ev, last)
     name, arguments = ev.state.unit.template_arguments(last)
     if prefix:
         owner = ev.types.spelled(prefix)
@@ -109,7 +110,12 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
 
 def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
     node = ev.state.unit.parse_expression(spelling[len("decltype") :].strip())
-    return None if node is None else type_of(ev.evaluate(node))
+    if node is None:
+        return None
+    named = ev.state.lookup(node.name) if isinstance(node, ir.ID) else None
+    if isinstance(named, Variable) and not is_opaque(named.type):
+        return named.type  # of an object that need not hold anything
+    return type_of(ev.evaluate(node))
 
 
 def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:
