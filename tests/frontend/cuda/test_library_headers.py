@@ -48,6 +48,21 @@ def test_a_header_in_angle_brackets_that_is_not_there_is_another_library_s() -> 
     assert facts.not_analysed == ()
 
 
+def test_a_header_in_angle_brackets_may_lie_in_a_folder_above() -> None:
+    kernel = KERNEL.replace("lib/core/lib-macros.hpp", "macros.hpp")
+    files = {"a__macros.hpp": MACROS, "b__macros.hpp": MACROS.replace("33", "32")}
+    for folder, wavefronts in (("a", 1.0), ("b", 32.0)):
+        (found,) = facts_of_files(**files, **{f"{folder}__fast__k.cu": kernel}).kernels
+        assert found.accesses[0].wavefronts.mean == wavefronts
+
+
+def test_a_name_of_the_standard_library_is_not_looked_for_in_the_project() -> None:
+    for name in ("pitch", "math.h"):
+        files = {name: "#define LIB_PITCH 32\n", "k.cu": f"#include <{name}>\n" + KERNEL}
+        (found,) = facts_of_files(**files, **{"include__lib__core__lib-macros.hpp": MACROS}).kernels
+        assert found.accesses[0].wavefronts.mean == 1.0
+
+
 def test_a_word_that_says_kernel_makes_one_only_of_device_code() -> None:
     host = "LIB_KERNEL count(float *out) { static float s[32]; s[0] = out[0]; }\n"
     facts = facts_of_files(**{"k.cu": host})

@@ -117,6 +117,17 @@ class RecordType:
     arguments: tuple[str, ...] = ()
     is_sized: bool = True
 
+    def base_offset(self, base: RecordType) -> int | None:
+        """Returns where a base class begins, 0 for the class itself; None for any other class."""
+        if (self.record, self.arguments, self.name) == (base.record, base.arguments, base.name):
+            return 0
+        for m in self.members:
+            if not m.name and not m.behind and isinstance(m.type, RecordType):
+                inner = m.type.base_offset(base)
+                if inner is not None:
+                    return m.offset + inner
+        return None
+
     def member(self, name: str) -> Member | None:
         """Returns the member of that name, looked for in anonymous members and bases too."""
         for m in self.members:

@@ -79,10 +79,22 @@ def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
                 return Pointer(value.object, value.offset, kind.target, value.is_volatile)
             if isinstance(value, AffineInt):
                 return int_to_pointer(ev, value, kind)
-        case RecordType():
-            if isinstance(value, Pointer) and isinstance(value.target, RecordType):
-                return value
+        case RecordType() if isinstance(value, Aggregate | Pointer):
+            return _sliced(ev, value, kind)
     return value
+
+
+def _sliced(ev: Evaluator, value: Aggregate | Pointer, kind: RecordType) -> Value:
+    """Returns the part of a class object that is the base class `kind`, else the object."""
+    type_ = value.type if isinstance(value, Aggregate) else value.target
+    begin = type_.base_offset(kind) if isinstance(type_, RecordType) and type_ is not kind else None
+    if begin is None:
+        return value
+    if isinstance(value, Pointer):
+        offset = ev.state.domain.add(value.offset, number(begin, I64))
+        return Pointer(value.object, offset, kind, value.is_volatile, value.is_reference)
+    end = begin + kind.size
+    return Aggregate(kind, {at - begin: v for at, v in value.cells.items() if begin <= at < end})
 
 
 @evaluates(ir.Cast)

@@ -33,7 +33,7 @@ def prepare_cached(path: str, text: str) -> PreparedFile:
 
 
 class Includes:
-    """Finds quoted includes: beside the includer, in the include folders, near the root."""
+    """Finds includes of the project: beside the includer, in the given folders, near the root."""
 
     def __init__(
         self, root: str, folders: tuple[str, ...], read: Callable[[str], str | None]
@@ -57,8 +57,13 @@ class Includes:
         for folder in (posixpath.dirname(includer.replace("\\", "/")), *self._folders):
             yield posixpath.normpath(posixpath.join(folder, name))
 
-    def is_given(self, name: str) -> bool:
-        """Returns whether a folder that the build names holds the include."""
+    def holds(self, name: str, includer: str) -> bool:
+        """Returns whether the project has an include in brackets: `<vector>` only where it says so.
+
+        Names without a suffix are those of the C++ library unless a folder of the build has them.
+        """
+        if "." in name:
+            return self.find(name, includer) is not None
         return any(
             self._text(posixpath.normpath(posixpath.join(folder, name))) is not None
             for folder in self._given

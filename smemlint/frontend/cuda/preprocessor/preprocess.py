@@ -298,7 +298,7 @@ class _Run:
         folder, slash, _ = name.partition("/")
         if not is_quoted and is_of_system(name if not slash else folder):
             return
-        if not is_quoted and not slash and not self._includes.is_given(name):
+        if not is_quoted and not slash and not self._includes.holds(name, prepared.source.path):
             return
         is_followed = is_quoted or folder not in _MODELLED_FOLDERS
         found = self._includes.find(name, prepared.source.path) if is_followed else None

@@ -57,11 +57,11 @@ def test_what_is_no_database_is_refused_with_a_reason(text):
 def project(tmp_path, monkeypatch):
     """A repository with a source, its include folder and a function that writes its database."""
     monkeypatch.chdir(tmp_path)
-    for name in (".git", "src", "inc", "build-release"):
+    for name in (".git", "src", "inc", "wide", "build-release"):
         (tmp_path / name).mkdir()
     (tmp_path / "src/k.cu").write_text(KERNEL)
     (tmp_path / "inc/k.h").write_text("#define STRIDE 32\n")
-    (tmp_path / "inc/wide.h").write_text("#define WIDE\n")
+    (tmp_path / "wide/wide.h").write_text("#define WIDE\n")
     (tmp_path / "src/k.h").write_text("#define STRIDE 2\n")
 
     def write(*commands: str) -> None:
@@ -85,7 +85,7 @@ def ways(**overrides):
 
 def test_the_database_decides(project):
     assert ways() == (1, [])
-    project("nvcc -I../inc -c ../src/k.cu")  # `<wide.h>` is found through it
+    project("nvcc -I../wide -c ../src/k.cu")  # `<wide.h>` is found through it
     assert ways() == (2, [])
     project("nvcc -DWIDE -c ../src/k.cu")
     assert ways() == (2, [])
