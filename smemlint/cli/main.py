@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
+import gc
 import os
 import re
 import sys
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Of an error that names no file: what was printed does not go out."""
 _INVALID = re.compile(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)")
+_COLLECT_AFTER = 50_000
+"""New objects after which garbage is collected: trees and modules stay, and are not searched."""
 _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
 
 
@@ -32,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123
     if "_ARGCOMPLETE" in os.environ:
         _complete()
+    gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)  # what is left at the exit is not searched for garbage either
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that none needs
     given = _with_implied(sys.argv[1:] if argv is None else argv)
     parser = _parser(next((a for a in given if not a.startswith("-")), ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import FloatType
 from smemlint.analysis.simt.domain.environment import LValue, is_any, kept
 from smemlint.analysis.simt.domain.masking import truth_bounds
@@ -36,8 +35,7 @@ _WAITS = ("wait_group", "wait_all")
 _BY_DESCRIPTOR = ("wgmma", "tcgen05")
 
 
-@evaluates(ir.Assembly)
-def evaluate_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
+def run_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
     """Runs the instructions of inline PTX and writes its outputs."""
     registers = Registers(ev)
     first = len(node.outputs)

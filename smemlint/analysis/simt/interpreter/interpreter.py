@@ -8,8 +8,8 @@ from smemlint.analysis.simt.calls import calls
 from smemlint.analysis.simt.dispatch import EXPRESSIONS, LVALUES, STATEMENTS
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.values import Unknown, Value
-from smemlint.analysis.simt.inline_ptx import statements as inline_ptx
 from smemlint.analysis.simt.interpreter import (
+    assembly,
     bindings,
     branches,
     conditional,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Unit
 
 HANDLERS = (
-    bindings, branches, calls, conditional, conversions, declarations, elements, expressions,
-    inline_ptx, jumps, loops, lvalues, names, operators, statements, switches, unfollowed,
+    assembly, bindings, branches, calls, conditional, conversions, declarations, elements,
+    expressions, jumps, loops, lvalues, names, operators, statements, switches, unfollowed,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported."""
 

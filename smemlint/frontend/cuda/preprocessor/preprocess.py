@@ -18,7 +18,7 @@ from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.includes import Includes, prepare_cached
 from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
-from smemlint.frontend.cuda.preprocessor.pytorch import pytorch_macros
+from smemlint.frontend.cuda.preprocessor.pytorch import may_name_pytorch, pytorch_macros
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
 from smemlint.lazy_dataclasses import dataclass
@@ -136,12 +136,20 @@ class _Run:
         self._home = options.home
         self._has_missed_bracketed = False
         self._include_count = 0
-        self.expander.macros.update(pytorch_macros())
+        self._knows_pytorch = False
         self.expander.macros.update(cutlass_macros())
         for name, value in {**predefined(options.arch), **options.defines}.items():
             if name not in options.undefines:
+                self._define_pytorch(value)
                 body = tuple(lex(value))
                 self.expander.macros[name] = Macro(name, None, None, body)
+
+    def _define_pytorch(self, text: str) -> None:
+        """Defines PyTorch's macros in front of the first text that may name one."""
+        if not self._knows_pytorch and may_name_pytorch(text):
+            self._knows_pytorch = True
+            for name, macro in pytorch_macros().items():
+                self.expander.macros.setdefault(name, macro)
 
     def read_root(self, root: PreparedFile, forced_includes: Sequence[str]) -> None:
         """Reads the root file, and those that the build puts in front of it."""
@@ -186,6 +194,7 @@ class _Run:
     def read(self, prepared: PreparedFile, depth: int) -> None:
         """Reads one file in place."""
         self._report_lexing(prepared)
+        self._define_pytorch(prepared.source.text)
         self._branches.enter(prepared)
         tokens, directives = prepared.tokens, prepared.directives
         outer = self._assumed

@@ -29,6 +29,8 @@ _GROUPS = {
 }
 _MOST_ADDED = 8
 """Types that a macro `.._AND8` adds to its group's."""
+_PREFIXES = ("AT_DISPATCH_", "AT_PRIVATE_CASE_", "C10_")
+"""Of the names of all macros."""
 _OTHERS = """
 C10_WARP_SIZE 32
 C10_HOST_DEVICE __host__ __device__
@@ -43,6 +45,11 @@ AT_DISPATCH_CASE(ENUM, ...) AT_PRIVATE_CASE_TYPE_USING_HINT(ENUM, scalar_t, __VA
 AT_PRIVATE_CASE_TYPE_USING_HINT(ENUM, HINT, ...) \
 case ENUM: { using HINT = c10::impl::ScalarTypeToCPPTypeT<ENUM>; return __VA_ARGS__(); }
 """
+
+
+def may_name_pytorch(text: str) -> bool:
+    """Returns whether a text may name one of the macros."""
+    return any(prefix in text for prefix in _PREFIXES)
 
 
 @cache
