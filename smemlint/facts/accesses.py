@@ -161,6 +161,7 @@ class Access:
         repeats: it is made in a loop of which one iteration was counted, since nobody knows how
             many there are.
         warps: of the block that take part; 0 where not known.
+        omitted: distinct warp patterns that are not kept.
     """
 
     span: Span
@@ -191,6 +192,7 @@ class Access:
     operation: str = ""
     repeats: bool = False
     warps: int = 0
+    omitted: int = 0
 
     @property
     def ways(self) -> float:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.facts import SharedArray
+    from smemlint.fix.array_uses import Mentions
     from smemlint.frontend.cuda.lexer.tokens import Token
 
 _LOOSER_THAN_PLUS = frozenset(("<<", ">", "<", "&", "|", "^", "?", "&&", "||", "==", "!=", ","))
@@ -50,6 +51,12 @@ class Declarator:
             for k, tokens in enumerate(self.extents)
         ]
         return self.name + "".join(f"[{' '.join(extent.split())}]" for extent in whole)
+
+    def mentions(self, path: str) -> Mentions | None:
+        """Returns how the array is named after its declaration; None for any other way."""
+        from smemlint.fix.array_uses import mentions
+
+        return mentions(self, path)
 
 
 def declarator(text: str, array: SharedArray) -> Declarator | None:

@@ -18,7 +18,8 @@ def padding_fix(array: SharedArray, usage: Usage, padded: Padded, after: Access)
     """Returns the fix of a finding whose access becomes `after`."""
     still = len(padded.comparison.conflicting_sites(array.span))
     if usage.is_misaligned:
-        removes = f"aligns the vectors of {_all(usage)}"
+        conflicts = " and removes their bank conflicts" if usage.has_conflicts and not still else ""
+        removes = f"aligns the vectors of {_all(usage)}{conflicts}"
         return _padded(array, padded, after, removes)
     removes = f"removes the bank conflicts of {_all(usage)}"
     if still:

@@ -16,7 +16,7 @@ import numpy as np
 from smemlint.facts import FRAGMENT, AccessKind
 from smemlint.layout.solver import CopySource, Pattern, Score, freeing_swizzle, price
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_PATTERNS, MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
+from smemlint.limits.budgets import MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,6 +99,11 @@ class Usage:
         return self._is_known and not self.is_decided
 
     @property
+    def has_conflicts(self) -> bool:
+        """Whether a pattern whose lanes are aligned takes more wavefronts than it could."""
+        return any(p.ways > 1 for a in self.accesses for p in a.patterns)
+
+    @property
     def _is_known(self) -> bool:
         return bool(self.accesses) and all(
             a.certainty.is_decided and a.layout is None and a.kind in _PRICED for a in self.accesses
@@ -111,7 +116,7 @@ class Usage:
         Of a long loop whose iterations repeat one another only some are.
         """
         return all(
-            len(a.patterns) < MAX_PATTERNS
+            not a.omitted
             and all(p.exact for p in a.patterns)
             and sum(p.count for p in a.patterns) >= a.instructions
             for a in self.accesses

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.finding import REPAIRED
-from smemlint.fix.array_uses import mentions
-from smemlint.fix.declarator import declarator
+from smemlint.fix.declaration import declaration_of
 from smemlint.fix.edits import applied
 from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
 from smemlint.fix.padding import Usage, aligning_padding, best_padding, best_swizzle
@@ -133,13 +132,13 @@ class _Repair:
         """The best padding; None where none is better, or evaluation does not show that it is."""
         array, usage = self._array, self._usage
         source = next((s for s in run.sources if s.path == array.span.path), None)
-        found = declarator(source.text, array) if source is not None else None
+        found = declaration_of(source, array) if source is not None else None
         self._is_in_text = found is not None
         best = _best(usage) if found is not None else None
         if source is None or found is None or best is None:
             return None
         padding, _ = best
-        named = mentions(found, source.path)
+        named = found.mentions(source.path)
         if named is None or not usage.reaches(named.pointers):
             return None
         kernels = concerned(facts, array.span)

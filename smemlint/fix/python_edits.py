@@ -1,8 +1,9 @@
 """Edits of Python sources, made on libcst's concrete syntax tree.
 
 An edit is placed in the one token that holds it: a comment, a string literal (whose text may be
-CUDA C++), a name or a number. Everything else is written back byte for byte. An edit that would
-cross a token boundary is refused, so that no edit can change what Python reads elsewhere.
+CUDA C++), a name or a number; or it makes an element of a tuple or list a sum. Everything else is
+written back byte for byte. An edit that would cross a token boundary is refused, so that no edit can
+change what Python reads elsewhere.
 """
 
 from __future__ import annotations
@@ -131,7 +132,11 @@ class _Editor(_Transformer):
 
     def on_leave(self, original_node: Node, updated_node: Node) -> Node | cst.RemovalSentinel:
         """Replaces a token's text, or removes its line where nothing of it is left."""
-        if not (self.left and isinstance(original_node, (*_VALUES, *_LINE_ENDS))):
+        if not self.left:
+            return updated_node
+        if isinstance(original_node, cst.Element):
+            return self._with_sum(original_node, updated_node)
+        if not isinstance(original_node, (*_VALUES, *_LINE_ENDS)):
             return updated_node
         place = self._positions[original_node]
         start, end = self._offset(place.start), self._offset(place.end)
@@ -145,6 +150,25 @@ class _Editor(_Transformer):
             return updated_node
         self.left.difference_update(held)
         return changed
+
+    def _with_sum(self, original: cst.Element, updated: Node) -> Node:
+        """Replaces an element of a tuple or list by a sum, as in `(32, TILE)` -> `(32, TILE + 1)`.
+
+        Nothing outside of the element is read in another way: commas or brackets are around it.
+        """
+        place = self._positions[original.value]
+        start, end = self._offset(place.start), self._offset(place.end)
+        held = [r for r in self.left if start <= r.start and r.end <= end]
+        if not held:
+            return updated
+        try:
+            value = cst.parse_expression(_replaced(self._text[start:end], start, held))
+        except (cst.ParserSyntaxError, RecursionError):
+            return updated
+        if not (isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add)):
+            return updated
+        self.left.difference_update(held)
+        return updated.with_changes(value=value)
 
     def _offset(self, position: CodePosition) -> int:
         return self._lines.offset(position.line, position.column + 1)

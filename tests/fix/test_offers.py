@@ -186,14 +186,15 @@ def run(a, n):
 """
 
 
-def test_a_shape_in_python_is_named_but_not_edited():
-    (found,) = check([Source("k.py", NUMBA.format(column=3))], Settings()).findings
-    assert (found.message, found.fix) == ("32-way bank conflict writing `s`", None)
-    assert "`s` of shape (32, 33)" in found.help
-    healed = NUMBA.replace("(32, 32)", "(32, 33)").format(column=3)
+def test_a_shape_that_python_names_elsewhere_is_named_but_not_edited():
+    text = NUMBA.replace("(32, 32)", "SHAPE").replace("\n\n@", "\nSHAPE = (32, 32)\n\n@")
+    (found,) = check([Source("k.py", text.format(column=3))], Settings()).findings
+    assert (found.access.ways, found.fix) == (32, None)
+    assert "(32, 33)" in found.help
+    healed = text.replace("(32, 32)", "(32, 33)").format(column=3)
     assert check([Source("k.py", healed)], Settings()).findings == ()
     # Where the index hides that it stays within a row, nothing is known of a longer one.
-    (found,) = check([Source("k.py", NUMBA.format(column="n % 32"))], Settings()).findings
+    (found,) = check([Source("k.py", text.format(column="n % 32"))], Settings()).findings
     assert (found.certainty, found.help) == ("assumed", "")
 
 

@@ -86,6 +86,7 @@ def access_of(
         matrices=parts[0].matrices if parts else 0,
         expression=tile_access.expression,
         line=tile_access.span.line,
+        omitted=max(len(patterns) - MAX_PATTERNS, 0),
     )
     return on_architecture(access, arch)
 

@@ -167,6 +167,7 @@ class _Place:
             expression=declared.expression,
             line=self.statement.lineno,
             layout=use,
+            omitted=max(len(patterns) - MAX_PATTERNS, 0),
         )
 
     def _tile(self, declared: DeclaredOffsets) -> NDArray[np.int64]:

@@ -245,6 +245,7 @@ class AccessSummary:
         issued = sum(p.count for p in patterns)
         if site.has_alternatives or not issued:  # only one of those that are priced is issued
             issued = site.issued
+        kept = costliest(patterns)
         access = Access(
             span=site.span,
             instance=self._instance,
@@ -257,7 +258,8 @@ class AccessSummary:
             certainty=certainty,
             assumptions=taken,
             reason=_why_open(undecided, certainty),
-            patterns=costliest(patterns),
+            patterns=kept,
+            omitted=len(patterns) - len(kept),
             matrices=site.matrices,
             note=site.operation,
             expression=site.expression,

@@ -1,0 +1,125 @@
+"""`tile = cuda.shared.array((TPB, TPB), float32)`: the shape of an array that Python declares."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemlint.facts import Span
+from smemlint.finding import Edit
+from smemlint.fix.array_uses import Mentions
+from smemlint.frontend.python.python_source import NotPython, PythonText
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smemlint.facts import SharedArray
+    from smemlint.sources.source import Source
+
+_LOOSER_THAN_PLUS = (
+    ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Starred, ast.UnaryOp,
+)  # fmt: skip
+_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PythonDeclarator:
+    """A call that declares an array, with its shape written out.
+
+    Attributes:
+        text: of the file.
+        name: of the array.
+        call: that declares it.
+        extents: of its shape.
+        function: that contains it.
+    """
+
+    text: PythonText
+    name: str
+    call: ast.Call
+    extents: tuple[ast.expr, ...]
+    function: ast.FunctionDef
+
+    def grown(self, axis: int, extra: int, path: str) -> Edit:
+        """Returns the edit that makes one extent larger by `extra`: in a single token."""
+        last = _last_operand(self.extents[axis])
+        span = self.text.span(last)
+        if last is not self.extents[axis] and not isinstance(last, ast.Constant):
+            span = self.text.span(self.extents[axis])
+        return Edit(span, _sum(last, self.text.within(span), extra))
+
+    def spelled(self, axis: int, extra: int) -> str:
+        """Returns the call with that edit, on one line."""
+        edit, whole = self.grown(axis, extra, self.text.path).span, self.text.span(self.call)
+        before = Span(whole.path, whole.line, whole.column, edit.line, edit.column)
+        behind = Span(whole.path, edit.end_line, edit.end_column, whole.end_line, whole.end_column)
+        replacement = self.grown(axis, extra, self.text.path).text
+        return " ".join(
+            (self.text.within(before) + replacement + self.text.within(behind)).split()
+        )
+
+    def mentions(self, path: str) -> Mentions | None:
+        """Returns that the array is only indexed, with all of its indices; None for another use."""
+        indexed = {
+            id(node.value)
+            for node in ast.walk(self.function)
+            if isinstance(node, ast.Subscript) and _indices(node) == len(self.extents)
+        }
+        for node in ast.walk(self.function):
+            is_named = isinstance(node, ast.Name) and node.id == self.name
+            if is_named and isinstance(node.ctx, ast.Load) and id(node) not in indexed:
+                return None
+        return Mentions((), is_converted=False)
+
+
+def python_declarator(source: Source, array: SharedArray) -> PythonDeclarator | None:
+    """Returns the declaration of an array in a Python source; None where no shape stands there."""
+    try:
+        text = PythonText.of(source)
+    except NotPython:
+        return None
+    for function in ast.walk(text.tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            call = node.value if isinstance(node, ast.Assign) else None
+            if isinstance(call, ast.Call) and text.span(node) == array.span:
+                extents = _shape(call, len(array.dims))
+                if extents is None:
+                    return None
+                return PythonDeclarator(text, array.name, call, extents, function)
+    return None
+
+
+def _shape(call: ast.Call, rank: int) -> tuple[ast.expr, ...] | None:
+    """Returns the extents of a shape that is written out in the call."""
+    given = [k.value for k in call.keywords if k.arg == "shape"] or list(call.args)
+    shapes = [e for e in given if isinstance(e, ast.Tuple | ast.List) and len(e.elts) == rank]
+    return tuple(shapes[0].elts) if len(shapes) == 1 else None
+
+
+def _indices(node: ast.Subscript) -> int:
+    return len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
+
+
+def _last_operand(extent: ast.expr) -> ast.expr:
+    """Returns the number that is added to the others, as in `TPB + 1`; else the extent itself."""
+    is_sum = isinstance(extent, ast.BinOp) and isinstance(extent.op, ast.Add)
+    if is_sum and _is_number(extent.right):  # type: ignore[attr-defined]
+        return extent.right  # type: ignore[attr-defined, no-any-return]
+    return extent
+
+
+def _sum(operand: ast.expr, text: str, extra: int) -> str:
+    """`32` -> `33`, `TPB` -> `TPB + 1`, `A | B` -> `(A | B) + 1`."""
+    if _is_number(operand):
+        return str(operand.value + extra)  # type: ignore[attr-defined]
+    is_bits = isinstance(operand, ast.BinOp) and isinstance(operand.op, _BITS)
+    if is_bits or isinstance(operand, _LOOSER_THAN_PLUS):
+        text = f"({text})"
+    return f"{text} + {extra}"
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
