@@ -41,6 +41,8 @@ class OutOfBounds(Rule):
                 continue
             lanes = access.addressing(pattern)
             outside = lanes & ((offsets < 0) | (offsets > last))
+            # An unaligned access that begins inside faults for that: SML301.
+            outside &= (offsets % pattern.width == 0) | (offsets < 0) | (offsets >= array.bytes)
             if not outside.any():
                 continue
             lane = int(outside.argmax())

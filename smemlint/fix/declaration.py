@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from smemlint.fix.array_uses import mentions
-from smemlint.fix.declarator import declarator
+from smemlint.fix.declarator import Declarator, declarator
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ class Declaration(Protocol):
     def spelled(self, axis: int, extra: int) -> str:
         """Returns the declaration with that edit, on one line."""
 
-    def mentions(self, path: str) -> Mentions | None:
-        """Returns how the array is named after its declaration; None for any other way."""
-
 
 def declaration_of(source: Source, array: SharedArray) -> Declaration | None:
     """Returns an array's declaration; None where the text at its span is no plain one."""
@@ -36,3 +33,12 @@ def declaration_of(source: Source, array: SharedArray) -> Declaration | None:
     from smemlint.fix.python_declarator import python_declarator
 
     return python_declarator(source, array)
+
+
+def mentions_of(found: Declaration, path: str) -> Mentions | None:
+    """Returns how the array is named after its declaration; None for a use in any other way."""
+    if isinstance(found, Declarator):
+        return mentions(found, path)
+    from smemlint.fix.python_declarator import PythonDeclarator
+
+    return found.mentions() if isinstance(found, PythonDeclarator) else None

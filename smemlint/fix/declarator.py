@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from smemlint.facts import SharedArray
-    from smemlint.fix.array_uses import Mentions
     from smemlint.frontend.cuda.lexer.tokens import Token
 
 _LOOSER_THAN_PLUS = frozenset(("<<", ">", "<", "&", "|", "^", "?", "&&", "||", "==", "!=", ","))
@@ -26,7 +25,8 @@ class Declarator:
     Attributes:
         text: of the file.
         name: of the array.
-        extents: of each extent the tokens between its brackets; offsets count in `text`.
+        extents: of each extent the tokens between its brackets; offsets count in `text`. The first
+            has none where another file says how large the array is.
         end: offset behind the last bracket.
     """
 
@@ -42,21 +42,17 @@ class Declarator:
         return Edit(Span(path, *lines(start), *lines(end)), replacement)
 
     def spelled(self, axis: int, extra: int) -> str:
-        """Returns the declarator with that edit, on one line."""
-        start, end, replacement = _grown(self.text, self.extents[axis], extra)
+        """Returns the declarator with that edit, on one line; as it is with an `extra` of zero."""
         whole = [
-            self.text[tokens[0].start : start] + replacement + self.text[end : tokens[-1].end]
-            if k == axis
-            else self.text[tokens[0].start : tokens[-1].end]
-            for k, tokens in enumerate(self.extents)
+            self.text[tokens[0].start : tokens[-1].end] if tokens else "" for tokens in self.extents
         ]
+        if extra:
+            tokens = self.extents[axis]
+            start, end, replacement = _grown(self.text, tokens, extra)
+            whole[axis] = (
+                self.text[tokens[0].start : start] + replacement + self.text[end : tokens[-1].end]
+            )
         return self.name + "".join(f"[{' '.join(extent.split())}]" for extent in whole)
-
-    def mentions(self, path: str) -> Mentions | None:
-        """Returns how the array is named after its declaration; None for any other way."""
-        from smemlint.fix.array_uses import mentions
-
-        return mentions(self, path)
 
 
 def declarator(text: str, array: SharedArray) -> Declarator | None:
@@ -75,7 +71,7 @@ def declarator(text: str, array: SharedArray) -> Declarator | None:
         return None
     groups = subscripts(tokens, 1)
     used = 1 + sum(len(group) + 2 for group in groups)
-    if used != len(tokens) or len(groups) != len(array.dims) or not all(groups):
+    if used != len(tokens) or len(groups) != len(array.dims) or not all(groups[1:]):
         return None
     for token in tokens:
         token.start, token.end = token.start + start, token.end + start

@@ -10,7 +10,8 @@ from smemlint.sources.languages import is_python_path
 if TYPE_CHECKING:
     from smemlint.facts import Access, SharedArray
     from smemlint.fix.padding import Padding, Usage
-    from smemlint.fix.verify_by_analysis import Padded
+    from smemlint.fix.spacing import Spacing
+    from smemlint.fix.verify_by_analysis import Comparison, Padded
     from smemlint.layout.swizzle import Swizzle
 
 
@@ -29,7 +30,7 @@ def padding_fix(array: SharedArray, usage: Usage, padded: Padded, after: Access)
 
 def _padded(array: SharedArray, padded: Padded, after: Access, what: str) -> Fix:
     return Fix(
-        f"pad the rows: `{padded.spelled}` {what}",
+        f"pad the rows: {padded.spelled} {what}",
         (padded.edit,),
         why_unsafe=f"`{array.name}` grows by {padded.added_bytes} bytes",
         after=after,
@@ -42,9 +43,18 @@ def trade_off(array: SharedArray, padded: Padded) -> str:
     if after >= before:
         return ""
     return (
-        f"no padding is free of conflicts here; with `{padded.spelled}` all accesses of "
+        f"no padding is free of conflicts here; with {padded.spelled} all accesses of "
         f"`{array.name}` "
         f"take {after:.0f} wavefronts instead of {before:.0f}"
+    )
+
+
+def constant_advice(array: SharedArray, change: str, comparison: Comparison, *, line: int) -> str:
+    """Returns what another value of a constant achieves, which frees an access."""
+    before, after = comparison.wavefronts(array.span)
+    return (
+        f"{change} (line {line}) removes the bank conflict of this access: all accesses of "
+        f"{array.shown} take {after:.0f} wavefronts instead of {before:.0f}"
     )
 
 
@@ -57,12 +67,37 @@ def shape_advice(array: SharedArray, usage: Usage, padding: Padding) -> str:
     )
 
 
+def spacing_advice(array: SharedArray, usage: Usage, spacing: Spacing) -> str:
+    """Returns the index that leaves elements free behind every run of them."""
+    run, extra = spacing.run, spacing.extra
+    last = array.dims[-1] or 0
+    rows = "[y]" * (len(array.dims) - 1)
+    extent = f"{spacing.extent(last)} instead of {last} elements{' a row' if rows else ''}"
+    return (
+        f"leave {extra} elements free behind every {run}: `{array.name}{rows}[x + x / {run} * "
+        f"{extra} + j]`, `x` the first element of a lane and `j` what the unrolled loop adds, with "
+        f"{extent}, removes the bank conflicts of {_all(usage)}"
+    )
+
+
 def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
     """Returns the swizzle as an expression, in coordinates where rows are powers of two."""
     return (
         f"swizzle the index: {_expression(array, swizzle)} removes the bank conflicts of "
         f"{_all(usage)}; it is {swizzle} of the element offset"
     )
+
+
+def why_none(array: SharedArray, usage: Usage) -> str:
+    """Returns why nothing is suggested, where no other layout was found."""
+    open_ = sorted({a.line for a in usage.accesses if not a.certainty.is_decided})
+    if open_:
+        lines = f"line{'s' if len(open_) > 1 else ''} {', '.join(map(str, open_[:3]))}"
+        more = f" and {len(open_) - 3} more" if len(open_) > 3 else ""
+        return f"none found, as not every access of {array.shown} is decided: see {lines}{more}"
+    if usage.is_decided and usage.is_complete and array.element_bytes and array.bytes:
+        return f"none found: no padding and no further swizzle of {array.shown} frees {_all(usage)}"
+    return ""
 
 
 def _all(usage: Usage) -> str:

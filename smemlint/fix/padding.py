@@ -155,7 +155,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Group:
+class Group:
     """Patterns of one array, kind and width; byte offsets in the array of shape (n, 32)."""
 
     array: SharedArray
@@ -179,7 +179,7 @@ class _Group:
             copy=self.copy,
         )
 
-    def first(self) -> _Group:
+    def first(self) -> Group:
         """Returns the costliest pattern alone."""
         copy = self.copy
         if copy is not None:
@@ -198,7 +198,7 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
 
     A padding that would misalign a vector is no candidate.
     """
-    groups = _groups(usage)
+    groups = batches(usage)
     if not groups or not all(_has_rows(g.array) for g in groups):
         return None
     candidates = [
@@ -216,7 +216,7 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
     better = [
         (score, padding.added_bytes(array), padding)
         for score, padding in zip(scores, candidates, strict=True)
-        if score < plain and _is_worth(padding.added_bytes(array), array, score, plain)
+        if score < plain and is_worth(padding.added_bytes(array), array, score, plain)
     ]
     if not better:
         return None
@@ -224,9 +224,40 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
     return padding, score
 
 
+def best_pitches(usage: Usage, axis: int, least: int) -> list[int]:
+    """Returns changes of an extent that free its costliest access, those to less memory first.
+
+    Args:
+        usage: of the array.
+        axis: the extent.
+        least: the change that nothing may go below.
+    """
+
+    def wasted(access: Access) -> int:
+        return sum((p.wavefronts - p.ideal) * p.count for p in access.patterns)
+
+    costliest = max(usage.accesses, key=wasted)
+    groups = batches(Usage((costliest,)))
+    if not groups or not wasted(costliest):
+        return []
+    array = groups[0].array
+    stride, extent = _stride(array, axis), array.dims[axis] or 1
+    widest = max(a.width_bytes for a in usage.accesses)
+    candidates = [
+        Padding(axis, extra)
+        for extra in range(least, _ROW_BYTES // stride + 1)
+        if extra and (extent + extra) * stride % widest == 0
+    ]
+    if not candidates:
+        return []
+    moved = [np.stack([p.moved(g.offsets, g.array) for p in candidates]) for g in groups]
+    scores = price(moved, [g.pattern(1) for g in groups], 1)
+    return [p.extra for p, score in zip(candidates, scores, strict=True) if score.is_free]
+
+
 def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
     """Returns the best padding under which all vectors are aligned; None where there is none."""
-    groups = _groups(usage)
+    groups = batches(usage)
     if not groups or not all(_has_rows(g.array) for g in groups):
         return None
     candidates = [
@@ -251,7 +282,7 @@ def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
     return padding, score
 
 
-def _is_aligned(group: _Group, padding: Padding) -> bool:
+def _is_aligned(group: Group, padding: Padding) -> bool:
     """Returns whether a padding leaves every lane's address a multiple of what it moves."""
     moved = padding.moved(group.offsets, group.array)
     lanes = group.active
@@ -260,7 +291,7 @@ def _is_aligned(group: _Group, padding: Padding) -> bool:
     return not (moved[lanes] % group.width).any()
 
 
-def _aligned_paddings(axis: int, groups: Sequence[_Group], widest_copy: int) -> Iterator[Padding]:
+def _aligned_paddings(axis: int, groups: Sequence[Group], widest_copy: int) -> Iterator[Padding]:
     """Paddings below one row of banks that make the pitch a multiple of all vectors."""
     strides = [(_stride(g.array, axis), g.array.dims[axis] or 1) for g in groups]
     widest = max(widest_copy, *(g.width for g in groups))
@@ -269,7 +300,7 @@ def _aligned_paddings(axis: int, groups: Sequence[_Group], widest_copy: int) -> 
             yield Padding(axis, extra)
 
 
-def _is_worth(added: int, array: SharedArray, score: Score, plain: Score) -> bool:
+def is_worth(added: int, array: SharedArray, score: Score, plain: Score) -> bool:
     """Returns whether an array grows by at most half the share of wavefronts that it saves.
 
     A 2-way conflict that goes away is worth a quarter of the array, as shared memory that a block
@@ -285,7 +316,7 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
     None as well where the addresses are not fully known, since a swizzle does not commute with an
     unknown offset.
     """
-    groups = _groups(usage)
+    groups = batches(usage)
     sizes = {(g.array.element_bytes, g.array.bytes) for g in groups}
     if len(sizes) != 1 or not usage.is_complete or usage.may_be_fused or usage.takes_pitch:
         return None
@@ -302,8 +333,8 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
     return freeing_swizzle(patterns, element, extent=extent, bits=bits)
 
 
-def _groups(usage: Usage) -> list[_Group]:
-    """Returns the costliest patterns, in batches that are priced at once."""
+def batches(usage: Usage) -> list[Group]:
+    """Returns the costliest patterns of an array, in batches that are priced at once."""
     found = [(a, p) for a in usage.accesses if a.kind in _PRICED for p in a.patterns]
     found.sort(key=lambda item: -item[1].ways)
     batches: dict[object, list[tuple[Access, WarpPattern]]] = {}
@@ -314,10 +345,10 @@ def _groups(usage: Usage) -> list[_Group]:
     return [_group(batch) for batch in batches.values()]
 
 
-def _group(batch: Sequence[tuple[Access, WarpPattern]]) -> _Group:
+def _group(batch: Sequence[tuple[Access, WarpPattern]]) -> Group:
     access, pattern = batch[0]
     assert access.array is not None
-    return _Group(
+    return Group(
         access.array,
         access.kind,
         pattern.width,
@@ -350,7 +381,7 @@ def _has_rows(array: SharedArray) -> bool:
     return len(array.dims) > 1 and all(array.dims) and bool(array.element_bytes and array.bytes)
 
 
-def _paddings(axis: int, groups: Sequence[_Group], widest_copy: int) -> Iterator[Padding]:
+def _paddings(axis: int, groups: Sequence[Group], widest_copy: int) -> Iterator[Padding]:
     """Paddings of an extent below one row of banks, those that keep all vectors aligned."""
     strides = {_stride(g.array, axis) for g in groups}
     widest = max(widest_copy, *(g.width for g in groups))

@@ -7,23 +7,37 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smemlint.finding import REPAIRED
-from smemlint.fix.declaration import declaration_of
+from smemlint.fix.constants import padding_constant
+from smemlint.fix.declaration import declaration_of, mentions_of
+from smemlint.fix.declarator import Declarator, declarator
 from smemlint.fix.edits import applied
-from smemlint.fix.messages import padding_fix, shape_advice, swizzle_advice, trade_off
-from smemlint.fix.padding import Usage, aligning_padding, best_padding, best_swizzle
-from smemlint.fix.verify_by_analysis import Padded, Run, compare, concerned
-from smemlint.limits.budgets import MAX_FIX_STEPS
+from smemlint.fix.messages import (
+    constant_advice,
+    padding_fix,
+    shape_advice,
+    spacing_advice,
+    swizzle_advice,
+    trade_off,
+    why_none,
+)
+from smemlint.fix.padding import Usage, aligning_padding, best_padding, best_pitches, best_swizzle
+from smemlint.fix.spacing import best_spacing
+from smemlint.fix.verify_by_analysis import Padded, Run, compare, compare_constant, concerned
+from smemlint.limits.budgets import MAX_CONSTANT_TRIALS, MAX_FIX_STEPS, MAX_TRIAL_STEPS
 from smemlint.limits.errors import OutOfSteps, crash_reason
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from smemlint.facts import Facts, SharedArray, Span
-    from smemlint.finding import Finding
+    from smemlint.finding import Edit, Finding
+    from smemlint.fix.declaration import Declaration
     from smemlint.fix.padding import Padding
+    from smemlint.fix.verify_by_analysis import Comparison
     from smemlint.layout.solver import Score
+    from smemlint.sources.source import Source
 
 _TAKES_LONG = Reason(
     ReasonCode.DEFERRED, "evaluating a padding takes long: --diff --unsafe-fixes does it"
@@ -82,8 +96,11 @@ class _Repair:
         self.steps = 0
         self._failure: Reason | None = None
         self._padded: Padded | None = None
+        self._trial: tuple[str, int, Comparison] | None = None
         try:
             self._padded = self._evaluated(facts, run, most_steps)
+            if self._padded is None and not self._is_too_long:
+                self._trial = self._other_constant(facts, run, max(most_steps, MAX_TRIAL_STEPS))
         except OutOfSteps as spent:
             self._failure = Reason(ReasonCode.STEP_LIMIT, f"no fix: {spent}")
         except MemoryError:
@@ -99,7 +116,12 @@ class _Repair:
         if padded is not None and after is not None:
             fix = padding_fix(self._array, self._usage, padded, after)
             return replace(finding, help=fix.title, fix=fix)
-        message = self._shape or self._swizzle
+        if self._trial is not None:
+            change, line, comparison = self._trial
+            if comparison.healed(finding) is not None:
+                words = constant_advice(self._array, change, comparison, line=line)
+                return replace(finding, help=words)
+        message = self._shape or self._swizzle or self._spacing
         if not message and padded is not None:
             message = trade_off(self._array, padded)
         if message:
@@ -107,7 +129,8 @@ class _Repair:
         no_fix = _TAKES_LONG if self._is_too_long else self._failure
         if no_fix is None and finding.fix is None and finding.help:
             return finding  # the rule's own help
-        return replace(finding, help=no_fix.text if no_fix else "", no_fix=no_fix)
+        help_ = no_fix.text if no_fix else why_none(self._array, self._usage)
+        return replace(finding, help=help_, no_fix=no_fix)
 
     @cached_property
     def _shape(self) -> str:
@@ -128,6 +151,11 @@ class _Repair:
         swizzle = best_swizzle(self._usage)
         return swizzle_advice(self._array, self._usage, swizzle) if swizzle is not None else ""
 
+    @cached_property
+    def _spacing(self) -> str:
+        spacing = best_spacing(self._usage) if self._usage.may_be_fused else None
+        return spacing_advice(self._array, self._usage, spacing) if spacing is not None else ""
+
     def _evaluated(self, facts: Facts, run: Run, most_steps: int) -> Padded | None:
         """The best padding; None where none is better, or evaluation does not show that it is."""
         array, usage = self._array, self._usage
@@ -138,7 +166,7 @@ class _Repair:
         if source is None or found is None or best is None:
             return None
         padding, _ = best
-        named = found.mentions(source.path)
+        named = mentions_of(found, source.path)
         if named is None or not usage.reaches(named.pointers):
             return None
         kernels = concerned(facts, array.span)
@@ -147,14 +175,58 @@ class _Repair:
             self._is_too_long = True
             return None
         self.steps = steps
-        edit = found.grown(padding.axis, padding.extra, source.path)
-        text = applied(source.text, [edit])
-        comparison = compare(kernels, array.span, padding, text, run, is_typed=named.is_typed)
-        if comparison is None:
-            return None
         arrays = {a.array for a in usage.accesses if a.array is not None}
         added = max(padding.added_bytes(a) for a in arrays)
-        return Padded(edit, found.spelled(padding.axis, padding.extra), added, comparison)
+        for edit, spelled in _edits(found, padding, source, usage, run):
+            text = applied(source.text, [edit])
+            comparison = compare(kernels, array.span, padding, text, run, is_typed=named.is_typed)
+            if comparison is not None:
+                return Padded(edit, spelled, added, comparison)
+        return None
+
+    def _other_constant(
+        self, facts: Facts, run: Run, most_steps: int
+    ) -> tuple[str, int, Comparison] | None:
+        """A value of the constant that pads the rows which frees the costliest access."""
+        array, usage = self._array, self._usage
+        source = next((s for s in run.sources if s.path == array.span.path), None)
+        found = declarator(source.text, array) if source is not None else None
+        if source is None or found is None or len(array.dims) < 2 or not all(array.dims[1:]):
+            return None
+        axis = len(array.dims) - 1
+        constant = padding_constant(source, found, axis, usage.accesses, run.sources)
+        if constant is None or constant.number is None or not usage.is_decided:
+            return None
+        kernels = concerned(facts, array.span)
+        steps = sum(k.steps for k in kernels)
+        if steps > most_steps:
+            self._is_too_long = True
+            return None
+        for extra in best_pitches(usage, axis, -constant.value)[:MAX_CONSTANT_TRIALS]:
+            edit = constant.changed(extra)
+            assert edit is not None
+            text = applied(source.text, [edit])
+            comparison = compare_constant(kernels, source.path, text, run)
+            if comparison is not None:
+                return constant.phrase(extra), constant.number.line, comparison
+        return None
+
+
+def _edits(
+    found: Declaration, padding: Padding, source: Source, usage: Usage, run: Run
+) -> Iterator[tuple[Edit, str]]:
+    """The edits that pad an extent, and what they are in words: of a constant before others."""
+    axis, extra = padding.axis, padding.extra
+    constant = None
+    if isinstance(found, Declarator):
+        constant = padding_constant(source, found, axis, usage.accesses, run.sources)
+    edit = constant.changed(extra) if constant is not None and constant.is_alone else None
+    if constant is not None and edit is not None:
+        yield edit, f"{constant.phrase(extra)} in `{found.spelled(axis, 0)}`"
+    spelled = f"`{found.spelled(axis, extra)}`"
+    if constant is not None:
+        spelled += f" ({constant.phrase(extra)})"
+    yield found.grown(axis, extra, source.path), spelled
 
 
 def _best(usage: Usage) -> tuple[Padding, Score] | None:

@@ -12,8 +12,6 @@ from smemlint.fix.array_uses import Mentions
 from smemlint.frontend.python.python_source import NotPython, PythonText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from smemlint.facts import SharedArray
     from smemlint.sources.source import Source
 
@@ -55,11 +53,9 @@ class PythonDeclarator:
         before = Span(whole.path, whole.line, whole.column, edit.line, edit.column)
         behind = Span(whole.path, edit.end_line, edit.end_column, whole.end_line, whole.end_column)
         replacement = self.grown(axis, extra, self.text.path).text
-        return " ".join(
-            (self.text.within(before) + replacement + self.text.within(behind)).split()
-        )
+        return " ".join((self.text.within(before) + replacement + self.text.within(behind)).split())
 
-    def mentions(self, path: str) -> Mentions | None:
+    def mentions(self) -> Mentions | None:
         """Returns that the array is only indexed, with all of its indices; None for another use."""
         indexed = {
             id(node.value)
@@ -67,8 +63,9 @@ class PythonDeclarator:
             if isinstance(node, ast.Subscript) and _indices(node) == len(self.extents)
         }
         for node in ast.walk(self.function):
-            is_named = isinstance(node, ast.Name) and node.id == self.name
-            if is_named and isinstance(node.ctx, ast.Load) and id(node) not in indexed:
+            if not isinstance(node, ast.Name) or node.id != self.name or id(node) in indexed:
+                continue
+            if isinstance(node.ctx, ast.Load):
                 return None
         return Mentions((), is_converted=False)
 

@@ -2,8 +2,8 @@
 
 An edit is placed in the one token that holds it: a comment, a string literal (whose text may be
 CUDA C++), a name or a number; or it makes an element of a tuple or list a sum. Everything else is
-written back byte for byte. An edit that would cross a token boundary is refused, so that no edit can
-change what Python reads elsewhere.
+written back byte for byte. An edit that would cross a token boundary is refused, so that no edit
+can change what Python reads elsewhere.
 """
 
 from __future__ import annotations

@@ -96,8 +96,8 @@ class Padded:
     """The best padding of an array, evaluated.
 
     Attributes:
-        edit: of its declaration.
-        spelled: the declarator with the edit.
+        edit: of its declaration, or of the constant that pads it.
+        spelled: the declarator with the edit, in words.
         added_bytes: by how much the array grows; the most over all instances.
         comparison: what it does.
     """
@@ -132,18 +132,11 @@ def compare(
         run: that they were found in.
         is_typed: no access counts on the old layout, whatever its address.
     """
-    edited = [s.edited(text) if s.path == declaration.path else s for s in run.sources]
-    scope = AnalysisScope(declaration.path, frozenset(k.instance.kernel for k in kernels))
-    memo = run.memo(edited) if run.memo is not None else None
-    facts, crashed = analyze(edited, run.settings, scope, memo)
-    after = {_key(k): k for k in facts.kernels}
-    if crashed or not after.keys() >= {_key(k) for k in kernels}:
+    after = _evaluated(kernels, declaration.path, text, run)
+    if after is None:
         return None
     pairs: list[tuple[Access, Access]] = []
-    for kernel in kernels:
-        other = after[_key(kernel)]
-        if not _is_as_well_known(kernel, other) or _static_bytes(other) > STATIC_SHARED_LIMIT:
-            return None
+    for kernel, other in zip(kernels, after, strict=True):
         if kernel.not_analysed and not is_typed:
             return None  # a pointer may have gone there
         if _moves_vectors(kernel, declaration, padding):
@@ -151,7 +144,52 @@ def compare(
         pairs += zip(kernel.accesses, other.accesses, strict=True)
     if not all(_is_right(old, new, declaration, padding, is_typed=is_typed) for old, new in pairs):
         return None
-    conflicts = _objections(kernels, [after[_key(k)] for k in kernels], run)
+    return _compared(kernels, after, pairs, run)
+
+
+def compare_constant(
+    kernels: Sequence[KernelFacts], path: str, text: str, run: Run
+) -> Comparison | None:
+    """Evaluates the kernels with a constant of a file changed; None where that is worse in any way.
+
+    That every access reaches the element that it means, the author of the constant has to know.
+    """
+    after = _evaluated(kernels, path, text, run)
+    if after is None:
+        return None
+    pairs = [
+        pair
+        for kernel, other in zip(kernels, after, strict=True)
+        for pair in zip(kernel.accesses, other.accesses, strict=True)
+    ]
+    return _compared(kernels, after, pairs, run)
+
+
+def _evaluated(
+    kernels: Sequence[KernelFacts], path: str, text: str, run: Run
+) -> list[KernelFacts] | None:
+    """Returns the kernels with a file edited, None where less is known of one or it is too big."""
+    edited = [s.edited(text) if s.path == path else s for s in run.sources]
+    scope = AnalysisScope(path, frozenset(k.instance.kernel for k in kernels))
+    memo = run.memo(edited) if run.memo is not None else None
+    facts, crashed = analyze(edited, run.settings, scope, memo)
+    after = {_key(k): k for k in facts.kernels}
+    if crashed or not after.keys() >= {_key(k) for k in kernels}:
+        return None
+    found = [after[_key(k)] for k in kernels]
+    for old, new in zip(kernels, found, strict=True):
+        if not _is_as_well_known(old, new) or _static_bytes(new) > STATIC_SHARED_LIMIT:
+            return None
+    return found
+
+
+def _compared(
+    kernels: Sequence[KernelFacts],
+    after: Sequence[KernelFacts],
+    pairs: Sequence[tuple[Access, Access]],
+    run: Run,
+) -> Comparison | None:
+    conflicts = _objections(kernels, after, run)
     if conflicts is None:
         return None
     by_place: dict[Span, list[tuple[Access, Access]]] = {}

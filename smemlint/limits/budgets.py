@@ -364,6 +364,13 @@ MAX_DSL_UNROLLED_ON_REQUEST = 256
 
 MAX_FIX_STEPS = 1_500
 """Statements that evaluating the fixes of one file may take by default, some 0.3 s."""
+MAX_TRIAL_STEPS = 6_000
+"""Statements that evaluating another value of a constant that pads rows may take, about 1 s: only
+arrays with such a constant and without any other repair need it."""
+MAX_SPACING_RUN = 4_096
+"""Elements between which free ones are tried; a row that is longer costs more than it saves."""
+MAX_CONSTANT_TRIALS = 2
+"""Other values of a constant that pads rows that are evaluated for one array."""
 MAX_FIX_ROUNDS = 20
 """Of fixing what fixes left."""
 MAX_PRICED_PATTERNS = 1_024

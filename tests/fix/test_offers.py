@@ -271,11 +271,11 @@ NARROW = """for (int i = 0; i < 4; ++i)
 
 def test_a_layout_that_tears_an_asynchronous_copy_is_not_offered():
     (found,) = conflicts(COPIED.format(extent="[32]", copy=WIDE, read="t % 32][t / 32"))
-    assert (found.fix, found.help) == (None, "")
+    assert found.fix is None and "^" not in found.help
     flat = "__pipeline_memcpy_async(&tile[t * 4], &in[t * 4], 16);"
     text = COPIED.format(extent="", copy=flat, read="t % 32 * 32 + t / 32")
     (found,) = conflicts(text.replace("tile[32]", "tile[32 * 32]"))
-    assert (found.fix, found.help) == (None, "")
+    assert found.fix is None and "^" not in found.help
 
 
 def test_a_layout_that_suits_an_asynchronous_copy_is_offered():
@@ -333,7 +333,7 @@ def test_the_tree_of_a_scan_is_not_told_to_become_a_reduction():
     """Its elements hold sums of pairs that the way down asks for (after Blelloch)."""
     found = [f for f in conflicts(SCAN) if f.access.kind.value == "load"]
     assert [f.access.ways for f in found] == [16.0, 16.0]
-    assert not any(f.help for f in found)
+    assert not any("s[t]" in f.help for f in found)
 
 
 def test_a_reduction_with_growing_strides_has_help():

@@ -64,10 +64,14 @@ def test_a_shape_grows_by_the_padding_and_is_clean_then(declaration):
 
 def test_all_patterns_are_priced_by_evaluation_where_not_all_are_kept():
     """1,024 patterns of the read are more than facts keep."""
-    text = kernel("cuda.shared.array((TPB, TPB), float32)").replace(
-        "    out[ty, tx] = tile[tx, ty]",
-        "    sum = 0.0\n    for j in range(TPB):\n        sum += tile[j, ty]\n    out[ty, tx] = sum",
-    ).replace("tile[ty, tx] = a", "tile[tx, ty] = a")
+    text = (
+        kernel("cuda.shared.array((TPB, TPB), float32)")
+        .replace(
+            "    out[ty, tx] = tile[tx, ty]",
+            "    sum = 0.0\n    for j in range(TPB):\n        sum += tile[j, ty]\n    out[ty, tx] = sum",
+        )
+        .replace("tile[ty, tx] = a", "tile[tx, ty] = a")
+    )
     (found,) = found_in(text)
     assert found.access is not None and found.access.ways == 32
     assert found.fix is not None and "TPB + 1" in found.fix.edits[0].text

@@ -115,7 +115,7 @@ def _message(now: _Trial, best: _Trial) -> str:
     what = f"write `{_spelled(best.layout)}`: "
     if best.is_free:
         before = f"{best.cost:.0f} wavefronts instead of {now.cost:.0f}"
-        return f"{what}frees {accesses} of bank conflicts ({before})"
+        return f"{what}removes the bank conflicts of {accesses} ({before})"
     return f"{what}lowers {accesses} to {best.cost:.0f} wavefronts instead of {now.cost:.0f}"
 
 

@@ -1,0 +1,106 @@
+"""Free elements after every few elements: what helps where lanes read several elements in a row.
+
+A swizzle would keep the compiler from making one instruction of neighbouring elements, and no
+padding of rows moves the lanes of one row. `x + x / 32 * 4 + j` does both, if `x` is the first
+element that a lane reads: nvcc 13.0.88 keeps its LDS.128 then, and makes eight LDS of
+`(x + j) + (x + j) / 32 * 4`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.fix.padding import batches, is_worth
+from smemlint.layout.solver import price
+from smemlint.limits.budgets import MAX_SPACING_RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from smemlint.facts import SharedArray
+    from smemlint.fix.padding import Group, Usage
+
+_ROW_BYTES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """Elements left free behind every run of elements.
+
+    Attributes:
+        run: elements that stay together.
+        extra: elements that are free behind them.
+    """
+
+    run: int
+    extra: int
+
+    def moved(self, offsets: NDArray[np.int64], element_bytes: int) -> NDArray[np.int64]:
+        """Returns where what lies at these byte offsets lies then."""
+        runs = offsets // (self.run * element_bytes)
+        moved: NDArray[np.int64] = offsets + runs * (self.extra * element_bytes)
+        return moved
+
+    def extent(self, elements: int) -> int:
+        """Returns how many elements take the place of so many."""
+        return elements // self.run * (self.run + self.extra)
+
+
+def best_spacing(usage: Usage) -> Spacing | None:
+    """Returns the smallest spacing that frees all accesses of an array; None where none does.
+
+    Runs divide rows and hold the widest vector, which stays aligned.
+    """
+    if not (usage.is_decided and usage.is_complete) or usage.takes_pitch:
+        return None
+    groups = batches(usage)
+    arrays = {(g.array.element_bytes, g.array.dims, g.array.bytes) for g in groups}
+    if len(arrays) != 1:
+        return None
+    array = groups[0].array
+    element, size = array.element_bytes or 0, array.bytes or 0
+    if not element or not size or not all(array.dims):
+        return None
+    widest = max(usage.widest_copy, *(g.width for g in groups))
+    candidates = list(_candidates(array, element, widest, _lane_bytes(groups) // element))
+    if not candidates:
+        return None
+    moved = [
+        np.stack([g.offsets, *(c.moved(g.offsets, element) for c in candidates)]) for g in groups
+    ]
+    plain, *scores = price(moved, [g.pattern(1) for g in groups], 1)
+    elements = size // element
+    found = [
+        (candidate.extent(elements), -candidate.run, candidate)
+        for candidate, score in zip(candidates, scores, strict=True)
+        if score.is_free
+        and is_worth((candidate.extent(elements) - elements) * element, array, score, plain)
+    ]
+    return min(found, key=lambda item: item[:2])[2] if found else None
+
+
+def _lane_bytes(groups: Sequence[Group]) -> int:
+    """Returns how far apart lanes begin where each reads or writes several elements in a row."""
+    apart = [
+        int(np.gcd.reduce(np.diff(group.offsets[k][active])))
+        for group in groups
+        if group.width > (group.array.element_bytes or 0)
+        for k, active in enumerate(group.active)
+    ]
+    return max(apart, default=0)
+
+
+def _candidates(array: SharedArray, element: int, widest: int, lane: int) -> Iterator[Spacing]:
+    step = max(widest // element, 1)
+    row = array.dims[-1] or 0
+    run = max(step, lane)
+    while run < row and run <= MAX_SPACING_RUN:
+        if row % run == 0:
+            for extra in range(step, _ROW_BYTES // element + 1, step):
+                yield Spacing(run, extra)
+        run *= 2

@@ -1,0 +1,113 @@
+"""Constants that pad rows, free elements behind runs, and what is said where nothing helps."""
+
+from __future__ import annotations
+
+import pytest
+from kernels import checked, conflicts
+
+from smemlint.fix.edits import applied
+
+ROWS = """\
+{define}
+template <int SKEW>
+__global__ void k(float *out, const float *in) {{
+  __shared__ float s[{extent}];
+  s[threadIdx.y][threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x][threadIdx.y];
+}}
+void run(float *out, const float *in) {{ k<{skew}><<<1, dim3(32, 32)>>>(out, in); }}
+"""
+
+
+@pytest.mark.parametrize(
+    "define", ["#define PAD {}", "constexpr int PAD = {};", "const int PAD = {};"]
+)
+def test_a_constant_that_only_pads_is_changed_itself(define):
+    text = ROWS.format(define=define.format(0), extent="32][32 + PAD", skew=0)
+    (found,) = conflicts(text)
+    healed = ROWS.format(define=define.format(1), extent="32][32 + PAD", skew=0)
+    assert applied(text, found.fix.edits) == healed
+    assert conflicts(healed) == []
+
+
+def test_a_constant_that_others_use_stays_and_is_named():
+    text = ROWS.format(define="#define PAD 0\nint other = PAD;", extent="32][32 + PAD", skew=0)
+    (found,) = conflicts(text)
+    assert applied(text, found.fix.edits) == text.replace("[32 + PAD]", "[32 + PAD + 1]")
+    assert "`PAD` = 1" in found.fix.title
+
+
+def test_a_template_argument_is_named():
+    text = ROWS.format(define="", extent="32][32 + SKEW", skew=0)
+    (found,) = conflicts(text)
+    assert applied(text, found.fix.edits) == text.replace("+ SKEW]", "+ SKEW + 1]")
+    assert "`SKEW` = 1" in found.fix.title
+    assert conflicts(text.replace("k<0>", "k<1>")) == []
+
+
+DYNAMIC = """\
+#define SKEW {skew}
+__global__ void k(float *out, const float *in) {{
+  extern __shared__ float s[][32 + SKEW];
+  float *p = &s[0][0];
+  p[threadIdx.y * (32 + SKEW) + threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = p[threadIdx.x * (32 + SKEW) + threadIdx.y];
+}}
+void run(float *out, const float *in) {{
+  k<<<1, dim3(32, 32), 32 * (32 + SKEW) * 4>>>(out, in);
+}}
+"""
+
+
+def test_another_value_of_a_constant_is_evaluated_where_the_code_computes_rows_itself():
+    (found,) = conflicts(DYNAMIC.format(skew=16))
+    assert (found.access.ways, found.fix) == (16, None)
+    # 32 stores of 1 and 32 loads of 16 wavefronts; 33 elements a row need least memory.
+    assert "`SKEW` = 1 " in found.help and "544" in found.help and " 64 " in found.help
+    assert conflicts(DYNAMIC.format(skew=1)) == []
+
+
+VECTORS = """\
+__global__ void k(float *out, const float *in) {{
+  __shared__ float s[{size}];
+  int tid = threadIdx.x;
+  for (int k = 0; k < 8; ++k) s[{write}] = in[tid + 256 * k];
+  __syncthreads();
+  float sum = 0;
+  #pragma unroll
+  for (int k = 0; k < 8; ++k) sum += s[{read}];
+  out[tid] = sum;
+}}
+void run(float *out, const float *in) {{ k<<<1, 256>>>(out, in); }}
+"""
+
+
+def test_elements_are_left_free_where_a_swizzle_would_split_vectors():
+    """SASS of nvcc 13.0.88, sm_90: two LDS.128 before and after, eight LDS for `(x + j) / 32`."""
+    plain = VECTORS.format(size=2048, write="tid + 256 * k", read="tid * 8 + k")
+    (found,) = conflicts(plain)
+    assert (found.access.ways, found.access.width_bytes) == (2, 16)
+    assert "x + x / 32 * 4 + j" in found.help and "2304" in found.help
+    write = "(tid + 256 * k) + (tid + 256 * k) / 32 * 4"
+    healed = VECTORS.format(size=2304, write=write, read="tid * 8 + tid * 8 / 32 * 4 + k")
+    assert conflicts(healed) == []
+    (load,) = [a for k in checked(healed).facts.kernels for a in k.accesses if a.kind == "load"]
+    assert (load.width_bytes, load.wavefronts.mean) == (16, 4)
+    read = "(tid * 8 + k) + (tid * 8 + k) / 32 * 4"
+    (split,) = conflicts(VECTORS.format(size=2304, write=write, read=read))
+    assert split.access.width_bytes == 4
+
+
+def test_vectors_that_fault_are_no_access_out_of_bounds():
+    text = """\
+__global__ void k(float *out) {
+  __shared__ float s[64];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  *(float4 *)out = *(float4 *)&s[threadIdx.x + 32];
+}
+void run(float *out) { k<<<1, 32>>>(out); }
+"""
+    assert {f.code for f in checked(text).findings} - {"SML101"} == {"SML301"}
