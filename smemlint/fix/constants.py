@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.frontend.cuda.lexer.tokens import LineMap
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.fix.array_uses import Mentions
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from smemlint.facts import SharedArray

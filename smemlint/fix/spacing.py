@@ -8,13 +8,13 @@ element that a lane reads: nvcc 13.0.88 keeps its LDS.128 then, and makes eight 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smemlint.fix.padding import batches, is_worth
 from smemlint.layout.solver import price
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SPACING_RUN
 
 if TYPE_CHECKING:
