@@ -50,6 +50,10 @@ def schema() -> dict[str, Any]:
         key: {**_KINDS[read], "description": help} for key, (read, help) in KERNEL_KEYS.items()
     }
     properties = {o.name: _described(o) for o in OPTIONS if o.key}
+    properties["extend"] = {
+        "description": "a configuration file of the same repository to begin with",
+        "type": "string",
+    }
     properties["kernels"] = {
         "description": "what the sources do not say of a kernel, by its name",
         "type": "object",

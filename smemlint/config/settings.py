@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemlint.config import build_database
+from smemlint.config import build_database, extends
 from smemlint.config.files import ConfigFile, config_in, is_repository, parse_toml, read_config
 from smemlint.config.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 from smemlint.errors import ConfigError, suggestion
@@ -255,7 +255,11 @@ class Configuration:
         return self._base
 
     def _settled(self, file: ConfigFile | None) -> Settings:
-        settings = Settings() if file is None else from_file(Settings(), file, self._require_rules)
+        settings = Settings()
+        if file is not None:
+            for extended in extends.chain(file):
+                settings = _moved(settings, extended, file.path.parent)
+                settings = from_file(settings, extended, self._require_rules, is_extending=True)
         for given in (*self._above, *map(_from_line, self._lines)):
             settings = replace(
                 from_file(settings, given, self._require_rules),
@@ -273,8 +277,31 @@ class Configuration:
         return replace(settings, arch=first, further_archs=tuple(others))
 
 
+def _moved(settings: Settings, file: ConfigFile, root: Path) -> Settings:
+    """Returns settings of extended files, their globs as they are spelled from the next folder."""
+    if not settings.origin:
+        return settings
+    folder, here = Path(settings.origin).parent.resolve(), file.path.parent.resolve()
+    target = here if here.is_relative_to(folder) else root.resolve()
+    ignores = {
+        glob: rules
+        for given, rules in settings.per_file_ignores.items()
+        for glob in extends.rebased((given,), folder, target)
+    }
+    return replace(
+        settings,
+        exclude=extends.rebased(settings.exclude, folder, target),
+        extend_exclude=extends.rebased(settings.extend_exclude, folder, target),
+        per_file_ignores=ignores,
+    )
+
+
 def from_file(
-    settings: Settings, file: ConfigFile, require_rules: RuleCheck = accept_rules
+    settings: Settings,
+    file: ConfigFile,
+    require_rules: RuleCheck = accept_rules,
+    *,
+    is_extending: bool = False,
 ) -> Settings:
     """Returns the settings with those of a file laid over them.
 
@@ -282,6 +309,8 @@ def from_file(
         settings: from before.
         file: a table of options.
         require_rules: raises a ConfigError for a value with a rule that does not exist.
+        is_extending: the file may extend others, whose settings are those from before: lists of
+            `extend-` options are added to theirs, kernels are those of both.
 
     Raises:
         ConfigError: a key is unknown or its value cannot be used; says the line.
@@ -289,12 +318,19 @@ def from_file(
     root = _shown_folder(file.path.parent)
     for key, value in file.table.items():
         if key == "kernels":
-            settings = replace(settings, kernels=_kernels(value, file))
+            kernels = _kernels(value, file)
+            settings = replace(settings, kernels={**settings.kernels, **kernels})
+            continue
+        if key == extends.KEY and is_extending:
             continue
         option = option_named(key)
         if option is None or not option.key:
             raise ConfigError(f"unknown key `{key}`", where=file.where(key), hint=_nearest_key(key))
+        before = getattr(settings, option.attribute)
         settings = _with(settings, option, [value], file.where(key), require_rules)
+        if is_extending and option.name.startswith("extend-"):
+            both: Any = tuple(dict.fromkeys((*before, *getattr(settings, option.attribute))))
+            settings = replace(settings, **{option.attribute: both})
         if option.is_path:
             held = getattr(settings, option.attribute)
             joined: Any = _joined(root, held) if isinstance(held, str) else None
@@ -318,9 +354,11 @@ def _require_inside(paths: Sequence[str], key: str, file: ConfigFile) -> None:
 
 
 def _nearest_key(key: str) -> str:
+    if key == extends.KEY:
+        return "`extend` is for configuration files only"
     if option_named(key) is not None or key in ("output-format", "output-file"):
         return f"`--{key}` is for the command line only"
-    return suggestion(key, [*(o.name for o in OPTIONS if o.key), "kernels"], "keys")
+    return suggestion(key, [*(o.name for o in OPTIONS if o.key), "kernels", extends.KEY], "keys")
 
 
 def _named_file(path: Path) -> ConfigFile:

@@ -35,6 +35,8 @@ MAX_TTGIR_DEPTH = 64
 """Locations that one location names, and bodies of operations within one another."""
 MAX_CONFIG_BYTES = 1 << 20
 """Of a configuration file."""
+MAX_EXTENDED_CONFIGS = 8
+"""Configuration files that one leads to by `extend`."""
 MAX_LIST = 500
 """Items of a list in it: every path is compared with every glob."""
 MAX_LIST_ITEM = 1_000

@@ -93,7 +93,9 @@ def _exists(path: Path) -> bool:
 def is_excluded(path: str, settings: Settings) -> bool:
     """Returns whether a path is one that the settings exclude, wherever a walk would begin."""
     relative = _relative(path, settings.root)
-    is_outside = os.path.isabs(relative) or relative.startswith("../")
+    is_outside = relative.startswith("../") or (
+        os.path.isabs(path) and not os.path.isabs(settings.root)  # from where, nobody said
+    )
     above = relative.rpartition("/")[0] if is_outside else ""
     return _has_match(relative, (*settings.exclude, *settings.extend_exclude), above)
 
@@ -258,10 +260,13 @@ def _is_file(path: str) -> bool:
 
 
 def _relative(path: str, root: str) -> str:
+    """Returns a path as it is spelled from a root; both count from the working directory."""
     path = _slashes(path)
-    if root and os.path.isabs(root) != os.path.isabs(path):
-        path = _slashes(os.path.abspath(path)) if os.path.isabs(root) else path
+    if os.path.isabs(root) and not os.path.isabs(path):
+        path = _slashes(os.path.abspath(path))
     path = _slashes(os.path.normpath(path)) if path else path
+    if os.path.isabs(path) and not os.path.isabs(root):
+        path = path.removeprefix(_slashes(os.getcwd()).rstrip("/") + "/")
     return path.removeprefix(root.rstrip("/") + "/") if root else path
 
 

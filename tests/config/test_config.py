@@ -220,7 +220,7 @@ def test_gitignore_is_respected_in_and_outside_of_repositories(smemlint, tmp_pat
 
 def test_the_schema_describes_every_key_and_agrees_with_validation(smemlint):
     properties = schema()["properties"]
-    assert set(properties) == {o.name for o in OPTIONS if o.key} | {"kernels"}
+    assert set(properties) == {o.name for o in OPTIONS if o.key} | {"kernels", "extend"}
     kernel = properties["kernels"]["additionalProperties"]["properties"]
     assert set(kernel) == set(KERNEL_KEYS)
     assert json.loads(smemlint("config", "--schema")[1]) == json.loads(json.dumps(schema()))
