@@ -14,7 +14,7 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from smemlint import __version__
-from smemlint.config.files import FILE_NAMES, ConfigFile
+from smemlint.config.files import ConfigFile
 from smemlint.config.settings import Configuration
 from smemlint.errors import CLEAN, FAILED, ConfigError, SmemlintError
 from smemlint.lint.selection import require_known_rules
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _SETTINGS = "settings"
-_WATCHED = [f"**/{name}" for name in FILE_NAMES] + [f"**/*{suffix}" for suffix in sorted(SUFFIXES)]
+_WATCHED = ["**/*.toml", *(f"**/*{suffix}" for suffix in sorted(SUFFIXES))]
+"""Configuration files, which may extend any `.toml`, and sources."""
 
 
 class Server(LanguageServer):
