@@ -105,7 +105,7 @@ class Function(Protocol):
 
     @property
     def words(self) -> frozenset[str]:
-        """Identifiers and strings of the body after preprocessing, and `<<<` if it launches."""
+        """Identifiers and strings of the body after preprocessing, `<<<` if it launches, `/`."""
         ...
 
     @property

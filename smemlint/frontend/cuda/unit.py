@@ -90,9 +90,9 @@ class CudaFunction:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Identifiers and strings of the body, and `<<<` if it launches."""
-        kinds = ("identifier", "string")
-        return frozenset(t.text for t in self.pieces.body if t.kind in kinds or t.text == "<<<")
+        """Identifiers and strings of the body, `<<<` if it launches, `/` if it divides."""
+        kinds, marks = ("identifier", "string"), ("<<<", "/", "/=")
+        return frozenset(t.text for t in self.pieces.body if t.kind in kinds or t.text in marks)
 
     @property
     def pieces(self) -> FunctionTokens:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, register
 from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.codegen.slow_paths import slow_path
 from smemlint.analysis.simt.domain.applied_functions import applied
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType, builtin
 from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS
@@ -57,9 +58,10 @@ def _of_floats(kind: CType) -> Handler:
         values = argument_values(ev, call.node)
         given = next((v.type for v in values if isinstance(v, FloatValue)), None)
         is_overloaded = not call.name.startswith("__") and not call.name.endswith("f")
-        if is_overloaded and isinstance(kind, FloatType) and isinstance(given, FloatType):
-            return FloatValue(given)
-        return _result(kind, call.name)
+        is_given = is_overloaded and isinstance(kind, FloatType) and isinstance(given, FloatType)
+        result = given if is_given and given is not None else kind
+        ev.state.trace.part(slow_path(call.name, result))
+        return _result(result, call.name)
 
     return evaluate
 

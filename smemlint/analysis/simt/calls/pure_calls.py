@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS
+from smemlint.analysis.simt.codegen.slow_paths import NAMES, SlowPath
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
     ArrayType,
@@ -81,6 +82,8 @@ def value_without_running(
         return None
     for binding, _ in bound:
         _note_written(binding)
+    for path in _slow_paths(ev.state.unit, function):
+        ev.state.trace.part(path)
     return value
 
 
@@ -171,6 +174,17 @@ def _is_pure(unit: Unit, function: Function) -> bool:
     known: dict[Function, bool] = unit.memory.setdefault("pure functions", {})  # type: ignore[assignment]
     if function not in known:
         known[function] = not function.parse().dropped and _only_computes(unit, function)
+    return known[function]
+
+
+def _slow_paths(unit: Unit, function: Function) -> frozenset[SlowPath]:
+    """Returns what the arithmetic of a function, and of all that it may call, may part."""
+    known: dict[Function, frozenset[SlowPath]] = unit.memory.setdefault("slow paths", {})  # type: ignore[assignment]
+    if function not in known:
+        words = frozenset(w for words in new_words(function, unit) for w in words)
+        known[function] = frozenset(NAMES[w] for w in words & NAMES.keys()) | (
+            {SlowPath.EXPANSION} if "/" in words or "/=" in words else frozenset()
+        )
     return known[function]
 
 

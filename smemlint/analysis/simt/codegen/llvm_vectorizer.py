@@ -215,7 +215,7 @@ class _Fusion:
     def _close(self, chain: _Chain) -> None:
         first = next(chain.events())
         both = len(self._kinds[root_of(first.object)]) > 1
-        for event in fused_slot(chain.elements, chain.count, chain.width):
+        for event in fused_slot(chain.elements, chain.count, chain.width, by_llvm=True):
             event.may_fuse |= chain.is_open and both
             self.out.append(event)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
@@ -27,7 +28,9 @@ def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...
     return (id(event.object), event.width, scev_of(offset), event.mask.tobytes()), position
 
 
-def fused_slot(present: Mapping[int, Sequence[Event]], count: int, width: int) -> Iterator[Event]:
+def fused_slot(
+    present: Mapping[int, Sequence[Event]], count: int, width: int, *, by_llvm: bool = False
+) -> Iterator[Event]:
     """Yields the instructions of one slot, or of the halves of it that one instruction can serve.
 
     More than half of the elements are loaded as the whole slot; stores write nothing else.
@@ -36,12 +39,13 @@ def fused_slot(present: Mapping[int, Sequence[Event]], count: int, width: int) -
         present: element of the slot -> its accesses, all loads or all stores.
         count: elements of the slot, a power of two.
         width: bytes of an element.
+        by_llvm: LLVM fuses, not ptxas.
     """
-    yield from _fused(present, 0, count, width)
+    yield from _fused(present, 0, count, width, by_llvm)
 
 
 def _fused(
-    present: Mapping[int, Sequence[Event]], start: int, count: int, width: int
+    present: Mapping[int, Sequence[Event]], start: int, count: int, width: int, by_llvm: bool
 ) -> Iterator[Event]:
     part = {k: events for k, events in present.items() if start <= k < start + count}
     if not part:
@@ -52,10 +56,10 @@ def _fused(
     is_load = next(iter(part.values()))[0].kind is AccessKind.LOAD
     enough = count // 2 + 1 if is_load else count
     if len(part) >= enough:
-        yield from _instruction(part, start, width * count, width)
+        yield from _instruction(part, start, width * count, width, by_llvm)
         return
-    yield from _fused(part, start, count // 2, width)
-    yield from _fused(part, start + count // 2, count // 2, width)
+    yield from _fused(part, start, count // 2, width, by_llvm)
+    yield from _fused(part, start + count // 2, count // 2, width, by_llvm)
 
 
 def issued_once(events: Sequence[Event]) -> Iterator[Event]:
@@ -67,7 +71,7 @@ def issued_once(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _instruction(
-    present: Mapping[int, Sequence[Event]], start: int, wide: int, width: int
+    present: Mapping[int, Sequence[Event]], start: int, wide: int, width: int, by_llvm: bool
 ) -> Iterator[Event]:
     """Yields one fused instruction that begins at element `start` of its slot."""
     parts = [e for events in present.values() for e in events]
@@ -77,9 +81,20 @@ def _instruction(
     spare = wide - (max(present) + 1 - start) * width
     fused = tuple(e for part in parts for e in (part.fused or (part,)))
     is_open = counted.may_fuse and counted.kind is AccessKind.STORE  # loads are wide now
-    counted = replace(counted, fused=fused, may_fuse=is_open)
-    parts = [replace(part, fused=fused, may_fuse=is_open) for part in parts]
+    may_part = any(part.may_part for part in parts) or _may_part(parts, by_llvm)
+    counted = replace(counted, fused=fused, may_fuse=is_open, may_part=may_part)
+    parts = [replace(part, fused=fused, may_fuse=is_open, may_part=may_part) for part in parts]
     yield from _counted(parts, counted, wide, (start - element) * width, spare)
+
+
+def _may_part(parts: Sequence[Event], by_llvm: bool) -> bool:
+    """Returns whether branches of the compiler's own may stand between accesses of one slot."""
+    paths = [SlowPath.BRANCH]
+    if parts[0].kind is AccessKind.STORE:
+        paths.append(SlowPath.VALUE)
+    if not by_llvm:
+        paths.append(SlowPath.EXPANSION)
+    return any(part.splits[path] != parts[0].splits[path] for part in parts for path in paths)
 
 
 def _counted(

@@ -53,6 +53,8 @@ class Event:
         fused: the accesses that a fused instruction stands for.
         repeats: it is made in a loop of which one iteration stands for all.
         may_fuse: with which neighbours the compiler makes one instruction of it is open.
+        splits: how many branches of the compiler's own stand before it, see `Trace.splits`.
+        may_part: of a fused instruction: such branches may keep its accesses apart.
     """
 
     node: ir.Node
@@ -81,6 +83,8 @@ class Event:
     repeats: bool = False
     is_assembly: bool = False
     may_fuse: bool = False
+    splits: tuple[int, ...] = (0, 0, 0)
+    may_part: bool = False
 
 
 @dataclass(slots=True)
@@ -97,17 +101,27 @@ class Fence:
 
 @dataclass(slots=True)
 class Trace:
-    """Events and fences in program order, bounded in number."""
+    """Events and fences in program order, bounded in number.
+
+    Attributes:
+        limit: of events.
+        items: events and fences.
+        events: how many there are.
+        splits: by `codegen.slow_paths.SlowPath`: how often arithmetic that the compiler may give
+            branches was met.
+    """
 
     limit: int
     items: list[Event | Fence] = field(default_factory=list)
     events: int = 0
+    splits: list[int] = field(default_factory=lambda: [0, 0, 0])
     _muted: int = 0
 
     def add(self, event: Event) -> None:
         """Records an access, unless a dry run is under way."""
         if not self._muted:
             event.sequence = self.events
+            event.splits = tuple(self.splits)
             self.items.append(event)
             self.events += 1
 
@@ -130,6 +144,11 @@ class Trace:
         if isinstance(last, Fence) and (last.kind == kind or last.kind == "barrier"):
             return
         self.items.append(Fence(kind))
+
+    def part(self, path: int | None) -> None:
+        """Notes arithmetic that the compiler may give branches; None for other arithmetic."""
+        if path is not None:
+            self.splits[path] += 1
 
     def fence_between(self, positions: list[int]) -> None:
         """Puts fences in front of these positions: iterations that are not one basic block."""

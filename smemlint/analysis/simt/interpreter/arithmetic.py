@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import frexp
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.codegen.slow_paths import quotient_path
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import BOOL, I64
 from smemlint.analysis.simt.domain.integer_scev import operated_scev
@@ -19,11 +21,11 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.interpreter.pointers import advance_or_forget
+from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 
 def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> Value:
@@ -41,12 +43,31 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
             return Unknown(
                 Reason(ReasonCode.DATA, "a condition on a floating-point number"), is_data=True
             )
-        return a if isinstance(a, FloatValue) else b
+        result = a if isinstance(a, FloatValue) else b
+        if op == "/" and isinstance(result, FloatValue) and not _is_product(node):
+            state.trace.part(quotient_path(result.type))
+        return result
     if state.loops:
         state.spend_on(node)
     return Unknown(
         Reason(ReasonCode.NOT_MODELLED, f"operator `{op}` on class objects is not followed")
     )
+
+
+def _is_product(node: ir.Node) -> bool:
+    """Returns whether a division needs none: by a literal power of two, or of two literals."""
+    match node:
+        case ir.BinaryOp(left=left, right=ir.Constant(value=text)):
+            if isinstance(left, ir.Constant):
+                return True
+        case ir.Assignment(rvalue=ir.Constant(value=text)):
+            pass
+        case _:
+            return False
+    try:
+        return frexp(float(text.rstrip("fFlL")))[0] == 0.5
+    except ValueError:
+        return False
 
 
 def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: ir.Node) -> Value:

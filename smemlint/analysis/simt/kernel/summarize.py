@@ -71,6 +71,7 @@ class _Site:
     repeats: bool = False
     warps: set[int] = field(default_factory=set)
     may_fuse: bool = False
+    may_part: bool = False
 
     def chain_of(self, event: Event) -> int:
         """The number of the calls that an event is reached through."""
@@ -161,6 +162,7 @@ class AccessSummary:
         site.chain_of(event)
         site.repeats |= event.repeats
         site.may_fuse |= event.may_fuse
+        site.may_part |= event.may_part
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
             site.widest = event
@@ -239,7 +241,9 @@ class AccessSummary:
         if undecided is not None:
             certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
             patterns, has_figure = [], False
-        elif site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced):
+        elif site.may_part or (
+            site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced)
+        ):
             certainty = Certainty.SAMPLED
         widths = [g.width for g in site.groups.values()]
         issued = sum(p.count for p in patterns)

@@ -1,0 +1,75 @@
+"""Arithmetic that compilers give branches, which part the accesses before from those behind.
+
+Measured with nvcc 13.0.88 (sm_90, -O3, no -use_fast_math) on four stores `s[4 * t + i] = f(x)` and
+four loads `a += f(s[4 * t + i])`, for float and (two) for double, plain arrays and `__align__(16)`:
+
+| function | stores | loads |
+| --- | --- | --- |
+| exp of float, tanh of float, `x * y`, `x / 2.f`, __expf, fmin, floor | one STS.128 | one LDS.128 |
+| log, pow of float, exp of double | four STS | one LDS.128 |
+| sin, cos, tan, fmod, atan2, pow of double | four STS | four LDS |
+| `x / y`, `1 / x`, sqrt | four STS, one of an aligned array | four LDS, one of an aligned array |
+
+Equal quotients of a loop are computed once, in front of it, and with -use_fast_math most of these
+have no branch: that neighbours stay apart is no more certain than that they fuse.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.ctypes import FloatType
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.ctypes import CType
+
+
+class SlowPath(IntEnum):
+    """Which accesses stay apart, in LLVM and in ptxas."""
+
+    VALUE = 0
+    """Stores: loads move up across the branches that compute a value."""
+    BRANCH = 1
+    """Loads and stores."""
+    EXPANSION = 2
+    """Loads and stores in ptxas, which makes the branches; LLVM sees one instruction."""
+
+
+_OF_FLOAT = {
+    SlowPath.VALUE: "asinh acosh atan atanh cospi erf erfinv lgamma log log10 log1p log2 logb "
+    "normcdf pow sinpi tgamma",
+    SlowPath.BRANCH: "atan2 cos fmod j0 j1 remainder sin sincos tan y0 y1",
+    SlowPath.EXPANSION: "hypot sqrt",
+}
+_OF_DOUBLE = {
+    SlowPath.VALUE: "acos asin atan cbrt cosh cospi erfc exp exp10 exp2 expm1 log log10 log2 logb "
+    "normcdf rcbrt sinpi tanh",
+    SlowPath.BRANCH: "acosh asinh atan2 atanh cos erfinv fmod j0 j1 lgamma log1p pow remainder sin "
+    "sincos sinh tan tgamma y0 y1",
+    SlowPath.EXPANSION: "rsqrt sqrt __drcp_rn __ddiv_rn __dsqrt_rn __frcp_rn __fdiv_rn __fsqrt_rn",
+}
+_FLOATS = {name: path for path, names in _OF_FLOAT.items() for name in names.split()}
+_DOUBLES = {name: path for path, names in _OF_DOUBLE.items() for name in names.split()}
+_SUFFIXED = {f"{name}f": path for name, path in _FLOATS.items()}
+
+NAMES = _DOUBLES | _SUFFIXED
+"""The paths of functions by their names, those without a suffix taken for functions of double."""
+
+
+def slow_path(name: str, result: CType | None) -> SlowPath | None:
+    """Returns what a function of this name does to the accesses around it; None for nothing.
+
+    Args:
+        name: of the function, which is overloaded where it has no suffix.
+        result: the type that it returns for these arguments.
+    """
+    is_float = isinstance(result, FloatType) and result.size == 4
+    if name in _SUFFIXED:
+        return _SUFFIXED[name]
+    return (_FLOATS if is_float and not name.startswith("__") else _DOUBLES).get(name)
+
+
+def quotient_path(kind: CType) -> SlowPath | None:
+    """Returns what a division of this type does; half has instructions of its own."""
+    return SlowPath.EXPANSION if isinstance(kind, FloatType) and kind.size >= 4 else None
