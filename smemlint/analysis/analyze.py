@@ -126,7 +126,9 @@ class Analyzer:
 
     def files_for(self, path: str) -> list[str]:
         """Returns those of `files` that decide what is known of one file."""
-        if path in self._python or path in self._compiled:
+        if path in self._python:  # an editor hands over what was compiled of its document
+            return [path, *self._compiled]
+        if path in self._compiled:
             return [path]
         from smemlint.analysis.program.memo import AnalysisScope
         from smemlint.analysis.simt.analyze import Project

@@ -16,6 +16,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Adds what the command takes."""
     command.add_argument("--stdio", action="store_true", help="the default; some clients say it")
     command.add_argument("--debug", action="store_true", help="log all messages to standard error")
+    command.add_argument(
+        "--triton-cache",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="show on Triton kernels what their compiled code does, out of this folder (default:"
+        " where Triton caches)",
+    )
     command.set_defaults(run=run)
 
 
@@ -36,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not sys.stdin.isatty():
             _refuse(f"smemlint: {missing}")
         raise missing from error
-    return serve(debug=arguments.debug)
+    return serve(debug=arguments.debug, triton_cache=arguments.triton_cache)
 
 
 def _refuse(why: str) -> None:

@@ -188,7 +188,7 @@ def _unit_results(
     analyzer, configuration = task.analyzer, request.configuration
     files = analyzer.files_for(request.document) if request.document else analyzer.files()
     known: Mapping[str, UnitResult] = {}
-    compiled = {source.path for source in request.sources if is_compiled(source)}
+    compiled = {s.path for s in request.sources if is_compiled(s)}.intersection(files)
     # Compiled code is joined with the facts of sources, which no store keeps.
     if store is not None and not compiled and (analyzer.needs_units or len(files) > 1):
         known = store.valid_results(files, analyzer.program())

@@ -361,6 +361,8 @@ MAX_DSL_UNROLLED = 16
 """Iterations of a loop that the program does not ask to unroll, which are executed one by one."""
 MAX_DSL_UNROLLED_ON_REQUEST = 256
 """The same of a loop that it asks to unroll."""
+MAX_CACHED_KERNELS = 512
+"""Files of Triton's cache that are read for an open document, the latest first."""
 
 # ---- fixes
 

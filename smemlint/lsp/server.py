@@ -22,6 +22,7 @@ from smemlint.lsp.actions import FIX_ALL, Offer
 from smemlint.lsp.analysis import Analysis, Folders, analyses
 from smemlint.lsp.bounded_input import BoundedInput
 from smemlint.lsp.client_capabilities import Client
+from smemlint.lsp.compiled_kernels import CompiledKernels, default_cache
 from smemlint.lsp.convert import diagnostics, failure
 from smemlint.lsp.documents import Document
 from smemlint.lsp.fix_all import COMMAND, all_fixes
@@ -35,6 +36,7 @@ from smemlint.lsp.progress import Progress
 from smemlint.lsp.protocol import Protocol
 from smemlint.lsp.settings import are_ours, settings_from
 from smemlint.sources.discovery import SUFFIXES
+from smemlint.sources.languages import PTX_SUFFIX, is_python_path
 from smemlint.sources.source import Source
 from smemlint.visible import visible, without_commands
 
@@ -50,9 +52,14 @@ _WATCHED = ["**/*.toml", *(f"**/*{suffix}" for suffix in sorted(SUFFIXES))]
 
 
 class Server(LanguageServer):
-    """Documents of one client, and what it configured."""
+    """Documents of one client, and what it configured.
 
-    def __init__(self, worker: Worker) -> None:
+    Args:
+        worker: analyses.
+        compiled: what Triton compiled of open documents; None where the user did not ask for it.
+    """
+
+    def __init__(self, worker: Worker, compiled: CompiledKernels | None = None) -> None:
         pieces = types.TextDocumentSyncKind.Incremental
         super().__init__("smemlint", __version__, pieces, protocol_cls=Protocol)
         self.worker = worker
@@ -61,6 +68,7 @@ class Server(LanguageServer):
         self.is_shut_down = False
         self._settings: ConfigFile | ConfigError | None = None
         self._folders = Folders()
+        self._compiled = compiled
         self._memory = IncrementalMemo()
         self._failures: dict[str, Exception] = {}
 
@@ -189,6 +197,10 @@ class Server(LanguageServer):
         for uri, name in tuple(self._paths.items()):
             opened[name] = Source(name, self.workspace.get_text_document(uri).source)
         sources = self._folders.sources(path, opened)
+        if is_python_path(path):  # compiled code of a project is not taken for the document's
+            sources = [s for s in sources if not s.path.endswith(PTX_SUFFIX)]
+            if self._compiled is not None:
+                sources += self._compiled.of(path, opened[path].text)
         return sources, self._configuration(), self._memory
 
     def _tell(self, uri: str, analysis: Analysis) -> None:
@@ -277,9 +289,9 @@ class _VisibleFormatter(logging.Formatter):
         return "\n".join(without_commands(visible(line)) for line in lines)
 
 
-def make_server(worker: Worker) -> Server:
+def make_server(worker: Worker, compiled: CompiledKernels | None = None) -> Server:
     """Returns a server with all its features, which does not talk yet."""
-    server = Server(worker)
+    server = Server(worker, compiled)
     _follow_client(server)
     _answer_requests(server)
     return server
@@ -385,8 +397,13 @@ def _offer_diagnostics(server: Server) -> None:
         return types.RelatedFullDocumentDiagnosticReport(items=found)
 
 
-def serve(*, debug: bool = False) -> int:
-    """Talks over standard input and output until the client ends; returns the exit code."""
+def serve(*, debug: bool = False, triton_cache: str | None = None) -> int:
+    """Talks over standard input and output until the client ends; returns the exit code.
+
+    Args:
+        debug: log all messages.
+        triton_cache: the folder of compiled kernels to show; empty for Triton's own, None for none.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_VisibleFormatter("smemlint: %(levelname)s: %(message)s"))
     level = logging.DEBUG if debug else logging.CRITICAL
@@ -394,7 +411,8 @@ def serve(*, debug: bool = False) -> int:
     logging.getLogger("smemlint.lsp").setLevel(logging.DEBUG if debug else logging.WARNING)
     output, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else may write there
     worker = Worker()
-    server = make_server(worker)
+    folder = triton_cache if triton_cache != "" else default_cache()
+    server = make_server(worker, CompiledKernels(folder) if folder is not None else None)
 
     def talk() -> None:
         try:
