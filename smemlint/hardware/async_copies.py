@@ -66,14 +66,14 @@ def async_wavefronts(
         active: which lanes take part, of the same shape; all by default.
         zero_filled: which lanes read nothing, since their source size is 0; None for copies
             without a source size. The profiler counts a `cg` copy that has one (`ZFILL` in SASS)
-            twice, by the rule of either form.
+            twice, by the rule of either form; by that of `cg`, lanes that are filled move nothing.
 
     Returns:
         Wavefronts and ideal wavefronts, of shape (...).
 
     Raises:
-        ValueError: the copy does not exist, an active lane's address is not a multiple of its
-            width, or the combination was not measured (lanes of a `cg` copy that are zero-filled).
+        ValueError: the copy does not exist, or an active lane's address is not a multiple of its
+            width.
     """
     if width not in _WIDTHS.get(form, ()):
         raise ValueError(f"no cp.async.{form} copies {width} bytes")
@@ -82,8 +82,6 @@ def async_wavefronts(
     empty = mask & (False if zero_filled is None else np.asarray(zero_filled, bool))
     if ((to | source) & (width - 1) != 0).any(where=mask):
         raise ValueError(f"misaligned: an address is not a multiple of {width} bytes")
-    if form == "cg" and empty.any():
-        raise ValueError("zero-filled lanes of cp.async.cg were not measured")
     rules = [_through_l1] if form == "ca" else [_past_l1]
     if form == "cg" and zero_filled is not None:
         rules.append(_through_l1)
@@ -135,7 +133,7 @@ def _past_l1(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Returns the rule of `.cg` on chunks of 16 bytes: wavefronts and ideal, of shape (n,)."""
     later = np.triu(np.ones((LANES, LANES), bool), 1)
-    first = active & ~(_equal(to) & active[:, :, None] & later).any(axis=1)
+    first = active & ~empty & ~(_equal(to) & active[:, :, None] & later).any(axis=1)
     pairs = _both(first)
     line, row = source >> 3, to >> 3
     same_row = _equal(row)

@@ -6,8 +6,8 @@ A row: form, 32 byte offsets in shared memory, 32 in global memory (both bases a
 bytes), 32 source sizes (-1: the lane is off; left out where every lane copies its width) and the
 profiler's wavefronts and ideal. `.z` forms have a source size operand (ZFILL in SASS).
 
-Nsight Compute 2025.3.1 drops the wavefronts of a `.cg` copy that is predicated by P0: those rows
-are not recorded.
+Nsight Compute 2025.3.1 drops the wavefronts of a `.cg` copy that is predicated by P0, and counts one
+whose source size P0 selects as if every lane copied: those rows are not recorded.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def record(program: Path, number: int, table: list[Pattern], folder: Path) -> li
     for launch in profiling.launches(report, ("LDGSTS",)):
         assert len(launch.instructions) == PER_LAUNCH, launch
         for one in launch.instructions:
-            is_dropped = "BYPASS" in one.sass and one.sass.split()[0].lstrip("@!") == "P0"
+            words = one.sass.rstrip(" ;").split()
+            hangs_on_p0 = "P0" in (words[0].lstrip("@!"), words[-1].lstrip("!"))
+            is_dropped = "BYPASS" in one.sass and hangs_on_p0
             counted = one.counters["wavefronts"], one.counters["ideal"]
             rows.append((-1, -1) if is_dropped else counted)
     return rows

@@ -131,8 +131,22 @@ def test_a_source_size_counts_a_copy_past_l1_twice() -> None:
     to = ROW // 64 * 80 + ROW % 64
     cost = async_wavefronts(to, ROW, form="cg", width=16, zero_filled=ROW < 0)
     assert (int(cost.wavefronts), int(cost.ideal)) == (15 + 8, 4 + 4)
-    with pytest.raises(ValueError, match="not measured"):
-        async_wavefronts(to, ROW, form="cg", width=16, zero_filled=ROW == 0)
+
+
+def test_lanes_past_l1_that_are_filled() -> None:
+    recorded = json.loads((ROOT / "fixtures/gpu/zero_filled_copies.json").read_text())
+    assert (recorded["about"]["device"], recorded["about"]["ncu"]) == (
+        "NVIDIA H100 80GB HBM3", "2025.3.1.0",
+    )  # fmt: skip
+    to, source, sizes, spent, ideal = (
+        np.array([row[name] for row in recorded["rows"]])
+        for name in ("shared", "global", "sizes", "wavefronts", "ideal")
+    )
+    cost = async_wavefronts(to, source, form="cg", width=16, zero_filled=sizes == 0)
+    assert len(spent) == 180
+    assert (sizes == 0).any(axis=1).sum() >= 150
+    assert cost.wavefronts.tolist() == spent.tolist()
+    assert cost.ideal.tolist() == ideal.tolist()
 
 
 def test_lanes_that_are_off_are_never_read() -> None:
