@@ -64,9 +64,12 @@ class SpanTable:
     def last_line(self, node: ir.Node) -> int:
         r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1.
 
-        All that a macro is replaced by, its arguments too, stands on the line of its call.
+        All that a macro is replaced by, its arguments too, stands on the line of its call, and what
+        a header's function inlines on that of the function's name (nvcc 13.0.88: atomics,
+        `load_matrix_sync`, `store_matrix_sync`, `__pipeline_memcpy_async`).
         """
-        numbers = [n for n in _operands(node) if n < len(self._tokens)]
+        named = node.name if isinstance(node, ir.FuncCall) else node
+        numbers = [n for n in _operands(named) if n < len(self._tokens)]
         if not numbers:
             return 1
         last = max(numbers)

@@ -44,3 +44,30 @@ def test_fragments_of_every_type(
     assert access.ideal is not None
     total = access.wavefronts.mean * access.instructions, access.ideal.mean * access.instructions
     assert (access.kind, access.width_bytes, access.instructions, *total) == expected
+
+
+LINES = """\
+#include <mma.h>
+__global__ void k(int *c, half *h) {
+    __shared__ int bins[256];
+    __shared__ half tile[4096];
+    atomicAdd(
+        &bins[
+            threadIdx.x
+        ],
+        c[0]);
+    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> a;
+    nvcuda::wmma::load_matrix_sync(
+        a,
+        &tile[
+            8],
+        16);
+}
+void run() { k<<<1, 32>>>(nullptr, nullptr); }
+"""
+
+
+def test_a_call_over_several_lines_counts_on_the_line_of_its_name() -> None:
+    """nvdisasm 13.0 -gi: ATOMS.ADD inlined at line 5, LDSM at line 11."""
+    found = {(a.line, str(a.kind)) for a in accesses_of(LINES)}
+    assert found == {(5, "atomic"), (11, "ldmatrix")}
