@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.builtins.clusters import CLUSTER_GROUP, call_cluster_method
 from smemlint.analysis.simt.builtins.intrinsics import SHUFFLES, shuffled
 from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import argument_values
@@ -67,6 +68,8 @@ def call_group_method(
     kind = value.type
     if kind is COALESCED_GROUP and name in _OF_COALESCED:
         return value.cells[_OF_COALESCED[name]]
+    if kind is CLUSTER_GROUP:
+        return call_cluster_method(ev, name, node)
     if not isinstance(kind, RecordType) or kind.name not in _GROUPS:
         return None
     size = kind.size if kind.name == "thread_block_tile" else 0

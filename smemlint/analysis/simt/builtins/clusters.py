@@ -1,0 +1,95 @@
+"""Clusters of blocks: `this_cluster`, its methods, and the shared memory of other blocks.
+
+Loads, stores and atomics of another block's shared memory have no banks that a profiler counts, and
+stores take as long whatever banks they meet in (H100, fixtures/gpu/cluster.json); those of a
+block's own memory, through the cluster's window, cost what they cost without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.domain.ctypes import U32, RecordType
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    Object,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+    number,
+    offset_of,
+)
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.builtins.table import BuiltinCall
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend import ir
+
+CLUSTER_GROUP = RecordType("cluster_group", (), 1, 1)
+"""cooperative_groups::cluster_group"""
+_BARRIERS = ("sync", "barrier_arrive", "barrier_wait")
+
+
+@builtin("this_cluster")
+def _this_cluster(ev: Evaluator, call: BuiltinCall) -> Value:
+    return Aggregate(CLUSTER_GROUP, {})
+
+
+@builtin("__clusterRelativeBlockRank", "__clusterSizeInBlocks")
+def _of_the_block(ev: Evaluator, call: BuiltinCall) -> Value:
+    return _rank(ev) if call.name.endswith("Rank") else _size(ev)
+
+
+@builtin("__cluster_map_shared_rank", least=2)
+def _map(ev: Evaluator, call: BuiltinCall) -> Value:
+    return _mapped(ev, call.node)
+
+
+def call_cluster_method(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
+    """Methods of a cluster."""
+    match name:
+        case _ if name in _BARRIERS:
+            ev.state.trace.fence("barrier")
+            return number(0)
+        case "map_shared_rank":
+            return _mapped(ev, node)
+        case "block_rank":
+            return _rank(ev)
+        case "num_blocks":
+            return _size(ev)
+        case "thread_rank":
+            threads = AffineInt(int(np.prod(ev.state.geometry.block)), U32)
+            start = ev.state.domain.multiply(_rank(ev), threads)
+            lanes = AffineInt(ev.state.geometry.linear, U32)
+            return ev.state.domain.add(start, lanes) if isinstance(start, AffineInt) else start
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` of a cluster is not followed"))
+
+
+def _rank(ev: Evaluator) -> AffineInt:
+    return ev.state.domain.symbol("cluster:rank", "block_rank", U32, nonnegative=True)
+
+
+def _size(ev: Evaluator) -> AffineInt:
+    return ev.state.domain.symbol("cluster:size", "num_blocks", U32, nonnegative=True)
+
+
+def _mapped(ev: Evaluator, node: ir.FuncCall) -> Value:
+    """The address in the block of a rank: the same where that is this block's own."""
+    pointer, *ranks = argument_values(ev, node)
+    if not isinstance(pointer, Pointer) or pointer.object.space is not Space.SHARED:
+        return pointer
+    rank = ranks[0] if ranks else None
+    if isinstance(rank, AffineInt) and rank.identity() == _rank(ev).identity():
+        return pointer
+    text = f"`{pointer.object.name}` of another block: no banks of its memory are counted"
+    ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
+    name = f"{pointer.object.name} of another block"
+    there = Object(name, pointer.object.type, Space.GLOBAL, f"cluster:{pointer.object.key}")
+    return Pointer(there, offset_of(0), pointer.target)
