@@ -10,6 +10,7 @@ from smemlint.report.diff import changes
 from smemlint.report.frame import Mark, frame
 from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, measurement_text
 from smemlint.report.strip import bank_strip
+from smemlint.report.summary import kernels_summary
 from smemlint.report.terminal import SEVERITY_COLOURS
 from smemlint.sources.source import lines_of
 
@@ -29,8 +30,11 @@ _WORD = re.compile(r"\|[^|]*\||\S+")
 
 
 def render(run: Run) -> str:
-    """Returns all findings, with an empty line between them."""
-    return "\n\n".join(full(f, run.text_of, run.terminal) for f in by_cost(run.result.findings))
+    """Returns all findings, with an empty line between them, and which kernels waste most."""
+    findings = by_cost(run.result.findings)
+    rows = [run.terminal.visible(row) for row in kernels_summary(findings)]
+    texts = [full(f, run.text_of, run.terminal) for f in findings]
+    return "\n\n".join([*texts, *(["\n".join(rows)] if rows else [])])
 
 
 def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LONGEST_TITLE = 60
 """Characters of a kernel with its template values; of a longer one the name alone is shown."""
+_MOST_LETTERS = 120
+"""Of the instances that are named beside a finding."""
 _MOST_TITLES = 8
 """Kernel instances with one message that are named; JSON has them all."""
 
@@ -131,9 +133,20 @@ def _also(finding: Finding) -> Iterator[str]:
             if message != finding.message:
                 yield message
             continue
-        more = f" and {len(named) - _MOST_TITLES} more" if len(named) > _MOST_TITLES else ""
+        shown = _fitting(named)
+        more = f" and {len(named) - len(shown)} more" if len(named) > len(shown) else ""
         what = "the same" if message == finding.message else message
-        yield f"{what} in {', '.join(named[:_MOST_TITLES])}{more}"
+        yield f"{what} in {', '.join(shown)}{more}"
+
+
+def _fitting(names: Sequence[str]) -> list[str]:
+    """Returns the first names, as many as a reader takes in at once; one at the least."""
+    shown = list(names[:1])
+    for name in names[1:_MOST_TITLES]:
+        if sum(map(len, shown)) + len(name) > _MOST_LETTERS:
+            break
+        shown.append(name)
+    return shown
 
 
 def advice(finding: Finding) -> str:
