@@ -22,11 +22,11 @@ _SHARED = re.compile(
 )
 _SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
 _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
-LAUNCH = r"<<[ \t]*<"
+LAUNCH = r"<<[ \t]*+<"
 """Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
-_LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()<]*>)?\s*" + LAUNCH)
-_DEFINED = re.compile(r"__global__[^;{}]*?\b([A-Za-z_]\w*)\s*\(")
-_INCLUDES = re.compile(r'^\s*#\s*include\s*"', re.M)
+_LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+(?:<[^;{}()<]{0,500}>\s*+)?" + LAUNCH)
+_CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
+_INCLUDES = re.compile(r'^[ \t]*+#[ \t]*+include[ \t]*+"', re.M)
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
 _STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co_return"
@@ -131,7 +131,8 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
     """
     if not may_launch(text) or not _INCLUDES.search(text):
         return {}
-    defined = set(_DEFINED.findall(text))
+    heads = (head["head"] for head in _KERNEL_HEAD.finditer(text))
+    defined = {name for head in heads for name in _CALLED.findall(head)}
     found: dict[str, int] = {}
     for launch in _LAUNCHED.finditer(text):
         if launch["name"] not in defined:
@@ -149,14 +150,14 @@ def names_another(text: str, kernel: str) -> bool:
     `int kernel` where nothing is launched by the name.
     """
     word = rf"\b{re.escape(kernel)}\b"
-    called = re.compile(rf"{word}\s*\(")
+    called = re.compile(rf"{word}\s*+\(")
     for match in _KERNEL_HEAD.finditer(text):
         if match["end"] == "{" and called.search(match["head"]):
             return True
-    if re.search(rf"\bauto\s*[&*]*\s*{word}\s*=", text):
+    if re.search(rf"\bauto\b[\s&*]*+{word}\s*+=", text):
         return True
     is_launched = any(m["name"] == kernel for m in _LAUNCHED.finditer(text))
-    variable = rf"\b(?!(?:{_STATEMENT_WORDS})\b)[A-Za-z_]\w*>?\s+{word}\s*[=;,)]"
+    variable = rf"\b(?!(?:{_STATEMENT_WORDS})\b)[A-Za-z_]\w*+>?\s++{word}\s*+[=;,)]"
     return not is_launched and re.search(variable, text) is not None
 
 

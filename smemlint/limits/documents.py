@@ -12,10 +12,17 @@ from smemlint.limits.budgets import MAX_BASELINE_BYTES, MAX_CONFIG_BYTES, MAX_DO
 from smemlint.limits.errors import TooLarge
 
 _TOML_TOKEN = re.compile(
-    r'\"\"\"(?:[^\\]|\\.)*?\"\"\"|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|\#[^\n]*|[\[{\]}.\n=,]',
-    re.S,
+    r"""
+ \"{3}(?:[^"\\]|\\.|"(?!""))*+(?:\"{3})?
+|'{3}(?:[^']|'(?!''))*+(?:'{3})?
+|"(?:[^"\\\n]|\\.)*+"?
+|'[^'\n]*+'?
+|\#[^\n]*+
+|[\[{\]}.\n=,]""",
+    re.S | re.X,
 )
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.S)
+"""A string that is not closed is one token too: no part of a text is looked at twice."""
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', re.S)
 
 
 def check_toml(text: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from smemlint.files.sandbox import Sandbox
 
 _LOCATION = re.compile(r"^#(loc\d*) = loc\((.*)\)\s*$", re.M)
-_FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_FILE = re.compile(r'"((?:[^"\\]|\\.){0,4096})":(\d+):(\d+)')
 _REFERENCE = re.compile(r"#(loc\d*)\b")
 _AT = re.compile(r"loc\(#(loc\d*)\)\s*$")
 _OPERATION = re.compile(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TOKEN = re.compile(r'"[^"\n]*"|//.*|[%$.\w]+(?:::[.\w]+)*|[^\s\w]')
-_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 
 
 class Token(NamedTuple):

@@ -87,7 +87,7 @@ class Function:
     def parameters(self) -> tuple[Parameter, ...]:
         """Its parameters in order."""
         found = []
-        for part in re.split(r",(?![^\[]*\])", self.head):
+        for part in re.split(r",(?![^\[,]*\])", self.head):
             if ".param" in part:
                 words = [t.text for t in tokens(part[part.index(".param") :])]
                 variable = variable_of([w for w in words if w not in "()"], self.line)
@@ -192,8 +192,12 @@ def parse_module(text: str) -> Module:
                 tuple(functions),
                 Unreadable(line, Reason(ReasonCode.TOO_LARGE, "too many functions")),
             )
-        opening = _opening(text, head.end())
+        opening = _end_of_head(text, head.end())
         if opening is None:
+            break
+        if text[opening] == ";":
+            line += text.count("\n", position, opening)
+            position = opening
             continue
         end, is_whole = _closing(text, opening)
         name = _name(text[head.end() : opening])
@@ -208,14 +212,10 @@ def parse_module(text: str) -> Module:
     return Module(text, tuple(functions))
 
 
-def _opening(text: str, start: int) -> int | None:
-    """Where the body begins; None for a declaration without one."""
-    for found in _END.finditer(text, start):
-        if found[0] == "{":
-            return found.start()
-        if found[0] == ";":
-            return None
-    return None
+def _end_of_head(text: str, start: int) -> int | None:
+    """Where the body begins, or a declaration without one ends; None for neither."""
+    ends = (found for found in _END.finditer(text, start) if found[0] in "{;")
+    return next((found.start() for found in ends), None)
 
 
 def _closing(text: str, opening: int) -> tuple[int, bool]:

@@ -74,7 +74,7 @@ class Function:
 
 
 _SECTION = re.compile(r"^\.text\.(\S+?):\s*$", re.MULTILINE)
-_KERNEL = re.compile(r'^\s*\.other\s+(\S+?),@"STO_CUDA_ENTRY', re.MULTILINE)
+_KERNEL = re.compile(r'^[ \t]*+\.other[ \t]++(\S+?),@"STO_CUDA_ENTRY', re.MULTILINE)
 _TARGET = re.compile(r"\.target\s+(sm_\w+)|\bEF_CUDA_SM(\d+\w?)\b")
 _NOTE = re.compile(r'\(\*"(?:BRANCH_TARGETS ([^"]*)|[^"]*)"\*\)')
 _FILE = re.compile(r'\s*//## File "([^"]*)", line (\d{1,9})')

@@ -119,7 +119,11 @@ class PartialText(Unknown):
 
     def fits(self, text: str) -> bool:
         """Returns whether it can be this text."""
-        return re.fullmatch(".*".join(map(re.escape, self.pieces)), text, re.S) is not None
+        first, *others = map(re.escape, self.pieces)
+        *inner, last = others or [""]
+        between = "".join(f"(?>.*?{piece})" for piece in inner)
+        tail = f"{between}.*{last}" if others else ""
+        return re.fullmatch(first + tail, text, re.S) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 MAKER = "make_swizzle("
 _IMPORT = re.compile(
-    r"^\s*(?:from\s+(?P<module>(?!cutlass|torch|cuda|typing)[\w.]+)\s+import\s+(?P<names>[\w, ]*)"
-    r"|import\s+(?P<plain>(?!cutlass|torch|cuda|typing)[\w.]+))",
+    r"^[ \t]*+(?:from\s+(?P<module>(?!cutlass|torch|cuda|typing)[\w.]++)\s++import\s++"
+    r"(?P<names>[\w, ]*)"
+    r"|import\s++(?P<plain>(?!cutlass|torch|cuda|typing)[\w.]+))",
     re.M,
 )
 

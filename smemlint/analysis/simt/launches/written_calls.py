@@ -20,7 +20,7 @@ def written_calls(text: str, name: str) -> Iterator[list[str]]:
         text: of a file; comments and strings in a call count as what they look like.
         name: of the function, without qualification.
     """
-    for found in re.finditer(rf"\b{re.escape(name)}\s*(?:<[^;{{}}()]*>)?\s*\(", text):
+    for found in re.finditer(rf"\b{re.escape(name)}\s*+(?:<[^;{{}}()]{{0,500}}>\s*+)?\(", text):
         yield _arguments(text[found.end() : found.end() + MAX_WRITTEN_CALL])
 
 

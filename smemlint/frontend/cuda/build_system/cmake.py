@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _TOKEN = re.compile(
-    r"\#\[(=*)\[.*?\]\1\] | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\]"
+    r"\#\[(=*)\[.*?(?:\]\1\]|\Z) | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\]"
     r" | \"(?P<quoted>(?:[^\"\\]|\\.)*)\""
     r" | (?P<open>\" | \#?\[=*\[) | (?P<parenthesis>[()]) | (?P<word>[^\s()\"\#]+)",
     re.X | re.S,

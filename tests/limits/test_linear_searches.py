@@ -1,0 +1,86 @@
+"""Searches through whole texts take time that grows with the text, whatever it holds."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import process_time
+
+import pytest
+
+from smemlint.analysis.python.cupy.model import PartialText
+from smemlint.analysis.python.cute_dsl.imported_layouts import find_imported_maker
+from smemlint.analysis.simt.launches.written_calls import written_calls
+from smemlint.frontend.cuda.build_system.cmake import flags_for
+from smemlint.frontend.heuristics import launched_and_not_defined, names_another
+from smemlint.frontend.ptx.module import parse_module
+from smemlint.limits.documents import check_json, check_toml
+from smemlint.limits.errors import TooLarge
+from smemlint.sources.discovery import matches
+from smemlint.sources.languages import CommentStyle
+from smemlint.sources.pragmas import pragmas_in
+from smemlint.sources.source import Source
+
+LAUNCHES = '#include "k.cuh"\nvoid f() { j<<<1, 32>>>(0); }\n'
+TEXTS = {
+    "blanks behind a name": lambda n: LAUNCHES + "k" + " " * n,
+    "lines": lambda n: "k<<<1, 32>>>();" + "\n" * n,
+    "kernels without a body": lambda n: LAUNCHES + "__global__ " * n,
+    "open brackets": lambda n: LAUNCHES + "k<" * n,
+    "open brackets and blanks": lambda n: LAUNCHES + "k <a, b>" + " " * n + "k < " * n,
+    "variables": lambda n: "auto " + "& " * n + "k " + " " * n,
+}
+FUNCTIONS = {
+    "launches": launched_and_not_defined,
+    "names": lambda text: names_another(text, "k"),
+    "calls": lambda text: list(written_calls(text, "k")),
+    "imports": lambda text: find_imported_maker(Source("k.py", text.encode())),
+    "cmake": lambda text: flags_for(text, "k.cu"),
+    "ptx": parse_module,
+    "ptx parameters": lambda text: (
+        parse_module(f".entry k({text})\n{{\n}}").functions[0].parameters
+    ),
+    "pragmas of C++": pragmas_in,
+    "pragmas of Python": lambda text: pragmas_in(text, CommentStyle.PYTHON),
+    "toml": check_toml,
+    "json": check_json,
+    "glob": lambda text: matches(text, ["*".join("k" * 30) + "b"]),
+    "pieces": PartialText(pieces=("", *"k" * 30, "b")).fits,
+}
+PIECES = ('"', '"\\', "'", "'\\", "/*", '"""', "''' ", "//\\\n", 'R"(')
+CASES = [
+    *(
+        (name, text)
+        for name in ("launches", "names", "calls", "imports")
+        for text in TEXTS.values()
+    ),
+    *(("cmake", lambda n, c=c: c * n) for c in ("#[[\n", '"', "[=[", "(", "set(a ")),
+    *(("toml", lambda n, c=c: c * n) for c in ('"\\', '"""', "'''", "''", '""a', "'''a\n")),
+    *(
+        ("ptx", lambda n, c=c: c * n)
+        for c in ("/*", ".entry k(\n", ".func (.param .b32 r) f;\n", '"')
+    ),
+    *(("ptx parameters", lambda n, c=c: c * n) for c in (",", ".param .b8 p[,", ".param .u64 p,")),
+    *(
+        (f"pragmas of {language}", lambda n, c=c: f"{c * n} smemlint: {c * n}")
+        for c in PIECES
+        for language in ("C++", "Python")
+    ),
+    *(("json", lambda n, c=c: c * n) for c in ('"\\', '"', '""a')),
+    ("glob", lambda n: "k" * n),
+    ("pieces", lambda n: "k" * n),
+]
+
+
+def seconds(function, text):
+    began = process_time()
+    with suppress(TooLarge):
+        function(text)
+    return process_time() - began
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("name", "text"), CASES)
+def test_eight_times_the_text_takes_about_eight_times_as_long(name, text):
+    function = FUNCTIONS[name]
+    short = min(seconds(function, text(5_000 + i)) for i in range(3))  # some remember a text
+    assert seconds(function, text(40_000)) < 24 * short + 0.05
