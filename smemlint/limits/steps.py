@@ -69,7 +69,10 @@ def current() -> StepBudget:
 
 def spend(steps: int = 1) -> None:
     """Counts steps of the work under way; see `StepBudget.spend`."""
-    _current.spend(steps)
+    budget = _current
+    budget._at_hand -= steps  # as `StepBudget.spend` does: this is called for every expression
+    if budget._at_hand < 0:
+        budget._refill()
 
 
 @contextmanager

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, Scope, is_any
+from smemlint.analysis.simt.domain.environment import (
+    Binding,
+    Geometry,
+    Lazy,
+    Mask,
+    Scope,
+    is_any,
+)
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
 from smemlint.frontend import ir
@@ -77,6 +84,7 @@ class Frame:
         opening: items of the trace when it was made.
         first_line: of its first shared access, while nothing but that line followed; else 0.
         lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
+        found: names that were looked up, with their innermost binding; None for none.
     """
 
     name: str
@@ -93,6 +101,45 @@ class Frame:
     is_copy: bool = False
     opening: int = 0
     first_line: int = 0
+    found: dict[str, Binding | None] = field(default_factory=dict)
+
+    # ---- names
+
+    def enter_scope(self, scope: Scope | None = None) -> None:
+        """Makes names that are declared from here on, or those of a scope, the innermost ones."""
+        self.scopes.append({} if scope is None else scope)
+        for name in scope or ():
+            self.found.pop(name, None)
+
+    def leave_scope(self) -> None:
+        """Ends the innermost scope."""
+        for name in self.scopes.pop():
+            self.found.pop(name, None)
+
+    def bind(self, name: str, binding: Binding) -> None:
+        """Declares a name in the innermost scope."""
+        self.scopes[-1][name] = binding
+        self.found.pop(name, None)
+
+    def lookup(self, name: str) -> Binding | None:
+        """Returns the innermost binding of a name.
+
+        Most names are looked up far more often than bound, so what was found is kept; but not
+        what is evaluated when it is first named, which another frame may do.
+        """
+        found = self.found
+        if name in found:
+            return found[name]
+        binding = None
+        for scope in reversed(self.scopes):
+            binding = scope.get(name)
+            if binding is not None:
+                break
+        if binding.__class__ is not Lazy:
+            found[name] = binding
+        return binding
+
+    # ---- what it does
 
     @property
     def function(self) -> str:
@@ -289,15 +336,11 @@ class State:
 
     def bind(self, name: str, binding: Binding) -> None:
         """Declares a name in the innermost scope."""
-        self.frames[-1].scopes[-1][name] = binding
+        self.frames[-1].bind(name, binding)
 
     def lookup(self, name: str) -> Binding | None:
         """Returns the innermost local binding of a name."""
-        for scope in reversed(self.frames[-1].scopes):
-            binding = scope.get(name)
-            if binding is not None:
-                return binding
-        return None
+        return self.frames[-1].lookup(name)
 
     def new_local(self, name: str, type: CType, key: str, value: Value | None = None) -> Object:
         """Returns a fresh local object, with a first value."""

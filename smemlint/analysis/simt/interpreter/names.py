@@ -89,6 +89,8 @@ def _force_lazy(ev: Evaluator, name: str, lazy: Lazy) -> Value:
     lazy.scope[name] = Unknown(Reason(ReasonCode.NO_VALUE, f"`{name}` is defined by itself"))
     value = ev.evaluate(lazy.node)
     lazy.scope[name] = value
+    for frame in ev.state.frames:
+        frame.found.pop(name, None)  # what it meant meanwhile
     return value
 
 

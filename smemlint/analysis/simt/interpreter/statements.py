@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 def execute_block(ev: Evaluator, node: ir.Compound) -> None:
     """Executes a block in a scope of its own."""
     state = ev.state
-    scopes = state.frame.scopes
+    frame = state.frame
     is_of_kernel = len(state.frames) == 1
     if node not in state.blocks_read:
         state.blocks_read.add(node)
         state.members_read.update(members_read(node))
-    scopes.append({})
+    frame.enter_scope()
     try:
         for item in node.block_items:
             if is_of_kernel:
                 state.under_way = item
             ev.execute(item)
     finally:
-        scopes.pop()
+        frame.leave_scope()
 
 
 @executes(ir.EmptyStatement)

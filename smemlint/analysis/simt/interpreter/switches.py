@@ -44,7 +44,7 @@ def execute_switch(ev: Evaluator, node: ir.Switch) -> None:
     if outer:
         loop.continues = outer[-1].continues
     state.loops = [*state.loops, loop]
-    state.frame.scopes.append({})
+    state.frame.enter_scope()
     try:
         if isinstance(value, AffineInt) and value.constant is not None:
             _execute_known_case(ev, items, value.constant)
@@ -53,7 +53,7 @@ def execute_switch(ev: Evaluator, node: ir.Switch) -> None:
         else:
             _execute_unknown_case(ev, items, value, node)
     finally:
-        state.frame.scopes.pop()
+        state.frame.leave_scope()
         state.loops = outer
     if outer:
         outer[-1].continued = outer[-1].continued | loop.continued

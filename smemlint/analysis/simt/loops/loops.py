@@ -34,26 +34,26 @@ _TRIED = 2
 @executes(ir.For)
 def execute_for(ev: Evaluator, node: ir.For) -> None:
     """Executes a `for` loop, whose head has a scope of its own."""
-    scopes = ev.state.frame.scopes
-    scopes.append({})
+    frame = ev.state.frame
+    frame.enter_scope()
     try:
         if node.init is not None:
             ev.execute(node.init)
         execute_loop(ev, LoopParts(node, node.cond, node.next, node.stmt))
     finally:
-        scopes.pop()
+        frame.leave_scope()
 
 
 @executes(ir.RangeFor)
 def execute_range_for(ev: Evaluator, node: ir.RangeFor) -> None:
     """Executes a range-based `for`, which runs an unknown number of times."""
-    scopes = ev.state.frame.scopes
-    scopes.append({})
+    frame = ev.state.frame
+    frame.enter_scope()
     try:
         ev.execute(node.decl)
         execute_loop(ev, LoopParts(node, None, None, node.stmt))
     finally:
-        scopes.pop()
+        frame.leave_scope()
 
 
 @executes(ir.While)

@@ -49,16 +49,17 @@ def enumerator_values(ev: Evaluator, node: ir.Enum) -> dict[str, Value]:
     state = ev.state
     values: dict[str, Value] = {}
     scope: Scope = {}
-    state.frame.scopes.append(scope)
+    state.frame.enter_scope(scope)
     following: Value = AffineInt(0)
     try:
         for item in node.enumerators or ():
             value = ev.evaluate(item.value) if item.value is not None else following
-            values[item.name] = scope[item.name] = value
+            values[item.name] = value
+            state.bind(item.name, value)
             if isinstance(value, AffineInt):
                 following = state.domain.add(value, AffineInt(1))
     finally:
-        state.frame.scopes.pop()
+        state.frame.leave_scope()
     return values
 
 

@@ -119,17 +119,18 @@ def _lay_out_members(
     arguments: tuple[str, ...],
 ) -> RecordType:
     scope: Scope = {}
-    ev.state.frame.scopes.append(scope)
+    frame = ev.state.frame
+    frame.enter_scope(scope)
     align = 1
     try:
         for decl in getattr(tree, "decls", None) or ():
             if isinstance(decl, ir.Typedef):
-                scope[decl.name] = ev.types.resolve(decl.type)
+                frame.bind(decl.name, ev.types.resolve(decl.type))
             elif not isinstance(decl, ir.Decl):
                 continue
             elif {"static", "constexpr"} & set(decl.storage):
                 if decl.init is not None:
-                    scope[decl.name] = Lazy(decl.init, scope)
+                    frame.bind(decl.name, Lazy(decl.init, scope))
             else:
                 kind = ev.types.resolve(decl.type)
                 if not decl.name and not isinstance(decl.type, ir.Struct | ir.Union):
@@ -140,7 +141,7 @@ def _lay_out_members(
                     kind = OpaqueType(f"the bit-field `{decl.name}`", kind.size, kind.align)
                 fields.append((decl.name, kind, declared_alignment(ev, decl)))
     finally:
-        ev.state.frame.scopes.pop()
+        frame.leave_scope()
     union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
     align = max(align, getattr(record, "alignment", 0) or 0, _struct_alignment(tree))
     made = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)

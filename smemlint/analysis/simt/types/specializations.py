@@ -95,8 +95,10 @@ def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
     parameters = signature_of(function).parameters
     if len(parameters) != len(types):
         return False
-    resolved = [ev.types.resolve(p.type) for p in parameters]
-    return [_unreferenced(t) for t in resolved] == [_unreferenced(t) for t in types]
+    return all(
+        _unreferenced(ev.types.resolve(parameter.type)) == _unreferenced(given)
+        for parameter, given in zip(parameters, types, strict=True)
+    )
 
 
 def _unreferenced(kind: CType) -> CType:
