@@ -96,6 +96,8 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
 
 def is_floating(kind: CType) -> bool:
     """Returns whether a type holds floating-point numbers only."""
+    while isinstance(kind, ArrayType):
+        kind = kind.element
     if isinstance(kind, RecordType):
         return bool(kind.members) and all(is_floating(m.type) for m in kind.members)
     return isinstance(kind, FloatType)
