@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SWIZZLE_HELP = "B M S, 'B,M,S' or 'Swizzle<B,M,S>'; or a mode: none, 32B, 64B, 128B"
 READ_HELP = (
     "column, row, ldmatrix, ldmatrix.trans, stmatrix, or MxN lanes; column:16 for lanes of 16 "
-    "bytes; may be given more than once (default: column)"
+    "bytes, column/2 for every other row; may be given more than once (default: column)"
 )
 _TRIPLE = re.compile(r"(?:swizzle)?\s*<?\s*(-?\d+)\s*[,\s]\s*(-?\d+)\s*[,\s]\s*(-?\d+)\s*>?", re.I)
 

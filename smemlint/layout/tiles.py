@@ -68,13 +68,15 @@ def accesses(tile: Tile, name: str, vector_bytes: int, kind: str = "load") -> Pa
     Args:
         tile: what is accessed.
         name: `column` (lanes go down), `row` (lanes go along the rows), `ldmatrix` or `stmatrix`
-            (eight rows of 16 bytes) or `MxN` (lanes over M rows and N vectors of each).
+            (eight rows of 16 bytes) or `MxN` (lanes over M rows and N vectors of each); all but
+            `row` may end with `/2` for every other row, `/3` for every third, ...
         vector_bytes: what a lane moves, except for matrices.
         kind: `load` or `store`.
 
     Raises:
         ValueError: the tile has no such access.
     """
+    given, (name, step) = name, _stepped(name)
     width = _MATRIX_ROW if name in _MATRICES else vector_bytes
     if width % tile.element_bytes:
         raise ValueError(f"vectors of {width} bytes of elements of {tile.element_bytes} bytes")
@@ -83,31 +85,40 @@ def accesses(tile: Tile, name: str, vector_bytes: int, kind: str = "load") -> Pa
         raise ValueError(f"rows of {tile.columns} elements are not whole vectors of {vector}")
     across = tile.columns // vector
     if name == "row":
+        if step > 1:
+            raise ValueError(f"{given!r}: lanes along a row have no rows to leave out")
         lanes = min(_WARP, tile.rows * across)
         starts = range(0, tile.rows * across - lanes + 1, lanes)
         offsets = [[(start + lane) * vector for lane in range(lanes)] for start in starts]
         return Pattern(offsets, width, kind, name="row")
-    tall, wide = _block(name, tile)
-    if tall > tile.rows or wide > across:
-        raise ValueError(f"{name}: a block of {tall} rows x {wide} does not fit the tile")
+    tall, wide = _block(name, tile.rows // step)
+    if not tall or tall * step > tile.rows or wide > across:
+        raise ValueError(f"{given}: a block of {tall * step} rows x {wide} does not fit the tile")
     offsets = [
         [
-            (top + i) * tile.columns + (left + j) * vector
+            (top + first + i * step) * tile.columns + (left + j) * vector
             for i, j in product(range(tall), range(wide))
         ]
-        for top in range(0, tile.rows - tall + 1, tall)
+        for top in range(0, tile.rows - tall * step + 1, tall * step)
+        for first in range(step)
         for left in range(0, across - wide + 1, wide)
     ]
     if name == "ldmatrix":
-        return Pattern(offsets, width, "ldmatrix", None, 1, name)
+        return Pattern(offsets, width, "ldmatrix", None, 1, given)
     # One matrix of stmatrix is the pass of a 16-byte store: eight lanes.
     kind = "store" if name == "stmatrix" else kind
-    return Pattern(offsets, width, kind, name=name)
+    return Pattern(offsets, width, kind, name=given)
 
 
-def _block(name: str, tile: Tile) -> tuple[int, int]:
+def _stepped(name: str) -> tuple[str, int]:
+    """`column/2` as a name and how far apart its rows are."""
+    found = re.fullmatch(r"([^/]*)/([1-9]\d{0,4})", name)
+    return (found[1], int(found[2])) if found is not None else (name, 1)
+
+
+def _block(name: str, rows: int) -> tuple[int, int]:
     if name == "column":
-        return min(_WARP, tile.rows), 1
+        return min(_WARP, rows), 1
     if name in _MATRICES:
         return 8, 1
     try:

@@ -213,3 +213,34 @@ def test_answers_as_json(
     _, lines, _ = run(capsys, f"{command} --format json")
     answer = json.loads("\n".join(lines))
     assert (answer["version"], answer["command"], answer[key]) == (1, command.split()[0], value)
+
+
+EVERY_OTHER = {
+    "64x32 --read column/2": (32, 2048, 64),
+    "64x64 --dtype f16 --read column/2:16": (8, 512, 64),
+}
+
+
+@pytest.mark.parametrize("question", EVERY_OTHER)
+def test_a_column_of_every_other_row(capsys: pytest.CaptureFixture[str], question: str) -> None:
+    """Rows 0, 2, 4, .. of 128 bytes all begin in bank 0, as all rows do."""
+    code, lines, _ = run(capsys, f"solve --shape {question} --format json")
+    found = json.loads("\n".join(lines))
+    assert code == 0
+    plain, swizzled = found["plain"], found["swizzle"]
+    assert (plain["ways"], plain["wavefronts"], swizzled["wavefronts"]) == EVERY_OTHER[question]
+
+
+def test_rows_to_leave_out_are_those_of_lanes_that_go_down(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for access in ("row/2", "column/33", "column/0", "column/x"):
+        assert run(capsys, f"solve --shape 32x32 --read {access}")[0] == 2
+
+
+def test_every_row_is_read_once_whatever_is_left_out() -> None:
+    tile = Tile(64, 32, 4)
+    for name in ("column/2", "column/4", "8x4/2", "16x2/3"):
+        offsets = sorted(o for lanes in accesses(tile, name, 4).offsets for o in lanes)
+        rows = 48 if name.endswith("3") else 64
+        assert offsets == list(range(rows * 32))
