@@ -156,7 +156,25 @@ class LaunchPolicy(HostPolicy):
                 passed = items[2:] if last == "cudaLaunchKernelEx" else ()
                 self._note(ev, items[1], extents, size, passed, node)
                 return number(0)
+            if last not in self.launching:
+                self._call_given(ev, node)
         return None
+
+    def _call_given(self, ev: Evaluator, node: ir.FuncCall) -> None:
+        """Runs the launching functions that a call is given: what is called may call them."""
+        for item in node.args:
+            given = item.expr if isinstance(item, ir.UnaryOp) and item.op == "&" else item
+            if not isinstance(given, ir.ID):
+                continue
+            name = ev.state.unit.template_arguments(given.name)[0].rsplit("::", 1)[-1]
+            if name not in self.launching or ev.state.lookup(given.name) is not None:
+                continue
+            for function in self.functions(ev, name):
+                if not function.is_kernel:
+                    count = len(signature_of(function).parameters)
+                    unknown = (ir.Unparsed(at=node.at),) * count
+                    ev.evaluate(ir.FuncCall(given, unknown, at=node.at))
+                    break
 
     def _note(
         self,

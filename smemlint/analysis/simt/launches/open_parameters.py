@@ -113,7 +113,8 @@ class _Reading:
             is_of_method = function.record is not None and bool(words)
             return frozenset((reached | {THIS} if is_of_method else reached) & own)
 
-        return OpenParameters(among(shape), among(arguments), shape | arguments <= own)
+        are_passed_on = bool(flow.launches) and shape | arguments <= own
+        return OpenParameters(among(shape), among(arguments), are_passed_on)
 
     def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[set[str], set[str]]:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""

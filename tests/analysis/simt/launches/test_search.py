@@ -224,3 +224,24 @@ void go(float *a) { k<<<1, 32>>>(a); k<<<1, 8>>>(a, 1); }
     facts = facts_in(a_cu=text)
     found = {(k.instance.span.line, k.instance.block, k.accesses[0].ways) for k in facts.kernels}
     assert found == {(2, (32, 1, 1), 2), (3, (8, 1, 1), 1)}
+
+
+@pytest.mark.parametrize(
+    "check",
+    ["template <class T> void check(void (*f)(T *, int), int n) { T *p; f(p, n); }", ""],
+    ids=["defined", "in a header that was not read"],
+)
+@pytest.mark.parametrize("spelled", ["start<T, 2>", "&start<T, 2>"])
+def test_a_launching_template_that_a_call_is_given_is_launched(check, spelled):
+    """As benchmarks do: `check<half>(launch<half, 2>, n)`."""
+    text = """
+template <class T, int N> __global__ void k(T *g) {
+  __shared__ T s[64 * N];
+  s[threadIdx.x] = g[threadIdx.x]; g[0] = s[threadIdx.x ^ 1];
+}
+template <class T, int N = 1> void start(T *g, int n) { k<T, N><<<n, 64 * N>>>(g); }
+"""
+    main = f"int main() {{ using T = double; check<T>({spelled}, 4); }}"
+    facts = facts_in(a_cu=text + check + main)
+    found = {(k.instance.block, a.width_bytes) for k in facts.kernels for a in k.accesses}
+    assert found == {((128, 1, 1), 8)}
