@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
-from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope
+from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.launches.host_interpreter import (
     CONFIGURED_LAUNCHERS,
     LAUNCHERS,
@@ -169,12 +170,31 @@ class LaunchPolicy(HostPolicy):
             name = ev.state.unit.template_arguments(given.name)[0].rsplit("::", 1)[-1]
             if name not in self.launching or ev.state.lookup(given.name) is not None:
                 continue
-            for function in self.functions(ev, name):
-                if not function.is_kernel:
-                    count = len(signature_of(function).parameters)
-                    unknown = (ir.Unparsed(at=node.at),) * count
-                    ev.evaluate(ir.FuncCall(given, unknown, at=node.at))
-                    break
+            function = next((f for f in self.functions(ev, name) if not f.is_kernel), None)
+            if function is not None:
+                self._call_with_unknowns(ev, function, given)
+
+    def _call_with_unknowns(self, ev: Evaluator, function: Function, name: ir.ID) -> None:
+        """Calls a function with arguments of which only the types are known."""
+        state = ev.state
+        tree = function.parse_head().tree
+        parameters = parameters_of(tree) if tree is not None else ()
+        _, arguments = state.unit.template_arguments(name.name)
+        state.frames.append(Frame("types", [template_scope(ev, function.template, arguments)]))
+        try:
+            kinds = [ev.types.resolve(p.type) for p in parameters]
+        finally:
+            state.frames.pop()
+        given: Scope = {}
+        for k, kind in enumerate(kinds):
+            value = unknown_argument(ev, kind, f"{function.name}.{k}", f"argument {k + 1}")
+            obj = state.new_local(f"argument {k + 1}", kind, f"{function.name}.{k}", value)
+            given[f"{function.name}.{k}"] = Variable(obj, kind)
+        state.frame.scopes.append(given)
+        try:
+            ev.evaluate(ir.FuncCall(name, tuple(ir.ID(n, at=name.at) for n in given), at=name.at))
+        finally:
+            state.frame.scopes.pop()
 
     def _note(
         self,
