@@ -126,6 +126,8 @@ def _layout(access: Access) -> str:
     use = access.layout
     if use is None or use.family != "cute":
         return ""
+    if use.swizzle is None:
+        return f"the layout is `{use.spelled}`"
     unit = "element offsets" if use.units == "elements" else "byte addresses"
     return f"the layout is `{use.spelled}`, its swizzle one of {unit}"
 

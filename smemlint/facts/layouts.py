@@ -27,6 +27,7 @@ class LayoutUse:
         element_bytes: of the data; 0 when unknown.
         shape, stride: flat extents and strides in `units` of the layout under it; empty when
             unknown.
+        ranks: how many of them each top-level mode of the layout has; empty when unknown.
         offset: constant that is added before the swizzle, in `units`.
         extent: size of what is addressed, in `units`; None when unknown.
         alignment: bytes that the base is guaranteed to be a multiple of; None when unknown.
@@ -58,6 +59,7 @@ class LayoutUse:
     is_bound: bool = False
     base: int | None = None
     address: int | None = None
+    ranks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -385,6 +385,10 @@ MAX_ADVISED_PATTERNS = 256
 """Of all accesses of a CuTe tensor that a swizzle is looked for."""
 MAX_ADVISED_BITS = 12
 """Of element offsets that this swizzle may read and change."""
+MAX_LAYOUT_TRIALS = 3
+"""Other layouts of a CuTe tensor that a kernel is evaluated with."""
+MAX_STEPS_OF_A_TRIAL = 20_000
+"""Statements of a kernel that is evaluated again with another layout."""
 MAX_ADVISED_ELEMENTS = 1 << 14
 """Of a Gluon tile that a layout is looked for."""
 MAX_ADVISED_ACCESSES = 8

@@ -12,6 +12,7 @@ from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, m
 from smemlint.report.strip import bank_strip
 from smemlint.report.summary import kernels_summary
 from smemlint.report.terminal import SEVERITY_COLOURS
+from smemlint.report.thread_picture import picture_of, text_picture
 from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def full(finding: Finding, text_of: Callable[[str], str], term: Terminal) -> str
         lines.append(f"{gap} {bar}")
     for label, text in _footer(finding, term):
         lines += _row(label, text, gap, term)
+        if label == "banks":
+            lines += _picture(finding, gap, term)
     lines += _diff(changed, finding.span.path, width, term)
     if finding.code == NOT_ANALYSED or not finding.is_notice:
         lines += _row("more", f"smemlint rule {finding.code}", gap, term)
@@ -101,6 +104,15 @@ def _footer(finding: Finding, term: Terminal) -> Iterator[tuple[str, str]]:
             yield "report", f"what this prints: {finding.measurement.command}"
     if advice(finding):
         yield "help", advice(finding)
+
+
+def _picture(finding: Finding, gap: str, term: Terminal) -> Iterator[str]:
+    """Yields which lane holds which chunk of which row of a CuTe tensor."""
+    values = picture_of(finding.access)
+    if values is not None:
+        heading, *rows = text_picture(values)
+        yield from _row("lanes", heading, gap, term)
+        yield from (f"{gap}          {row}" for row in rows)
 
 
 def _row(label: str, text: str, gap: str, term: Terminal) -> list[str]:

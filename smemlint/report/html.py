@@ -19,6 +19,7 @@ from smemlint.report.phrases import (
     run_text,
 )
 from smemlint.report.terminal import Terminal
+from smemlint.report.thread_picture import picture_of, svg_picture
 from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:
@@ -167,6 +168,11 @@ def _maps(finding: Finding) -> Iterator[str]:
         return
     highest = max(most_words(a, a.worst) for _, a in drawn if a.worst is not None)
     yield "<div class='maps'>" + "".join(_figure(s, a, highest) for s, a in drawn) + "</div>"
+    values = picture_of(finding.access)
+    if values is not None:
+        caption = "which lane holds which chunk of which row"
+        drawing = svg_picture(values)
+        yield f"<figure><figcaption>{caption}</figcaption>{drawing}</figure>"
 
 
 def _figure(label: str, access: Access, highest: int) -> str:

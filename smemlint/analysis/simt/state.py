@@ -26,6 +26,7 @@ from smemlint.reasons import Reason, ReasonCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.analysis.simt.domain.affine import AffineDomain
     from smemlint.analysis.simt.domain.ctypes import CType, RecordType
     from smemlint.analysis.simt.domain.trace import Trace
@@ -274,6 +275,7 @@ class State:
         loop_conditions: those that all threads of a loop share: it is taken to run at least once.
         constexpr_conditions: those of them that the compiler decides and this evaluation cannot.
         declared_swizzle: returns the swizzle that the user declares for a shared array.
+        trial: another layout that CuTe tensors get; None for their own.
         layouts: swizzled layouts of shared memory, by what names them.
         loop_values: loop variables and their values, for messages.
         arrays: shared arrays by key.
@@ -306,6 +308,7 @@ class State:
     loop_conditions: set[Assumption] = field(default_factory=set)
     constexpr_conditions: set[Assumption] = field(default_factory=set)
     declared_swizzle: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
+    trial: LayoutTrial | None = None
     layouts: dict[str, LayoutUse] = field(default_factory=dict)
     loop_values: list[tuple[str, int]] = field(default_factory=list)
     arrays: dict[str, Object] = field(default_factory=dict)

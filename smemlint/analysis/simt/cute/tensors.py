@@ -45,6 +45,9 @@ def make_tensor(
     swizzle = layout.swizzle if isinstance(layout, cute.SmemAtom) else None
     if swizzle is not None and swizzle.is_identity:
         swizzle = None
+    trial = ev.state.trial
+    if trial is not None and swizzle is None and trial.concerns(pointer):
+        plain = trial.applied(plain)
     base = to_engine(pointer.offset, ev.state.domain) * 8
     origin = Origin(pointer)
     tensor = cute.Tensor(space, bits, plain, base, swizzle, origin)
@@ -54,7 +57,7 @@ def make_tensor(
 
 
 def with_use(ev: Evaluator, tensor: cute.Tensor, node: ir.Node) -> cute.Tensor:
-    """Returns a shared tensor whose origin knows the swizzle as a fact."""
+    """Returns a shared tensor whose accesses know its layout, and its origin the swizzle."""
     origin = tensor.origin
     assert isinstance(origin, Origin)
     found: tuple[Swizzle, str] | None = None
@@ -62,9 +65,14 @@ def with_use(ev: Evaluator, tensor: cute.Tensor, node: ir.Node) -> cute.Tensor:
         found = tensor.layout.swizzle, "elements"
     elif tensor.swizzle is not None:
         found = tensor.swizzle, "bytes"
-    if found is None or not tensor.layout.plain.is_static:
+    if not tensor.layout.plain.is_static:
         return tensor
-    use = _use(ev, tensor, origin.pointer, *found, node)
+    swizzle, units = found if found is not None else (None, "elements")
+    use = _use(ev, tensor, origin.pointer, swizzle, units, node)
+    if swizzle is None:
+        pointer = replace(origin.pointer, object=_view(origin.pointer.object, use))
+        return replace(tensor, origin=Origin(pointer))
+    use = ev.state.layouts.setdefault(f"tensor {use.span} {use.spelled} {use.base}", use)
     pointer = replace(origin.pointer, object=_view(origin.pointer.object, use))
     return replace(tensor, origin=Origin(pointer, use))
 
@@ -73,11 +81,11 @@ def _use(
     ev: Evaluator,
     tensor: cute.Tensor,
     pointer: Pointer,
-    swizzle: Swizzle,
+    swizzle: Swizzle | None,
     units: str,
     node: ir.Node,
 ) -> LayoutUse:
-    """Returns the fact of a swizzled layout over a pointer."""
+    """Returns the layout over a pointer as a fact."""
     array, at = pointer.object.shared, pointer.offset.constant
     size = pointer.target.size
     unit = size if units == "bytes" else 1
@@ -85,13 +93,13 @@ def _use(
     extent = None
     if array is not None and array.bytes is not None and at is not None:
         extent = (array.bytes - at) // size * unit
-    text = f"{swizzle} o {tensor.layout.plain}"
-    use = LayoutUse(
+    plain = tensor.layout.plain
+    return LayoutUse(
         ev.state.unit.span(node),
         "cute",
-        text,
+        f"{swizzle} o {plain}" if swizzle is not None else str(plain),
         ev.state.frames[0].name,
-        (swizzle.bits, swizzle.base, swizzle.shift),
+        (swizzle.bits, swizzle.base, swizzle.shift) if swizzle is not None else None,
         units=units,
         element_bytes=size,
         shape=tuple(extent for extent, _ in modes),
@@ -101,8 +109,8 @@ def _use(
         certainty=Certainty.ASSUMED,
         is_bound=True,
         base=at,
+        ranks=tuple(len(mode.static_modes()) for mode in plain.modes()),
     )
-    return ev.state.layouts.setdefault(f"tensor {use.span} {text} {at}", use)
 
 
 def _view(obj: Object, use: LayoutUse) -> Object:

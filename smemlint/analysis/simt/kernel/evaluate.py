@@ -8,6 +8,7 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
+from smemlint.analysis.simt.cute.layout_trials import LayoutTrial, with_layout_advice
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -89,6 +90,7 @@ class KernelTask:
         shared: dynamic shared memory of the launch in bytes; None when not known.
         given: what the user assumes of the arguments.
         place: the line of its launch; None where none is known.
+        trial: another layout that CuTe tensors get; None for their own.
     """
 
     function: Function
@@ -100,6 +102,7 @@ class KernelTask:
     shared: int | None = None
     given: tuple[Precondition, ...] = ()
     place: Line | None = None
+    trial: LayoutTrial | None = None
 
     def passed(self) -> tuple[Argument, ...]:
         """Returns the numbers that the launch passes."""
@@ -121,7 +124,9 @@ def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
     """
     facts = _evaluated(unit, task, arch, {})
     if not any(_may_hang_on_an_argument(a) for a in facts.accesses):
-        return facts
+        return with_layout_advice(
+            facts, lambda trial: _evaluated(unit, replace(task, trial=trial), arch, {})
+        )
     arguments = task.arguments()
     if not arguments:
         return facts
@@ -222,7 +227,7 @@ class _Run:
         self.trace = Trace(MAX_EVENTS)
         domain = AffineDomain(splits)
         self.ev = Interpreter(unit, geometry, self.trace, domain=domain, budget=budget)
-        self.ev.state.declared_swizzle = task.declared
+        self.ev.state.declared_swizzle, self.ev.state.trial = task.declared, task.trial
         self.failure: Reason | None = None
         try:
             _run(self.ev, task, arguments)
