@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-_CELL_W, _CELL_H, _LEFT, _BAR_H = 30, 22, 64, 64
+_CELL_W, _BANK_W, _CELL_H, _LEFT, _BAR_H = 30, 24, 22, 64, 64
 _MOST_COLUMNS, _MOST_ROWS = 32, 64
 _FONT = "font-family='ui-monospace,Menlo,Consolas,monospace'"
 
@@ -124,7 +124,7 @@ def _strip(words: Sequence[int], highest: int, unicode: bool) -> str:
 
 def _shade(bank: int, count: int) -> tuple[int, int, int]:
     """Hue by bank, lightness by turns, so that neighbouring banks differ too."""
-    lightness = (0.62, 0.78)[bank % 2]
+    lightness = (0.68, 0.82)[bank % 2]
     red, green, blue = hls_to_rgb(bank / count, lightness, 0.75)
     return round(red * 255), round(green * 255), round(blue * 255)
 
@@ -133,13 +133,25 @@ def _shade(bank: int, count: int) -> tuple[int, int, int]:
 
 
 def _cell_width(panel: Panel) -> int:
-    return _CELL_W if panel.cell_banks == 1 else 2 * _CELL_W
+    return _CELL_W if panel.cell_banks == 1 else _BANK_W * panel.cell_banks
+
+
+def _bank_width(panel: Panel) -> int:
+    """Returns the width of a bank's bar: that of its part of a cell, so that both are aligned."""
+    return _cell_width(panel) // panel.cell_banks
 
 
 def _panel_width(panel: Panel) -> int:
     cells = min(len(panel.banks[0]), _MOST_COLUMNS)
     text = max(len(panel.verdict), len(panel.title)) * 8
-    return max(_LEFT + cells * _cell_width(panel), _LEFT + panel.bank_count * 24, text + 32) + 24
+    return (
+        max(
+            _LEFT + cells * _cell_width(panel),
+            _LEFT + panel.bank_count * _bank_width(panel),
+            text + 32,
+        )
+        + 24
+    )
 
 
 def _panel_height(panel: Panel) -> int:
@@ -176,18 +188,20 @@ def _svg_cell(x: int, y: int, panel: Panel, bank: int, place: tuple[int, int]) -
 def _svg_bars(panel: Panel, top: int, highest: int) -> str:
     """How many words the outlined cells need from each bank: the highest bar is the cost."""
     base = top + _BAR_H + 16
-    parts = []
+    parts, width = [], _bank_width(panel)
     for bank, words in enumerate(panel.words):
-        x = _LEFT + bank * 24
+        x = _LEFT + bank * width
         red, green, blue = _shade(bank, panel.bank_count)
         height = round(_BAR_H * words / highest)
         parts.append(
-            f"<rect x='{x}' y='{base - height}' width='20' height='{height}' "
+            f"<rect x='{x}' y='{base - height}' width='{width - 4}' height='{height}' "
             f"fill='rgb({red},{green},{blue})' stroke='#333' stroke-width='0.5'/>"
         )
-        parts.append(_text(x + 10, base + 13, str(bank), 9, "normal", "middle"))
+        parts.append(_text(x + width // 2 - 2, base + 13, str(bank), 9, "normal", "middle"))
         if words:
-            parts.append(_text(x + 10, base - height - 4, str(words), 10, "bold", "middle"))
+            parts.append(
+                _text(x + width // 2 - 2, base - height - 4, str(words), 10, "bold", "middle")
+            )
     parts.append(_text(_LEFT - 8, base, "words", 11, "normal", "end"))
     parts.append(_text(_LEFT - 8, base + 13, "bank", 11, "normal", "end"))
     parts.append(_text(16, base + 34, panel.verdict, 13, "bold"))

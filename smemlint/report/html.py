@@ -57,15 +57,22 @@ def _contents(findings: Sequence[Finding]) -> Iterator[str]:
     """Yields one row a finding, which leads to it."""
     if not findings:
         return
-    heads = "<th>place<th>rule<th>severity<th>what<th>certainty"
+    heads = "<th>place<th>rule<th>severity<th>what<th>wasted<th>certainty"
     yield f"<table class='contents'><thead><tr>{heads}</thead><tbody>"
     for i, finding in enumerate(findings):
         place = escape(f"{finding.span.path}:{finding.span.line}")
         yield (
             f"<tr><td><a href='#f{i}'>{place}</a><td>{finding.code} {finding.name}"
-            f"<td>{_badge(finding)}<td>{_code(headline(finding))}<td>{finding.certainty or ''}"
+            f"<td>{_badge(finding)}<td>{_code(headline(finding))}<td>{_share(finding)}"
+            f"<td>{finding.certainty or ''}"
         )
     yield "</tbody></table>"
+
+
+def _share(finding: Finding) -> str:
+    """The share of the kernel's wavefronts that a finding wastes."""
+    cost = finding.cost
+    return f"{cost.share:.0%}" if cost is not None and cost.wasted > 0 else ""
 
 
 def _article(number: int, finding: Finding, run: Run) -> str:
@@ -161,7 +168,7 @@ def _diff(finding: Finding, run: Run) -> Iterator[str]:
 def _maps(finding: Finding) -> Iterator[str]:
     """Yields the banks as they are, and beside them as they are with the fix."""
     after = finding.fix.after if finding.fix is not None else None
-    if finding.code != BANK_CONFLICT and after is None:
+    if finding.code != BANK_CONFLICT and (after is None or finding.cost is None):
         return
     drawn = [(label, a) for label, a in (("now", finding.access), ("with the fix", after)) if a]
     if any(access.worst is None for _, access in drawn) or not drawn:
