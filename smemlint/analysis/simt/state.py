@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.strength_reduction import Sums
 from smemlint.analysis.simt.domain.environment import (
     Binding,
     Geometry,
@@ -291,6 +292,7 @@ class State:
         loop_plans, mod_refs, definitions: what was found once of a node or name.
         members_read: of expressions that load a variable, the members that are read of it.
         blocks_read: the blocks that were searched for them.
+        sums: that were computed, of which the compiler makes others.
     """
 
     unit: Unit
@@ -326,6 +328,7 @@ class State:
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     blocks_read: set[ir.Node] = field(default_factory=set)
     under_way: ir.Node | None = None
+    sums: Sums = field(default_factory=Sums)
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _chain: tuple[Frame | None, str] = (None, "")
     _active: tuple[Mask | None, bool] = (None, False)

@@ -24,7 +24,6 @@ DIRECTION = {
 }
 TOLERANCE, CONFLICT = 0.05, 1.05
 
-REWRITTEN = "LLVM computes the index of `even` from that of `data`, whose pitch is 33"
 NOT_FULL = "a run-time loop stays rolled: LLVM moves its pointer, which costs alignment"
 KNOWN_GAPS = {
     ("eliminated.cu", 54): "the load is hoisted in front of the loop, to the line of the `for`",
@@ -32,10 +31,6 @@ KNOWN_GAPS = {
     ("loops.cu", 103): "four iterations of a run-time loop fuse in pairs; no loop is unrolled here",
     ("merged_loads.cu", 138): NOT_FULL,
     ("merged_loads.cu", 144): NOT_FULL,
-    ("merged_stores.cu", 34): REWRITTEN,
-    ("merged_stores.cu", 35): REWRITTEN,
-    ("merged_stores.cu", 36): REWRITTEN,
-    ("merged_stores.cu", 37): REWRITTEN,
     ("tiled_gemm.cu", 73): NOT_FULL,
     ("uniform_atomics.cu", 13): "under `tid % 3 == 0` ptxas leaves every lane its own atomic",
 }

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.slots import fused_slot, may_meet, root_of, run_and_position
@@ -31,11 +31,12 @@ from smemlint.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    pass
+    from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.domain.trace import Fence
 
 _WIDEST = 16
 _FUSIBLE = {AccessKind.LOAD: (1, 4, 8), AccessKind.STORE: (1, 2, 4, 8)}
+_PAIR = 2
 _REACH = 256
 """Stores that a load is moved past at most."""
 _ORDERED = 4
@@ -47,7 +48,7 @@ def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
     block: list[Event] = []
     for item in items:
         if isinstance(item, Event):
-            block.append(item)
+            block.append(_with_open_sum(item))
             continue
         yield from _vectorized_block(block)
         block = []
@@ -71,9 +72,27 @@ def _slot_size(event: Event) -> int:
         return 0
     if event.object is None or not isinstance(event.offset, AffineInt):
         return 0
+    if _is_reordered(scev_of(event.offset)):
+        return 0
     promised = _promised_alignment(event.object)
     size = min(_WIDEST, promised, scev_of(event.offset).alignment)
     return size if size > event.width else 0
+
+
+def _is_reordered(form: Scev) -> bool:
+    """Whether a sum of several parts is made of another one: some of these LLVM fuses, some not."""
+    return form.is_rewritten and len(form.terms) > _PAIR
+
+
+def _with_open_sum(event: Event) -> Event:
+    """Returns the access; of such a sum it is open whether it fuses where an alignment is said."""
+    offset = event.offset
+    if not isinstance(offset, AffineInt) or not _is_reordered(scev_of(offset)):
+        return event
+    if event.object is None or _promised_alignment(event.object) <= event.width:
+        return event
+    form = replace(scev_of(offset), is_open=True)
+    return replace(event, offset=AffineInt(offset.base, offset.type, offset.terms, form))
 
 
 def _is_fixed(event: Event) -> bool:

@@ -85,13 +85,22 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
 def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple[object, int]:
     run, position = run_and_position(event, offset)
     base = bases.get(id(event.object), 0)
-    return run, (base + position) // _slot_size(event, offset, base)
+    return run, (base + position) // _largest_slot(event, offset, base)
 
 
 def _slot_size(event: Event, offset: AffineInt, base: int) -> int:
     """Returns the bytes that one instruction can take around the access, as far as ptxas knows."""
     most = _SLOT.get(event.width, event.width)
     return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), event.width)
+
+
+def _largest_slot(event: Event, offset: AffineInt, base: int) -> int:
+    """Returns the bytes that one instruction may take, if an open sum is not rewritten."""
+    form = scev_of(offset)
+    if not form.is_open:
+        return _slot_size(event, offset, base)
+    most = _SLOT.get(event.width, event.width)
+    return max(min(most, form.alignment, power_of_two(base)), event.width)
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:
@@ -131,6 +140,8 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
     base = bases.get(id(some.object), 0)
     assert isinstance(some.offset, AffineInt)
     size = _slot_size(some, some.offset, base)
+    if scev_of(some.offset).is_open:
+        _mark_open(run, some, base)
     if size <= width:
         for events in run.values():
             yield from issued_once(events)
@@ -144,3 +155,15 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
             slots.setdefault(at // size, {})[at % size // width] = events
     for present in slots.values():
         yield from fused_slot(present, size // width, width)
+
+
+def _mark_open(run: Mapping[int, Sequence[Event]], some: Event, base: int) -> None:
+    """Marks the accesses of a run that one instruction may serve, if their sum is not rewritten."""
+    assert isinstance(some.offset, AffineInt)
+    size = _largest_slot(some, some.offset, base)
+    slots: dict[int, list[Event]] = {}
+    for position, events in run.items():
+        slots.setdefault((base + position) // size, []).extend(events)
+    for neighbours in slots.values():
+        for event in neighbours:
+            event.may_fuse |= len(neighbours) > 1

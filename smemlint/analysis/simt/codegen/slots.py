@@ -80,7 +80,7 @@ def _instruction(
     element = next(k for k, events in present.items() if any(e is counted for e in events))
     spare = wide - (max(present) + 1 - start) * width
     fused = tuple(e for part in parts for e in (part.fused or (part,)))
-    is_open = counted.may_fuse and counted.kind is AccessKind.STORE  # loads are wide now
+    is_open = counted.may_fuse and (counted.kind is AccessKind.STORE or _is_open(counted))
     may_part = any(part.may_part for part in parts) or _may_part(parts, by_llvm)
     counted = replace(counted, fused=fused, may_fuse=is_open, may_part=may_part)
     parts = [replace(part, fused=fused, may_fuse=is_open, may_part=may_part) for part in parts]
@@ -95,6 +95,11 @@ def _may_part(parts: Sequence[Event], by_llvm: bool) -> bool:
     if not by_llvm:
         paths.append(SlowPath.EXPANSION)
     return any(part.splits[path] != parts[0].splits[path] for part in parts for path in paths)
+
+
+def _is_open(event: Event) -> bool:
+    """Whether it is open how wide the loads of a sum become; others that may fuse are wide now."""
+    return isinstance(event.offset, AffineInt) and scev_of(event.offset).is_open
 
 
 def _counted(

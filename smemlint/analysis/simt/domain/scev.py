@@ -13,6 +13,7 @@ from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUMMED
 
+Terms = tuple[tuple[str, int], ...]
 _MOST = 1 << 10
 _LARGE = 1 << 63
 
@@ -24,15 +25,20 @@ class Scev:
     Attributes:
         terms: (atom, factor), ordered by atom; empty for a compile-time constant.
         alignment: a power of two (at most 1024) that provably divides the sum.
-        ptxas_alignment: what ptxas proves of it: less where a difference was computed.
+        ptxas_alignment: what ptxas proves of it: less where a difference was computed, or the sum
+            from another one.
         is_divergent: it is computed from what tells lanes apart, so that the compiler does not
             take it to be the same for a warp, whatever the block's shape makes of it.
+        is_rewritten: the compiler makes the sum of another one (`codegen.strength_reduction`).
+        is_open: whether it does is not known.
     """
 
-    terms: tuple[tuple[str, int], ...] = ()
+    terms: Terms = ()
     alignment: int = _MOST
     is_divergent: bool = False
     ptxas_alignment: int = _MOST
+    is_rewritten: bool = False
+    is_open: bool = False
 
 
 CONSTANT = Scev()
@@ -62,6 +68,8 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
         min(a.alignment, b.alignment),
         a.is_divergent or b.is_divergent,
         min(a.ptxas_alignment, b.ptxas_alignment),
+        a.is_rewritten or b.is_rewritten,
+        a.is_open or b.is_open,
     )
     return _of_few(form)
 
@@ -101,7 +109,20 @@ def scaled(form: Scev, factor: int) -> Scev:
     alignment = min(form.alignment * power_of_two(factor), _MOST)
     ptxas_alignment = min(form.ptxas_alignment * power_of_two(factor), _MOST)
     terms = tuple((k, f * factor) for k, f in form.terms)
-    return _of_few(Scev(terms, alignment, form.is_divergent, ptxas_alignment))
+    return _of_few(replace(form, terms=terms, alignment=alignment, ptxas_alignment=ptxas_alignment))
+
+
+def divided_by(form: Scev, size: int) -> Scev | None:
+    """Returns the form in elements of so many bytes; None where they do not divide it."""
+    if size < 1 or any(factor % size for _, factor in form.terms):
+        return None
+    unit = power_of_two(size)
+    return replace(
+        form,
+        terms=tuple((atom, factor // size) for atom, factor in form.terms),
+        alignment=max(form.alignment // unit, 1),
+        ptxas_alignment=max(form.ptxas_alignment // unit, 1),
+    )
 
 
 def _of_few(form: Scev) -> Scev:

@@ -20,7 +20,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
-from smemlint.analysis.simt.interpreter.pointers import advance_or_forget
+from smemlint.analysis.simt.interpreter.pointers import advance_or_forget, summed_scev
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
@@ -80,6 +80,8 @@ def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node:
         return Unknown(Reason(ReasonCode.TOO_LARGE, "a number does not fit into 64 bits"))
     if result.__class__ is AffineInt and ev.policy.tracks_scev and _may_have_form(result, a, b):
         result.form = operated_scev(op, a, b, signed=result.type.signed)
+    elif op == "+" and result.__class__ is AffineInt and result.form is not None:
+        result.form = summed_scev(ev, a, b, result)
     return result
 
 

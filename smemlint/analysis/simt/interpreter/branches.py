@@ -65,12 +65,16 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
             return
         parts_blocks = not is_converted(ev, node.iftrue, node.iffalse)
         _fence_if(ev, parts_blocks)
+        mark = state.sums.mark()
         state.mask = taken
         ev.execute(node.iftrue)
+        state.sums.leave(mark)
         alive = state.mask
         _fence_if(ev, parts_blocks)
+        mark = state.sums.mark()
         state.mask = rest
         ev.execute(node.iffalse)
+        state.sums.leave(mark)
         _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)
         return
@@ -160,6 +164,7 @@ def execute_alternative(
 ) -> End:
     """Runs one alternative of an open condition and undoes what it wrote."""
     state = ev.state
+    mark = state.sums.mark()
     state.memory.begin()
     state.assumptions.append(taken)
     state.frame.open.append((condition, node))
@@ -173,6 +178,7 @@ def execute_alternative(
         guards = state.assumptions[depth:]
         del state.assumptions[depth - 1 :]
         state.frame.open.pop()
+        state.sums.leave(mark)
         writes = state.memory.rollback()
     return End(taken, state.mask, writes, guards)
 

@@ -65,9 +65,11 @@ def _evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
     if not is_any(mask):
         return None
     before, state.mask = state.mask, mask
+    mark = state.sums.mark()
     try:
         return ev.evaluate(node)
     finally:
+        state.sums.leave(mark)
         state.mask = before
 
 

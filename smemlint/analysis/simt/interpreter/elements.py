@@ -47,7 +47,7 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
             if isinstance(base, Unknown)
             else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "what is indexed is not a pointer"))
         )
-    moved = advance(ev, base, index)
+    moved = advance(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
     if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
         ev.state.spend(2)
     if isinstance(moved, Unknown):

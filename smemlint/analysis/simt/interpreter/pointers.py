@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.ctypes import I64, ArrayType, CType, is_sized
+from smemlint.analysis.simt.domain.ctypes import I32, I64, ArrayType, CType, is_sized
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
+from smemlint.analysis.simt.domain.scev import divided_by, scaled
 from smemlint.analysis.simt.domain.unknown_offset import LOST
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -22,6 +23,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend import ir
 
@@ -60,8 +62,13 @@ def lvalue_at_unknown_offset(ev: Evaluator, base: Pointer, why: Unknown) -> LVal
     return LValue(lost, AffineInt(0, I64, ((LOST, 1),)), base.target, base.is_volatile)
 
 
-def advance(ev: Evaluator, pointer: Pointer, index: Value, sign: int = 1) -> Pointer | Unknown:
-    """`pointer + index` in elements of what it points to."""
+def advance(
+    ev: Evaluator, pointer: Pointer, index: Value, sign: int = 1, *, is_computed: bool = False
+) -> Pointer | Unknown:
+    """`pointer + index` in elements of what it points to.
+
+    `is_computed`: the pointer is a value, not the first element of an array or of a row.
+    """
     if isinstance(index, Unknown):
         return propagated(index, index)
     if not isinstance(index, AffineInt):
@@ -76,12 +83,39 @@ def advance(ev: Evaluator, pointer: Pointer, index: Value, sign: int = 1) -> Poi
     if isinstance(step, Unknown):
         return step
     offset = ev.state.domain.add(pointer.offset, step, sign)
+    if form is not None and is_computed and sign > 0:
+        offset.form = _advanced_scev(ev, pointer, step, offset)
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
+
+
+def summed_scev(ev: Evaluator, a: AffineInt, b: AffineInt, total: AffineInt) -> Scev:
+    """Returns the form of a sum as the compiler computes it."""
+    form = scev_of(total)
+    if not ev.policy.tracks_scev or ev.state.trace.is_muted:
+        return form
+    x, y = scev_of(a), scev_of(b)
+    for constant, other in ((a, y), (b, x)):
+        if isinstance(constant.base, int) and not scev_of(constant).terms:
+            ev.state.sums.moved(other, constant.base)
+    return ev.state.sums.rewritten(x, y, form, total.type.bits)
+
+
+def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineInt) -> Scev:
+    """Returns the form of a pointer that went on, which the compiler may compute as an index."""
+    form, size = scev_of(to), pointer.target.size
+    if not ev.policy.tracks_scev or ev.state.trace.is_muted:
+        return form
+    forms = [divided_by(each, size) for each in (scev_of(pointer.offset), scev_of(step), form)]
+    if any(each is None for each in forms):
+        return form
+    start, by, whole = (each for each in forms if each is not None)
+    made = ev.state.sums.rewritten(start, by, whole, I32.bits, is_open=True)
+    return form if made is whole else scaled(made, size)
 
 
 def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1) -> Value:
     """Returns a pointer that went on; into a shared array it stays one, wherever it points."""
-    moved = advance(ev, pointer, by, sign)
+    moved = advance(ev, pointer, by, sign, is_computed=True)
     return forget_offset(ev, pointer, moved) if isinstance(moved, Unknown) else moved
 
 

@@ -97,6 +97,7 @@ def execute_iterations(
     head = state.frame.scopes[-1] if isinstance(parts.node, ir.For | ir.RangeFor) else {}
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
     starts: list[int] = []
+    mark = state.sums.mark()
     is_constant = True
     try:
         while is_any(state.mask) and len(starts) != most:
@@ -124,6 +125,8 @@ def execute_iterations(
     finally:
         state.loops.pop()
         drop_guards(ev, assumed, state.memory.commit(), own=own)
+    if loop.is_run_time or not is_constant:
+        state.sums.leave(mark)
     if _is_endless(parts) and not may_be_left(parts.body):
         state.mask = state.none_active()
     state.mask = kept(entry, state.mask | left | loop.broken)

@@ -105,6 +105,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
     size, events = len(state.trace.items), state.trace.events
     costs = [loop.cost for loop in state.loops]
+    mark = state.sums.mark()
     state.memory.begin()
     trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
     trips, together = trial.count, trial.together
@@ -118,6 +119,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         state.memory.commit()
         return
     ends = state.memory.rollback()
+    state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
     for loop, cost in zip(state.loops, costs, strict=True):

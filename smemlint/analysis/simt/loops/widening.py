@@ -96,6 +96,7 @@ def execute_widened(
     )
     state.frame.open.append((trips, node))
     state.open_loops += 1
+    mark = state.sums.mark()
     state.memory.begin()
     broken = len(loop.breaks.jumps)
     try:
@@ -119,6 +120,7 @@ def execute_widened(
             _set_cells(ev, forms)
     finally:
         state.open_loops -= 1
+        state.sums.leave(mark)
         state.frame.open.pop()
         state.memory.commit()
         if taken is not None:

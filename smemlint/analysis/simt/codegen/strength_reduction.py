@@ -1,0 +1,183 @@
+"""Sums that LLVM makes of an earlier sum: straight-line strength reduction.
+
+Of `b + 4 * s`, with `b + s` computed before, LLVM makes `(b + s) + 3 * s`, of which ptxas proves no
+alignment where it had proved that of `b` and 4. Stores and loads that would fuse stay apart:
+
+    int v = in[64 * ty + tx];
+    for (int j = 0; j < 4; ++j) s[64 * ty + 4 * tx + j] = v;  // four STS, each a 4-way conflict
+
+Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a segmented sort:
+
+- What counts is the latest sum of the same `b` and another multiple of the same `s`, of the same
+  width, on every path to here, a barrier or loop between or not: after `b + 2 * s` two STS.64.
+- `b + s` and `b - s` are never rewritten, `|` and differences are no sums. A sum that was computed
+  before stays as it was.
+- Rows of arrays of two dimensions, and pointers that are indexed, are seldom rewritten; LLVM looks
+  back over 50 candidates; sums of three parts are put in another order; behind a branch in which
+  the other sum stands it may be computed in front of it; and a constant that is added to the other
+  sum may leave none. What becomes of these is open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.scev import power_of_two
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_SUMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.analysis.simt.domain.scev import Scev, Terms
+
+_REACH = 10
+"""New sums that LLVM looks back over for certain; each is two candidates, among others."""
+_FEW = 5
+"""Parts of a sum that are compared one by one."""
+_Key = tuple["Terms", "Terms", int]
+_Part = tuple[str, tuple[str, int], int]
+
+
+@dataclass(slots=True, eq=False)
+class _Sum:
+    """A sum that was computed.
+
+    Attributes:
+        form: its form, as it was rewritten.
+        factor: of the value that is looked at.
+        number: how many new sums were computed before it.
+        is_open: whether it is computed on every path to here, and so, is not known.
+    """
+
+    form: Scev
+    factor: int
+    number: int
+    is_open: bool
+
+
+class Sums:
+    """The sums of two values, neither a constant, that were computed so far."""
+
+    def __init__(self) -> None:
+        self._known: dict[_Key, list[_Sum]] = {}
+        self._parts: dict[_Part, set[int]] = {}
+        self._log: list[tuple[_Key, _Sum]] = []
+        self._count = 0
+        self._latest: tuple[Terms, list[_Sum]] = ((), [])
+
+    def rewritten(self, a: Scev, b: Scev, total: Scev, bits: int, *, is_open: bool = False) -> Scev:
+        """Returns the form of `a + b` as the compiler computes it, and remembers it.
+
+        Args:
+            a: what is added.
+            b: to what.
+            total: the form of their sum, which is its own.
+            bits: of the type.
+            is_open: of a sum that LLVM may compute otherwise.
+        """
+        if not a.terms or not b.terms or not total.terms:
+            return total
+        self._latest = (), []
+        keys = list(_keys(a, b, bits))
+        for key, factor, _ in keys:
+            for same in reversed(self._known.get(key, ())):
+                if same.factor == factor and not same.is_open:
+                    return same.form
+        form = total
+        for key, factor, divisor in keys:
+            if abs(factor) == 1:
+                continue
+            found = next(
+                (s for s in reversed(self._known.get(key, ())) if s.factor != factor), None
+            )
+            if found is None:
+                continue
+            alignment = min(
+                found.form.ptxas_alignment, power_of_two(factor - found.factor) * divisor
+            )
+            is_far = self._count - found.number > _REACH
+            form = _lowered(form, alignment, is_open or found.is_open or is_far)
+        if form is total and self._may_be_rewritten(total, bits):
+            form = _lowered(total, 1, True)
+        self._remember(keys, form, bits, is_open)
+        return form
+
+    def moved(self, form: Scev, by: int) -> None:
+        """Takes the addition of a constant to a sum.
+
+        Of an index `b + s + 1` that no other use of `b + s` came before, LLVM extracts the
+        constant, and computes what is left anew in 64 bits.
+        """
+        terms, computed = self._latest
+        if by and terms == form.terms:
+            for each in computed:
+                each.is_open = True
+        self._latest = (), []
+
+    def mark(self) -> int:
+        """Returns a point in the program, for the two methods below."""
+        return len(self._log)
+
+    def leave(self, mark: int) -> None:
+        """Leaves code since a point that need not run: what it computed may not be at hand."""
+        for _, computed in self._log[mark:]:
+            computed.is_open = True
+
+    def forget(self, mark: int) -> None:
+        """Forgets what was computed since a point: it is run once more."""
+        while len(self._log) > mark:
+            key, computed = self._log.pop()
+            self._known[key].remove(computed)
+
+    def _may_be_rewritten(self, total: Scev, bits: int) -> bool:
+        """Whether a sum of other parts has one of these and another multiple of a second one."""
+        if len(total.terms) > _FEW:
+            return False
+        return any(
+            self._parts.get((atom, other, bits), set()) - {factor}
+            for atom, factor in total.terms
+            if abs(factor) != 1
+            for other in total.terms
+            if other[0] != atom
+        )
+
+    def _remember(
+        self, keys: list[tuple[_Key, int, int]], form: Scev, bits: int, is_open: bool
+    ) -> None:
+        if len(self._log) >= MAX_SUMS:
+            return
+        self._count += 1
+        self._latest = form.terms, []
+        for key, factor, _ in keys:
+            computed = _Sum(form, factor, self._count, is_open)
+            self._known.setdefault(key, []).append(computed)
+            self._log.append((key, computed))
+            self._latest[1].append(computed)
+        if len(form.terms) <= _FEW:
+            for atom, factor in form.terms:
+                for other in form.terms:
+                    if other[0] != atom:
+                        self._parts.setdefault((atom, other, bits), set()).add(factor)
+
+
+def _keys(a: Scev, b: Scev, bits: int) -> Iterator[tuple[_Key, int, int]]:
+    """Yields both readings of a sum as `rest + factor * value`, and what divides the value."""
+    for rest, multiple in ((a, b), (b, a)):
+        factor = gcd(*(f for _, f in multiple.terms))
+        if multiple.terms[0][1] < 0:
+            factor = -factor
+        value = tuple((atom, f // factor) for atom, f in multiple.terms)
+        divisor = max(multiple.ptxas_alignment // power_of_two(factor), 1)
+        yield (rest.terms, value, bits), factor, divisor
+
+
+def _lowered(form: Scev, alignment: int, is_open: bool) -> Scev:
+    """Returns the form of a sum of which ptxas proves less, if it is rewritten."""
+    if alignment >= form.ptxas_alignment:
+        return form
+    return replace(
+        form, ptxas_alignment=alignment, is_rewritten=True, is_open=form.is_open or is_open
+    )

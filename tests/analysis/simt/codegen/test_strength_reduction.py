@@ -1,0 +1,110 @@
+"""Stores whose index is made of an earlier sum, against the SASS of nvcc 13.0.88, sm_90, -O3.
+
+Each row is a kernel of our own with a block of (16, 16): code before, the index of four neighbouring
+stores, and the width in bytes of the instructions that nvcc made of them.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind, Certainty
+
+KERNEL = """\
+__global__ void k(const int *in, int *out, int n, int m) {
+  __shared__ %s int s[4096];
+  int tx = threadIdx.x, ty = threadIdx.y, a = 0;
+  unsigned ux = tx, uy = ty;
+  size_t zx = tx, zy = ty;
+  int lane = tx & 31, warp = tx >> 5;
+  %s;
+  #pragma unroll
+  for (int j = 0; j < 4; ++j) s[(%s) + j] = a + j;
+  __syncthreads();
+  out[tx] = s[7 * tx & 2047];
+}
+void go(int *a, int n, int m) { k<<<1, dim3(16, 16)>>>(a, a, n, m); }
+"""
+
+
+def stores(before: str, index: str, aligned: str = "") -> tuple[set[int], set[Certainty]]:
+    found = accesses_of(KERNEL % (aligned, before, index))
+    kept = [a for a in found if a.kind is AccessKind.STORE and "+ j" in a.expression]
+    widths = {p.width for access in kept for p in access.patterns if p.count}
+    return widths, {access.certainty for access in kept}
+
+
+@pytest.mark.parametrize(
+    ("before", "index", "width"),
+    [
+        ("a = in[ty * 64 + tx]", "ty * 64 + 4 * tx", 4),
+        ("a = in[uy * 64 + ux]", "ty * 64 + 4 * tx", 4),
+        ("a = in[zy * 64 + zx]", "ty * 64 + 4 * tx", 16),
+        ("a = in[tx * 4 + ty]", "ty * 64 + 4 * tx", 4),
+        ("a = in[ty * 64 + tx * 6]", "ty * 64 + 4 * tx", 8),
+        ("a = in[ty * 64 + tx]; a += in[ty * 64 + 2 * tx]", "ty * 64 + 4 * tx", 4),
+        ("a = in[ty * 64 + 2 * tx]", "ty * 64 + 4 * tx", 8),
+        ("int i = ty * 64; i += tx; a = in[i]", "ty * 64 + 4 * tx", 4),
+        ("if (ty * 64 + tx * 3 > n) return", "ty * 64 + 4 * tx", 4),
+        ("if (n > m && ty * 64 + tx < m) a = in[3]", "ty * 64 + 4 * tx", 4),
+        ("s[ty * 64 + tx] = in[tx]; __syncthreads()", "ty * 64 + 4 * tx", 4),
+        ("for (int i = 0; i < 8; ++i) a += in[ty * 64 + tx + i * 1024]", "ty * 64 + 4 * tx", 4),
+        ("for (int i = ty * 64 + tx; i < n; i += 1024) a += in[i]", "ty * 64 + 4 * tx", 4),
+        ("a = in[(ty * 16 + tx) + n * 256]", "(ty * 16 + tx) * 4 + n * 256", 4),
+        ("a = in[lane + (warp << 7)]", "(warp << 7) + (lane << 2)", 4),
+        ("a = in[2 * lane + (warp << 7)]", "(warp << 7) + (lane << 2)", 8),
+        ("a = in[tx]", "ty * 64 + 4 * tx", 16),
+        ("a = in[ty * 64 + tx]", "4 * (ty * 16 + tx)", 16),
+        ("a = in[ty * 16 + tx]", "ty * 64 + 4 * tx", 16),
+        ("a = in[ty * n + tx]", "ty * 64 + 4 * tx", 16),
+        ("if (ty * 64 - tx > n) return", "ty * 64 + 4 * tx", 16),
+        ("a = in[(ty << 6) | (tx & 15)]", "(ty << 6) | ((tx & 15) << 2)", 16),
+        ("a = in[(ty + blockIdx.x * 8) * 64 + tx]", "ty * 64 + 4 * tx", 16),
+    ],
+)
+def test_the_latest_sum_of_another_multiple_costs_alignment(before, index, width):
+    found, certainties = stores(before, index)
+    if (found, certainties) != ({4}, {Certainty.SAMPLED}):  # said to be open
+        assert found == {width}
+
+
+def test_most_of_these_are_decided():
+    assert stores("a = in[ty * 64 + tx]", "ty * 64 + 4 * tx") == ({4}, {Certainty.ASSUMED})
+    assert stores("a = in[tx]", "ty * 64 + 4 * tx") == ({16}, {Certainty.ASSUMED})
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "if (n > 3) out[ty * 64 + tx] = 1",  # nvcc: 16 bytes
+        "if (n > 3) out[m] = in[ty * 64 + tx]; else out[m] = in[ty * 64 + tx] + 5",  # 4
+        "a = in[ty * 64 + tx + 1]",  # 16
+        "const int *p = in + ty * 64; a = p[tx]",  # 16
+        "a = in[m + ty * 64 + tx]",  # 4
+    ],
+)
+def test_what_is_not_known_to_be_rewritten_is_sampled(before):
+    assert stores(before, "ty * 64 + 4 * tx")[1] == {Certainty.SAMPLED}
+
+
+@pytest.mark.parametrize(
+    ("before", "index", "width"),
+    [
+        ("a = in[ty * 64 + tx]", "ty * 64 + 4 * tx", 16),
+        ("a = in[ty * 16 + tx]", "ty * 16 + 4 * tx", 16),
+        ("a = in[tx * 4 + ty]", "tx * 4 + ty * 64", 16),
+    ],
+)
+def test_llvm_fuses_what_it_knows_from_the_declaration(before, index, width):
+    assert stores(before, index, "__align__(16)") == ({width}, {Certainty.ASSUMED})
+
+
+def test_a_sum_of_three_parts_is_open_even_so():
+    before, index = "a = in[ty * 64 + tx]", "m * 256 + ty * 64 + 4 * tx"  # nvcc: 4 bytes
+    assert stores(before, index, "__align__(16)")[1] == {Certainty.SAMPLED}
+
+
+def test_a_sum_that_was_computed_before_the_other_stays():
+    text = "for (int j = 0; j < 4; ++j) s[ty * 64 + 4 * tx + j] = a; a = in[ty * 64 + tx]"
+    assert stores(text, "ty * 64 + 4 * tx")[0] == {16}
