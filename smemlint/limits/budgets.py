@@ -257,7 +257,7 @@ MAX_PACK_ELEMENTS = 64
 MAX_TYPE_DEPTH = 64
 """Of types that name types."""
 MAX_CALL_RECURSION = 8
-"""Calls of one function in calls of itself."""
+"""Calls of one function in calls of itself, unless all that they are given is constant."""
 MAX_RESULT_CELLS = 64
 """Numbers in a result that is made up for a call that is not run; larger ones are run."""
 MAX_CALLS = 48

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.lint.result import Result
@@ -65,3 +66,18 @@ def test_triton_kernels_are_reported_where_the_ptx_conflicts(arch):
         if arch == "sm_80":
             scalar = "load 1" in instructions or ("along_n" in kernel and "load 4" in instructions)
             assert bool(found) == scalar
+
+
+def test_an_array_that_is_not_known_is_named_as_its_source_does() -> None:
+    text = """
+from numba import cuda
+@cuda.jit
+def k(o, shape, dt):
+    a = cuda.shared.array(shape, 'float32')
+    b = cuda.shared.array(32, dt)
+    a[cuda.threadIdx.x, 0] = 1
+    b[cuda.threadIdx.x] = 1
+"""
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    reasons = [str(a.reason) for kernel in facts.kernels for a in kernel.accesses]
+    assert ["`shape`" in reasons[0], "`dt`" in reasons[1]] == [True, True]

@@ -122,7 +122,8 @@ def _inline(
     tree = parsed.tree
     label = f"{function.name}:{node.at}"
     names = [f.name.split(":", 1)[0] for f in state.frames]
-    if names.count(function.name) >= MAX_CALL_RECURSION or len(state.frames) > MAX_CALLS:
+    most = MAX_CALLS if _are_constants(operands) else MAX_CALL_RECURSION
+    if names.count(function.name) >= most or len(state.frames) > MAX_CALLS:
         operand_values(ev, operands)
         return state.note_unfollowed(
             node, Reason(ReasonCode.TOO_LARGE, f"`{function.name}` calls itself too deeply")
@@ -151,6 +152,13 @@ def _inline(
         if not ev.policy.is_repeated(ev, function, frame):
             ev.execute(tree.body)
     return returned_value(ev, frame, kind, node)
+
+
+def _are_constants(operands: Sequence[Operand]) -> bool:
+    """Returns whether a call, as of `power(2, n - 1)`, is one whose conditions are known."""
+    values = [operand.value for operand in operands]
+    numbers = [v for v in values if isinstance(v, AffineInt) and v.constant is not None]
+    return bool(numbers) and len(numbers) == sum(v is not None for v in values)
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def _may_have_rows(lowering: Lowering, name: str, shape: ast.expr | None) -> boo
 
 def _element_type(lowering: Lowering, name: str, call: ast.Call) -> str:
     if lowering.arrays[name].may_have_rows:
-        return "__unknown_shape"
+        return _named(lowering.arrays[name].extents[0])
     dtype = keyword(call, "dtype") or keyword(call, "type")
     positional = call.args
     if dtype is None:
@@ -80,7 +80,13 @@ def _element_type(lowering: Lowering, name: str, call: ast.Call) -> str:
         word = element_type(dtype.value) if isinstance(dtype.value, str) else None
     else:
         word = element_type(lowering.imports.resolve(dtype)) if dtype is not None else None
-    return word or "__unknown_dtype"
+    return word or (_named(dtype) if dtype is not None else "dtype")
+
+
+def _named(node: ast.expr) -> str:
+    """Returns a name for what is not known: that of the source, which no C type has."""
+    name = dotted(node) or "its shape"
+    return name if element_type(name) is None else f"{name} (not known)"
 
 
 def declare_array(lowering: Lowering, name: str, call: ast.Call, node: ast.AST) -> ir.Decl:
