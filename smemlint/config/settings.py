@@ -49,6 +49,7 @@ class Settings:
         build_path: in the settings of a file, the compilation database that is found for it.
         given: names of the options that something sets.
         further_archs: targets besides `arch`, which is the first where several are given.
+        build: which build of a file is analysed, from 0; None if it is the first alone.
         origin: the configuration file, or empty.
         root: the folder that globs are relative to; empty for the working directory.
     """
@@ -96,6 +97,7 @@ class Settings:
     kernels: Mapping[str, KernelSettings] = field(default_factory=dict)
     given: tuple[str, ...] = ()
     further_archs: tuple[str, ...] = ()
+    build: int | None = None
     origin: str = ""
     root: str = ""
 
@@ -177,6 +179,7 @@ class Configuration:
         self._with_database: dict[tuple[int, str], Settings] = {}
         self._named: dict[str, Settings] = {}
         self._base: Settings | None = None
+        self._build: int | None = None
 
     @classmethod
     def uniform(cls, settings: Settings) -> Configuration:
@@ -192,6 +195,13 @@ class Configuration:
         made._folders, made._shown, made._with_database, made._named = {}, {}, {}, {}
         if self._base is not None:
             made._base = replace(self._base, arch=arch, further_archs=())
+        return made
+
+    def for_build(self, number: int) -> Configuration:
+        """Returns the same configuration for one of the builds of each file."""
+        made = copy(self)
+        made._build = number
+        made._shown, made._with_database, made._named = {}, {}, {}
         return made
 
     def for_file(self, path: str) -> Settings:
@@ -222,11 +232,11 @@ class Configuration:
         else:
             known = self._databases
             database = build_database.database_above(folder, known) if self._searches else ""
-        if database == settings.build_path:
+        if database == settings.build_path and settings.build == self._build:
             return settings
         key = id(settings), database
         if key not in self._with_database:
-            self._with_database[key] = replace(settings, build_path=database)
+            self._with_database[key] = replace(settings, build_path=database, build=self._build)
         return self._with_database[key]
 
     def _for_absolute(self, folder: Path) -> Settings:
@@ -283,11 +293,8 @@ def _moved(settings: Settings, file: ConfigFile, root: Path) -> Settings:
         return settings
     folder, here = Path(settings.origin).parent.resolve(), file.path.parent.resolve()
     target = here if here.is_relative_to(folder) else root.resolve()
-    ignores = {
-        glob: rules
-        for given, rules in settings.per_file_ignores.items()
-        for glob in extends.rebased((given,), folder, target)
-    }
+    given = settings.per_file_ignores.items()
+    ignores = {g: rules for old, rules in given for g in extends.rebased((old,), folder, target)}
     return replace(
         settings,
         exclude=extends.rebased(settings.exclude, folder, target),
@@ -309,8 +316,7 @@ def from_file(
         settings: from before.
         file: a table of options.
         require_rules: raises a ConfigError for a value with a rule that does not exist.
-        is_extending: the file may extend others, whose settings are those from before: lists of
-            `extend-` options are added to theirs, kernels are those of both.
+        is_extending: settings from before are of files that it extends: `extend-` lists add up.
 
     Raises:
         ConfigError: a key is unknown or its value cannot be used; says the line.
@@ -433,8 +439,7 @@ def _kernels(value: Any, file: ConfigFile) -> dict[str, KernelSettings]:
 
 def _shown_folder(folder: Path) -> str:
     """Returns a folder from the working directory where it lies below it; empty for itself."""
-    absolute = folder.resolve()
-    here = Path.cwd()
+    absolute, here = folder.resolve(), Path.cwd()
     shown = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
     return "" if shown == Path() else shown.as_posix()
 

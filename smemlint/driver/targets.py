@@ -1,12 +1,17 @@
-"""Runs for several architectures as one: each by itself, and findings say where they hold."""
+"""Runs for several architectures and builds as one; findings say where they hold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.config.build_database import FILE_NAME
 from smemlint.driver.run import analyze_run, check_run
+from smemlint.files.sandbox import Sandbox
+from smemlint.frontend.cuda.build_system.lookup import build_of
+from smemlint.limits.budgets import MAX_BUILDS
 from smemlint.lint.result import Result
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 def check_targets(
     sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
 ) -> Result:
-    """Runs the rules for every target of the settings.
+    """Runs the rules for every target of the settings, and every build that a file has.
 
     Args:
         sources: the files of the run.
@@ -29,13 +34,39 @@ def check_targets(
         name: what the cache knows the run by.
     """
     if not settings.further_archs:
-        return check_run(sources, configuration, settings, name=name)
+        return _check_builds(sources, configuration, settings, name)
     results = {}
     for arch in settings.archs:
         of_target = replace(settings, arch=arch, further_archs=())
         chosen = configuration.for_target(arch)
-        results[arch] = check_run(sources, chosen, of_target, name=f"{name}\n{arch}")
+        results[arch] = _check_builds(sources, chosen, of_target, f"{name}\n{arch}")
     return merged(results)
+
+
+def _check_builds(
+    sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
+) -> Result:
+    """Runs the rules once for each build of the file that has most of them."""
+    count = min(_most_builds(sources, configuration), MAX_BUILDS)
+    if count < 2:
+        return check_run(sources, configuration, settings, name=name)
+    results = {}
+    for number in range(count):
+        chosen, of_build = configuration.for_build(number), replace(settings, build=number)
+        label = f"build {number + 1}"
+        results[label] = check_run(sources, chosen, of_build, name=f"{name}\n{label}")
+    return merged(results, f"holds in {{}} of {count} in {FILE_NAME}, not in {{}}")
+
+
+def _most_builds(sources: Sequence[Source], configuration: Configuration) -> int:
+    """Returns how many builds with different flags the file has that has most of them."""
+    databases = {s.path: configuration.for_file(s.path).build_path for s in sources}
+    built = {path: d for path, d in databases.items() if d and not is_python_path(path)}
+    if not built:
+        return 1
+    given = [d for d in built.values() if "build-path" in configuration.for_file("").given]
+    sandbox = Sandbox.joined((s.sandbox for s in sources), *dict.fromkeys(given))
+    return max(build_of(path, d, sandbox.text).others + 1 for path, d in built.items())
 
 
 def analyze_targets(
@@ -52,11 +83,11 @@ def analyze_targets(
     return facts, has_crashed
 
 
-def merged(results: Mapping[str, Result]) -> Result:
+def merged(results: Mapping[str, Result], words: str = "holds on {}, not on {}") -> Result:
     """Returns one result of several targets: what they share once, and where the rest holds."""
     first = next(iter(results.values()))
-    shown = _where_they_hold({arch: r.findings for arch, r in results.items()})
-    hidden = _where_they_hold({arch: r.hidden for arch, r in results.items()})
+    shown = _where_they_hold({arch: r.findings for arch, r in results.items()}, words)
+    hidden = _where_they_hold({arch: r.hidden for arch, r in results.items()}, words)
     return Result(
         tuple(sorted(shown, key=lambda f: (f.span, f.code))),
         tuple(hidden),
@@ -67,7 +98,7 @@ def merged(results: Mapping[str, Result]) -> Result:
     )
 
 
-def _where_they_hold(findings: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+def _where_they_hold(findings: Mapping[str, Sequence[Finding]], words: str) -> list[Finding]:
     """The distinct findings, each with a note where it does not hold on all targets."""
     by_key: dict[Hashable, dict[str, Finding]] = {}
     for arch, found in findings.items():
@@ -79,7 +110,7 @@ def _where_they_hold(findings: Mapping[str, Sequence[Finding]]) -> list[Finding]
         finding = next(iter(alike.values()))
         if len(alike) < len(findings):
             others = ", ".join(arch for arch in findings if arch not in alike)
-            note = f"holds on {', '.join(alike)}, not on {others}"
+            note = words.format(", ".join(alike), others)
             finding = replace(finding, notes=(*finding.notes, note))
         kept.append(finding)
     return kept

@@ -35,6 +35,8 @@ MAX_TTGIR_DEPTH = 64
 """Locations that one location names, and bodies of operations within one another."""
 MAX_CONFIG_BYTES = 1 << 20
 """Of a configuration file."""
+MAX_BUILDS = 4
+"""Of one file, with other flags: each is a run of its own; what has more says so."""
 MAX_EXTENDED_CONFIGS = 8
 """Configuration files that one leads to by `extend`."""
 MAX_LIST = 500

@@ -15,7 +15,12 @@ from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
-from smemlint.limits.budgets import MAX_FILES_ELSEWHERE, MAX_FOLDERS_UP, MAX_UNIT_CHARACTERS
+from smemlint.limits.budgets import (
+    MAX_BUILDS,
+    MAX_FILES_ELSEWHERE,
+    MAX_FOLDERS_UP,
+    MAX_UNIT_CHARACTERS,
+)
 from smemlint.limits.steps import current, spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import is_python_path
@@ -173,9 +178,10 @@ class ProgramIndex:
     def _build(self, path: str) -> Build:
         """Returns how a root is built, found out once each time that its unit is read."""
         if path not in self._builds:
-            database = self.settings.build_path
-            is_built = not is_python_path(path)
-            self._builds[path] = build_of(path, database, self.read) if is_built else Build()
+            self._builds[path] = Build()
+            if not is_python_path(path):
+                s = self.settings
+                self._builds[path] = build_of(path, s.build_path, self.read, s.build or 0)
         return self._builds[path]
 
     def unused_builds(self, path: str) -> Iterator[NotAnalysed]:
@@ -185,9 +191,12 @@ class ProgramIndex:
             yield NotAnalysed(
                 Span(path, 1, 1, 1, 1), "", Reason(ReasonCode.UNREADABLE, build.problem)
             )
-        if build.others:
-            builds = "another build" if build.others == 1 else f"{build.others} other builds"
-            text = f"{build.origin} has {builds} of this file: the first is analysed"
+        analysed = 1 if self.settings.build is None else MAX_BUILDS
+        if build.others >= analysed:
+            others = build.others + 1 - analysed
+            builds = "another build" if others == 1 else f"{others} other builds"
+            first = "first is" if analysed == 1 else f"first {analysed} are"
+            text = f"{build.origin} has {builds} of this file: the {first} analysed"
             reason = Reason(ReasonCode.LEFT_OUT, text)
             yield NotAnalysed(Span(path, 1, 1, 1, 1), "", reason)
         for name in makefile.NAMES:

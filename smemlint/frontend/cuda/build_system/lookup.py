@@ -40,18 +40,19 @@ class Build:
     problem: str = ""
 
 
-def build_of(path: str, database: str, read: Read) -> Build:
+def build_of(path: str, database: str, read: Read, number: int = 0) -> Build:
     """Returns how a source is built.
 
     Args:
         path: of the source.
         database: path of `compile_commands.json`; empty if there is none.
         read: text of a file that may be read, else None.
+        number: which of its builds, from 0; the last one if there are fewer.
     """
     problem = ""
     if database:
         try:
-            found = _in_database(path, database, read)
+            found = _in_database(path, database, read, number)
         except ValueError as error:
             problem, found = str(error), None
         if found is not None:
@@ -59,7 +60,7 @@ def build_of(path: str, database: str, read: Read) -> Build:
     return replace(_in_build_files(path, read), problem=problem)
 
 
-def _in_database(path: str, database: str, read: Read) -> Build | None:
+def _in_database(path: str, database: str, read: Read, number: int) -> Build | None:
     from smemlint.frontend.cuda.build_system.compile_commands import commands_of
 
     text = read(database)
@@ -71,7 +72,9 @@ def _in_database(path: str, database: str, read: Read) -> Build | None:
         flags = _flags_of(command, path, read)
         if flags not in distinct:
             distinct.append(flags)
-    return Build(distinct[0], FILE_NAME, len(distinct) - 1) if distinct else None
+    if not distinct:
+        return None
+    return Build(distinct[min(number, len(distinct) - 1)], FILE_NAME, len(distinct) - 1)
 
 
 def _flags_of(command: Command, path: str, read: Read) -> BuildFlags:

@@ -10,7 +10,9 @@ import pytest
 from smemlint.analysis.analyze import analyze
 from smemlint.config.build_database import database_above
 from smemlint.config.settings import Configuration, Settings
+from smemlint.driver.targets import check_targets
 from smemlint.frontend.cuda.build_system.compile_commands import Command, commands_of
+from smemlint.limits.budgets import MAX_BUILDS
 from smemlint.sources.discovery import find_sources
 
 KERNEL = """\
@@ -135,3 +137,27 @@ def test_settings_are_shared_by_folders_without_a_database(tmp_path):
     configuration = Configuration(isolated=True)
     one, two = (configuration.for_folder(tmp_path / name) for name in ("a", "b"))
     assert one is two and one.build_path == Settings().build_path
+
+
+def checked():
+    configuration = Configuration()
+    sources = find_sources(["src"], configuration)
+    return check_targets(sources, configuration, configuration.for_file(""), "src")
+
+
+def test_every_build_of_a_file_is_checked_and_findings_say_which(project, tmp_path):
+    (tmp_path / "src/k.h").write_text("")
+    project("nvcc -DWIDE -DSTRIDE=4 -c ../src/k.cu", "nvcc -DWIDE -DSTRIDE=8 -c ../src/k.cu",
+            "nvcc -DWIDE -DSTRIDE=4  -c -O3 ../src/k.cu")  # fmt: skip
+    found = checked().findings
+    assert [f.access.ways for f in found if f.code == "SML101"] == [4, 8]
+    assert [sum("build 1" in n and "build 2" in n for n in f.notes) for f in found] == [1, 1]
+
+
+def test_what_all_builds_share_is_said_once_and_their_number_has_an_end(project, tmp_path):
+    (tmp_path / "src/k.h").write_text("")
+    project(*(f"nvcc -DWIDE -DSTRIDE=4 -DOTHER={k} -c ../src/k.cu" for k in range(MAX_BUILDS + 2)))
+    found = checked().findings
+    (conflict,) = [f for f in found if f.code == "SML101"]
+    assert conflict.access.ways == 4 and not any("build 1" in n for n in conflict.notes)
+    assert [str(MAX_BUILDS) in f.message for f in found if f.code == "SML901"] == [True]
