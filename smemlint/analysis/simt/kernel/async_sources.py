@@ -71,7 +71,7 @@ def copy_of(event: Event) -> Copy | Unknown:
     aligned = [s for s in sides if not ((s[0] | s[1]) % event.width).any()]
     if len(sides) == 1 or not aligned:  # what is aligned for no residue faults
         return Copy(*sides[0], taken)
-    costs = [_costs(to, source, event) for to, source in aligned]
+    costs = _costs(aligned, event)
     first = costs[0]
     if all(cost == first for cost in costs):
         return Copy(*aligned[0], taken)
@@ -92,11 +92,12 @@ def _classes(
     """Both sides for every residue that the cost can see; first for moves by whole lines."""
     mask = event.mask
     for values in _pitches([*_moving(to), *_moving(source)], event.width):
-        for shift, start in product(_shifts(to, event.width), _shifts(source, event.width)):
-            yield (
-                np.where(mask, _lanes(to, values, mask) + shift, 0),
-                np.where(mask, _lanes(source, values, mask) + start, 0),
-            )
+        written = [
+            np.where(mask, _lanes(to, values, mask) + at, 0) for at in _shifts(to, event.width)
+        ]
+        first = _lanes(source, values, mask)
+        read = [np.where(mask, first + at, 0) for at in _shifts(source, event.width)]
+        yield from product(written, read)
 
 
 def _shifts(offset: AffineInt, width: int) -> range:
@@ -163,19 +164,26 @@ def _lanes(offset: AffineInt, values: dict[str, int], mask: NDArray[np.bool_]) -
     return np.broadcast_to(np.asarray(total, np.int64), mask.shape)
 
 
-def _costs(to: NDArray[np.int64], source: NDArray[np.int64], event: Event) -> list[int]:
-    """Wavefronts of each warp."""
-    form = event.operation.rpartition(".")[2]
-    rows = (a.reshape(-1, LANES) for a in (to, source, event.mask))
-    return [_price(form, event.width, *_from_line(*row)) for row in zip(*rows, strict=True)]
+def _costs(
+    sides: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], event: Event
+) -> list[list[int]]:
+    """Wavefronts of each warp, for each of the classes."""
+    form, warps = event.operation.rpartition(".")[2], len(event.mask) // LANES
+    mask = np.tile(event.mask.reshape(-1, LANES), (len(sides), 1))
+    to, source = (
+        _from_line(np.stack(side).reshape(-1, LANES), mask) for side in zip(*sides, strict=True)
+    )
+    costs = [
+        _price(form, event.width, *(lanes.tobytes() for lanes in row))
+        for row in zip(to, source, mask, strict=True)
+    ]
+    return [costs[begin : begin + warps] for begin in range(0, len(costs), warps)]
 
 
-def _from_line(
-    to: NDArray[np.int64], source: NDArray[np.int64], mask: NDArray[np.bool_]
-) -> tuple[bytes, bytes, bytes]:
-    """The lanes of a warp from the first line on, as a key: what lies further on costs the same."""
-    moved = [np.where(mask, a - (a[mask].min(initial=1 << 62) & -LINE), 0) for a in (to, source)]
-    return moved[0].tobytes(), moved[1].tobytes(), mask.tobytes()
+def _from_line(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Each warp's lanes (a row) from its first line on; what lies further on costs the same."""
+    begins = lanes.min(axis=1, where=mask, initial=1 << 62, keepdims=True) & -LINE
+    return np.where(mask, lanes - begins, 0)
 
 
 @lru_cache(maxsize=1 << 13)
