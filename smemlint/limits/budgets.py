@@ -79,6 +79,8 @@ MAX_LSP_HEADER = 1_000
 """Bytes of a line before a message."""
 MAX_NEIGHBOURS = 500
 """Files of a document's folder that the editor looks at; the first ones by name."""
+MAX_REMEMBERED_NUMBERS = 4_000_000
+"""In the kernels, and in the runs of host code, that the editor remembers: some 150 MB each."""
 
 # ---- values of any language
 

@@ -9,7 +9,7 @@ from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.fix.apply import repaired
 from smemlint.lint.result import Result
-from smemlint.lsp.analysis import analyses
+from smemlint.lsp.document_run import analyses
 from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:

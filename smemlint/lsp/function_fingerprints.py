@@ -132,9 +132,9 @@ class VisibleTexts:
         if first.macro is not None or last.macro is not None:
             return None
         begin, end = unit.token_span(first), unit.token_span(last)
-        if {begin.path, end.path} != {self._tokens.path} or begin.line == end.end_line:
+        if {begin.path, end.path} != {self._tokens.places.path} or begin.line == end.end_line:
             return None
-        lines = self._tokens.lines
+        lines = self._tokens.places.lines
         start = lines.offset(begin.line, begin.column)
         stop = lines.offset(end.end_line, end.end_column)
         if not _stays_inside(self._text[start:stop]):

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, cast
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.analyze import DIRECT
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.launches import Launch, launches_of
 from smemlint.frontend.cuda.unit import load_unit
+from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_REMEMBERED_NUMBERS, MAX_UNIT_CHARACTERS
 from smemlint.lsp.function_fingerprints import VisibleTexts, digest, outside
 from smemlint.lsp.kept_results import KeptResults
 from smemlint.lsp.lru import LruCache
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.unit import LoadOptions
     from smemlint.frontend.program import Function, Unit
     from smemlint.lsp.token_text import VisibleText
-    from smemlint.reasons import Assumption
+    from smemlint.reasons import Assumption, Reason
     from smemlint.sources.source import Source
 
 _NOBODY = cast("Function", None)
@@ -58,6 +60,11 @@ class _Kernel:
     context: VisibleText
     arguments: Mapping[str, Value] | None
 
+    def numbers(self) -> int:
+        """Returns how many numbers it holds: addresses, and places of tokens."""
+        patterns = sum(len(access.patterns) for access in self.facts.accesses)
+        return LANES * patterns + len(self.context.places.starts)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Launch:
@@ -75,6 +82,10 @@ class _Run:
     launches: tuple[_Launch, ...]
     context: VisibleText
 
+    def numbers(self) -> int:
+        """Returns how many numbers it holds; a launch is some tens of them."""
+        return LANES * len(self.launches) + len(self.context.places.starts)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Loaded:
@@ -88,6 +99,10 @@ class _Loaded:
     unit: Unit
     texts: Mapping[str, str | None]
     homes: Mapping[str, str | None]
+
+    def characters(self) -> int:
+        """Returns how long its files are together."""
+        return sum(len(text or "") for text in self.texts.values())
 
     def is_valid(self, options: LoadOptions) -> bool:
         """Returns whether the answers are what they were."""
@@ -104,23 +119,21 @@ class IncrementalMemo:
     """
 
     def __init__(self) -> None:
-        self.kernels: LruCache[_Kernel] = LruCache()
-        self.runs: LruCache[_Run] = LruCache()
-        self.units: LruCache[_Loaded] = LruCache()
-        self.results: LruCache[KeptResults] = LruCache()
+        self.kernels: LruCache[_Kernel] = LruCache(MAX_REMEMBERED_NUMBERS, _Kernel.numbers)
+        self.runs: LruCache[_Run] = LruCache(MAX_REMEMBERED_NUMBERS, _Run.numbers)
+        self.units: LruCache[_Loaded] = LruCache(MAX_UNIT_CHARACTERS, _Loaded.characters)
+        self.results: dict[str, KeptResults] = {}
         self.evaluating: Callable[[Instance], None] = lambda instance: None
         self.hits = 0
         self._names: set[str] = set()
 
     def results_of(self, path: str) -> KeptResults:
         """What the last analysis of a document found."""
-        known = self.results.get(path) or KeptResults(path)
-        self.results.keep(path, known)
-        return known
+        return self.results.setdefault(path, KeptResults(path))
 
     def forget_results(self, path: str) -> None:
         """A document was closed."""
-        self.results.drop(path)
+        self.results.pop(path, None)
 
     def function_names(self) -> frozenset[str]:
         """The names of the functions of all units that analyses read since this was asked."""
@@ -134,7 +147,7 @@ class IncrementalMemo:
     def files_changed(self) -> None:
         """Files may have come or gone."""
         self.forget_units()
-        for kept in self.results.entries():
+        for kept in self.results.values():
             kept.files_changed()
 
     def forget_units(self) -> None:
@@ -158,8 +171,6 @@ class IncrementalMemo:
             sources: all files of the run, as they are now.
             settings: that they are evaluated under.
         """
-        for known in (self.kernels, self.runs, self.units, self.results):
-            known.age()
         texts = {s.path: s.text for s in sources}
         if MARK in texts[path] and "swizzle" in texts[path]:
             return DIRECT  # takes note of the declarations that were of use
@@ -179,7 +190,7 @@ class _Known:
     ) -> None:
         self._memory = memory
         self._tokens = tokens
-        self._path = tokens.path
+        self._path = tokens.places.path
         self._texts = texts
         self._settings = settings
         self._contexts: dict[tuple[int, ...], tuple[VisibleTexts, bytes]] = {}
@@ -199,7 +210,8 @@ class _Known:
         hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
         context = contexts.of(task.function, hides=hides)
         instance = replace(task.instance, span=None, place=None)  # type: ignore[arg-type]
-        key = (context.digest, around, unit.path, instance, task.function.name, task.given, arch)
+        told = task.function.name, _unknowns(task.scope), task.shared, task.given
+        key = context.digest, around, unit.path, instance, told, arch
         known = self._memory.kernels.get(key)
         if known is not None:
             facts = self._moved(known, task, context)
@@ -246,13 +258,13 @@ class _Known:
         has_no_caller: bool = False,
     ) -> list[Launch]:
         """What a host function launches."""
-        if has_no_caller and function.template:
-            return launches_of(unit, linked, function, launching, has_no_caller)
         units = (unit, *(u for u in linked if u is not unit))
         contexts, around = self._of(units)
         context = contexts.of(function)
         paths = tuple(u.path for u in units)
-        key = (context.digest, around, paths, function.name, function.scope, launching)
+        written = _written_instantiations(function, units) if has_no_caller else ()
+        run = function.name, function.scope, launching, has_no_caller, written
+        key = context.digest, around, paths, run
         known = self._memory.runs.get(key)
         if known is not None:
             try:
@@ -262,7 +274,7 @@ class _Known:
                 ]
             except CannotMove:
                 pass  # it is run again
-        found = launches_of(unit, linked, function, launching)
+        found = launches_of(unit, linked, function, launching, has_no_caller)
         if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found):
             kept = tuple(
                 _Launch(*_number_of(la.function, units), replace(la, function=_NOBODY))
@@ -335,12 +347,31 @@ def _number_of(function: Function, units: Sequence[Unit]) -> tuple[int, int]:
     )
 
 
+def _written_instantiations(function: Function, units: Sequence[Unit]) -> tuple[object, ...]:
+    """The template arguments that stand in any function: they tell those of one without callers."""
+    if not function.template:
+        return ()
+    found = (written for unit in units for written in unit.template_ids(function.name))
+    return tuple((written.arguments, written.is_instantiated) for written in found)
+
+
 def _is_plain(values: Iterable[object]) -> bool:
-    """Whether nothing but numbers and built-in types is bound: they belong to no tree."""
+    """Whether nothing but numbers, built-in types and unknowns is bound: they belong to no tree."""
     return all(_is_plain_value(value) for value in values)
 
 
+def _unknowns(scope: Mapping[str, object]) -> tuple[tuple[str, Reason, bool, bool], ...]:
+    """The template arguments that are not known: results name why."""
+    return tuple(
+        (name, value.reason, value.is_data, value.is_uniform)
+        for name, value in scope.items()
+        if isinstance(value, Unknown)
+    )
+
+
 def _is_plain_value(value: object) -> bool:
+    if type(value) is Unknown:
+        return value.split is None
     if isinstance(value, AffineInt):
         return value.constant is not None
     if isinstance(value, PointerType):

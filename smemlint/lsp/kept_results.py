@@ -125,7 +125,8 @@ class KeptResults:
             if path not in before or path not in now or before[path].text != now[path].text
         }
         if self._path in changed and self._is_of_tokens and text.digest == kept.text.digest:
-            told = text.text.comment_words ^ kept.text.text.comment_words
+            words = self.tokens_of(now[self._path].text).comment_words
+            told = words ^ kept.comment_words
             if not kept.may_matter(told):
                 changed.discard(self._path)
         return changed
@@ -148,6 +149,7 @@ class KeptResults:
         self._kept = _Kept(
             dict(self._now),
             self._text(),
+            self.tokens_of(self._now[self._path].text).comment_words,
             repr(self._settings_of(self._path)),
             whole,
             _states(reads),
@@ -175,6 +177,7 @@ class _Kept:
     Attributes:
         sources: of the run, by path.
         text: of the document.
+        comment_words: of the document.
         settings: of the document, as text.
         results: of the units, by main file.
         outside: states of the files on disk that were read.
@@ -186,6 +189,7 @@ class _Kept:
 
     sources: Mapping[str, Source]
     text: VisibleText
+    comment_words: frozenset[str]
     settings: str
     results: Mapping[str, UnitResult]
     outside: Mapping[str, tuple[int, int] | None]

@@ -1,51 +1,54 @@
-"""What was used lately, by key."""
+"""What was used lately, by key, in bounded memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
 Entry = TypeVar("Entry")
 
-_GENERATION = 64
-"""Analyses, those of fixes included, after which what none of them used is old."""
-
 
 class LruCache(Generic[Entry]):
-    """What was used lately: what two generations of analyses did not use is gone."""
+    """What was used lately: what was not used for longest goes when the rest is too large.
 
-    def __init__(self) -> None:
-        self._young: dict[Hashable, Entry] = {}
-        self._old: dict[Hashable, Entry] = {}
-        self._analyses = 0
+    Args:
+        limit: of the sizes of all entries together; one that exceeds it is kept until the next.
+        size_of: the size of an entry.
+    """
+
+    def __init__(self, limit: int, size_of: Callable[[Entry], int]) -> None:
+        self._limit = limit
+        self._size_of = size_of
+        self._entries: dict[Hashable, Entry] = {}  # the latest stands last
+        self._size = 0
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Yields the entries."""
+        return iter(self._entries.values())
 
     def get(self, key: Hashable) -> Entry | None:
-        """The entry, which is in use now."""
-        if key in self._old:
-            self._young.setdefault(key, self._old.pop(key))
-        return self._young.get(key)
+        """Returns the entry, which is in use now."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._entries[key] = entry
+        return entry
 
     def keep(self, key: Hashable, entry: Entry) -> None:
         """Adds or replaces an entry."""
-        self._young[key] = entry
-
-    def entries(self) -> list[Entry]:
-        """All entries."""
-        return [*self._young.values(), *self._old.values()]
-
-    def drop(self, key: Hashable) -> None:
-        """Forgets an entry."""
-        self._young.pop(key, None)
-        self._old.pop(key, None)
-
-    def age(self) -> None:
-        """Another analysis begins."""
-        self._analyses += 1
-        if self._analyses % _GENERATION == 0:
-            self._old, self._young = self._young, {}
+        self._drop(key)
+        self._entries[key] = entry
+        self._size += self._size_of(entry)
+        while self._size > self._limit and len(self._entries) > 1:
+            self._drop(next(iter(self._entries)))
 
     def clear(self) -> None:
         """Forgets everything."""
-        self._old, self._young = {}, {}
+        self._entries.clear()
+        self._size = 0
+
+    def _drop(self, key: Hashable) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._size -= self._size_of(entry)

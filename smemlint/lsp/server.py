@@ -19,7 +19,7 @@ from smemlint.config.settings import Configuration
 from smemlint.errors import CLEAN, FAILED, ConfigError, SmemlintError
 from smemlint.lint.selection import require_known_rules
 from smemlint.lsp.actions import FIX_ALL, Offer
-from smemlint.lsp.analysis import Analysis, Folders, analyses
+from smemlint.lsp.analysis import Analysis, Folders
 from smemlint.lsp.bounded_input import BoundedInput
 from smemlint.lsp.client_capabilities import Client
 from smemlint.lsp.compiled_kernels import CompiledKernels, default_cache
@@ -181,6 +181,8 @@ class Server(LanguageServer):
     def _analyses(
         self, path: str, partial: Callable[[Analysis], None] | None
     ) -> Iterator[Analysis]:
+        from smemlint.lsp.document_run import analyses  # with numpy: a client waits for the start
+
         return analyses(path, *self._run_of(path), partial)
 
     def _shown(self, path: str) -> AbstractContextManager[None]:

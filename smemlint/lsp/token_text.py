@@ -7,6 +7,7 @@ token of its number in the other.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from functools import cached_property
@@ -32,22 +33,33 @@ class CannotMove(Exception):
     """A place is no place of a token that both texts have."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenPlaces:
+    """Where the tokens of a text stand: what is kept of a text that was edited since.
+
+    Attributes:
+        path: of the file.
+        lines: of the text.
+        starts, stops: offsets of each token.
+    """
+
+    path: str
+    lines: LineMap
+    starts: array[int]
+    stops: array[int]
+
+
 class TokenText:
     """The tokens of a text.
 
     Attributes:
-        path: of the file.
+        places: of the tokens.
         marks: spelling of each token, with what counts of what is in front of it: whether it begins
             a line, comments that are read, and blanks in directives and between operators.
-        starts, stops: offsets of each token.
-        lines: of the text.
     """
 
     def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.lines = LineMap(text)
-        self.starts: list[int] = []
-        self.stops: list[int] = []
+        self.places = TokenPlaces(path, LineMap(text), array("q"), array("q"))
         self.marks: list[str] = []
         comments: list[str] = []
         lexed = lex_file(text)
@@ -65,8 +77,8 @@ class TokenText:
                 comments.append(gap)
                 mark += gap if MARK in gap else ""
             self.marks.append(mark)
-            self.starts.append(token.start)
-            self.stops.append(token.end)
+            self.places.starts.append(token.start)
+            self.places.stops.append(token.end)
             at, after_operator = token.end, is_operator
         comments.append(text[at:])
         if lexed.skipped or lexed.unterminated is not None or lexed.truncated is not None:
@@ -83,7 +95,7 @@ class TokenText:
 
     def index(self, offset: int) -> int:
         """The number of the first token that ends behind an offset."""
-        return bisect_right(self.stops, offset)
+        return bisect_right(self.places.stops, offset)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,12 +103,12 @@ class VisibleText:
     """Those tokens of a text that an evaluation may see.
 
     Attributes:
-        text: the whole.
+        places: of all tokens of the text.
         pieces: the ranges of token numbers that are seen, in order.
         digest: equal only for sequences that are the same.
     """
 
-    text: TokenText
+    places: TokenPlaces
     pieces: tuple[tuple[int, int], ...]
     digest: bytes
 
@@ -108,7 +120,7 @@ class VisibleText:
             data = "\0".join(text.marks[start:stop]).encode("utf-8", "surrogatepass")
             made.update(b"%d " % len(data))
             made.update(data)
-        return VisibleText(text, tuple(pieces), made.digest())
+        return VisibleText(text.places, tuple(pieces), made.digest())
 
     @staticmethod
     def whole(text: TokenText) -> VisibleText:
@@ -126,7 +138,7 @@ class Movement:
     def __init__(self, before: VisibleText, now: VisibleText) -> None:
         self._before = before
         self._now = now
-        self._is_still = before.text is now.text
+        self._is_still = before.places is now.places
 
     def span(self, span: Span) -> Span:
         """The new place of an old one; those in other files stay, an empty one follows its token.
@@ -135,14 +147,14 @@ class Movement:
             CannotMove: it does not begin and end in tokens that are seen.
         """
         whole_file = (span.line, span.column, span.end_line, span.end_column) == (1, 1, 1, 1)
-        if self._is_still or whole_file or span.path != self._before.text.path:
+        if self._is_still or whole_file or span.path != self._before.places.path:
             return span
-        lines = self._before.text.lines
+        lines = self._before.places.lines
         stop = self._stop(lines.offset(span.end_line, span.end_column))
         is_empty = (span.line, span.column) == (span.end_line, span.end_column)
         start = stop if is_empty else self._start(lines.offset(span.line, span.column))
-        line, column = self._now.text.lines(start)
-        end_line, end_column = self._now.text.lines(stop)
+        line, column = self._now.places.lines(start)
+        end_line, end_column = self._now.places.lines(stop)
         return replace(span, line=line, column=column, end_line=end_line, end_column=end_column)
 
     def line(self, path: str, line: int) -> int:
@@ -151,7 +163,7 @@ class Movement:
         Raises:
             CannotMove: no token that is seen stands in it.
         """
-        before, now = self._before.text, self._now.text
+        before, now = self._before.places, self._now.places
         if self._is_still or path != before.path:
             return line
         starts = before.lines.starts
@@ -169,13 +181,13 @@ class Movement:
 
     def _start(self, offset: int) -> int:
         """The new offset of what begins at one."""
-        text = self._before.text
+        text = self._before.places
         token = bisect_right(text.starts, offset) - 1
         return self._inside(token, offset, is_inside=token >= 0 and offset < text.stops[token])
 
     def _stop(self, offset: int) -> int:
         """The new offset of what ends at one."""
-        text = self._before.text
+        text = self._before.places
         token = bisect_left(text.starts, offset) - 1
         return self._inside(token, offset, is_inside=token >= 0 and offset <= text.stops[token])
 
@@ -183,7 +195,7 @@ class Movement:
         other = self._other(token) if is_inside else None
         if other is None:
             raise CannotMove
-        return self._now.text.starts[other] + offset - self._before.text.starts[token]
+        return self._now.places.starts[other] + offset - self._before.places.starts[token]
 
     def _other(self, token: int) -> int | None:
         """The number that a token has in the other text; None for one that is not seen."""

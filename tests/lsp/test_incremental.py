@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from smemlint.config.settings import Configuration
-from smemlint.lsp.analysis import analyses
+from smemlint.lsp import incremental
+from smemlint.lsp.analysis import Analysis
+from smemlint.lsp.document_run import analyses
 from smemlint.lsp.incremental import IncrementalMemo
 from smemlint.lsp.lru import LruCache
 from smemlint.sources.source import Source
@@ -177,11 +179,89 @@ def _edited(text: str, chosen: random.Random) -> str:
     return "\n".join(lines)
 
 
-def test_what_many_analyses_did_not_use_is_forgotten():
-    recent: LruCache[int] = LruCache()
-    recent.keep("used", 1)
-    recent.keep("unused", 2)
-    for _ in range(200):
-        recent.age()
-        assert recent.get("used") == 1
-    assert recent.get("unused") is None
+def test_what_was_not_used_for_longest_is_forgotten():
+    recent: LruCache[str] = LruCache(10, len)
+    recent.keep("a", "1234")
+    recent.keep("b", "123456")
+    assert recent.get("a") == "1234"
+    recent.keep("c", "12")
+    assert (recent.get("a"), recent.get("b"), recent.get("c")) == ("1234", None, "12")
+    recent.keep("d", "x" * 20)  # the newest stays, however large it is
+    assert [*recent] == ["x" * 20]
+    recent.keep("d", "x")
+    recent.keep("e", "x" * 9)
+    assert [*recent] == ["x", "x" * 9]
+
+
+def test_memory_of_many_edits_is_bounded(monkeypatch):
+    """A thousand numbers suffice for some kernels of this text, not for those of 40 edits."""
+    monkeypatch.setattr(incremental, "MAX_REMEMBERED_NUMBERS", 1_000)
+    memory = IncrementalMemo()
+    for number in range(40):
+        text = TWO.replace("[1];", f"[{number % 32}];").replace("PAD 0", f"PAD {number}")
+        assert found(text, memory) == found(text, IncrementalMemo())
+        for known in (memory.kernels, memory.runs):
+            assert sum(entry.numbers() for entry in known) <= 1_000
+    assert 2 <= len([*memory.kernels]) < 40
+
+
+TEMPLATES = """\
+template <typename T, int N> __global__ void rows(T *out, int n) {
+  extern __shared__ char bytes[];
+  T *s = reinterpret_cast<T *>(bytes);
+  out[threadIdx.x] = s[threadIdx.x * N + n];
+}
+template <typename T> __global__ void columns(T *out) {
+  __shared__ T t[32][32];
+  out[threadIdx.x] = t[threadIdx.x][1];
+}
+template <typename T, int N> void go(T *out, int n) {
+  const int threads = 4 * 32;
+  rows<T, N><<<1, threads, N * 32 * sizeof(T)>>>(out, n);
+}
+template <typename T> void nobody(T *out) {
+  columns<T><<<1, 32>>>(out);
+}
+void all(double *a, int *b, Missing *c) {
+  go<double, 8>(a, 3);
+  go<Missing, 16>(c, 1);
+  columns<Missing><<<1, 64>>>(c);
+}
+void some(float *a) {
+  int unused = 4;
+  go<float, 4>(a, unused);
+}
+template void nobody<float>(float *);
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_edits_of_templates_and_launches(seed):
+    chosen, (memory, evaluated), text = random.Random(seed), noting(), TEMPLATES
+    count = 0
+    words = ["float", "double", "Missing", "int", "rows", "columns", "go", "nobody", "out", "N"]
+    for _ in range(12):
+        if chosen.random() < 0.5:
+            at = chosen.choice([m.span() for m in re.finditer(rf"\b({'|'.join(words)})\b", text)])
+            text = text[: at[0]] + chosen.choice(words) + text[at[1] :]
+        else:
+            text = _edited(text, chosen)
+        fresh, all_of_it = noting()
+        assert found(text, memory) == found(text, fresh)
+        count += len(all_of_it)
+        if chosen.random() < 0.2:
+            text = TEMPLATES
+    assert len(evaluated) < count
+
+
+def test_first_kernels_are_shown_before_the_last_is_evaluated():
+    shown: list[tuple[int, set[str]]] = []
+    memory, evaluated = noting()
+
+    def partial(analysis: Analysis) -> None:
+        shown.append((len(evaluated), {a.array.name for a in analysis.accesses}))
+
+    source = Source("k.cu", TWO)
+    first = next(analyses("k.cu", [source], Configuration(isolated=True), memory, partial))
+    assert shown == [(1, {"s"}), (2, {"s", "t"})]
+    assert len(first.accesses) == 2

@@ -37,8 +37,10 @@ class Memo:
         evaluate: gives the facts of one kernel instance.
         launches: gives the launches that one host function makes.
         load: reads a unit.
+        found: told of the kernels of a unit that are evaluated, after each.
     """
 
     evaluate: Callable[[Unit, KernelTask, str], KernelFacts]
     launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], list[Launch]]
     load: Callable[[str, str, LoadOptions], Unit]
+    found: Callable[[Sequence[KernelFacts]], None] = lambda kernels: None

@@ -230,6 +230,7 @@ class Project:
         for function in functions:
             if not self._is_launched_elsewhere(unit, function, instances):
                 self._evaluate_function(unit, function, instances, kernels, notes)
+                self._memo.found(kernels)
         if instances.unsearched:
             files = "file that names" if instances.unsearched == 1 else "files that name"
             text = f"{instances.unsearched} further {files} its kernels: not searched for launches"

@@ -12,7 +12,12 @@ from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preproc
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
 from smemlint.frontend.cuda.scanner.definitions import FoundDeclaration, FoundFunction, FoundRecord
 from smemlint.frontend.cuda.scanner.scan import scan
-from smemlint.frontend.cuda.scanner.template_ids import TemplateId, assigned_once, template_ids
+from smemlint.frontend.cuda.scanner.template_ids import (
+    TemplateId,
+    angle_positions,
+    assigned_once,
+    template_ids,
+)
 from smemlint.frontend.heuristics import names_device, names_kernel
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import spend
@@ -324,7 +329,11 @@ class CudaUnit:
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
         """Returns the template-ids of a name, in order."""
-        return template_ids(self._source.tokens, name)
+        return template_ids(self._source.tokens, self._angle_positions.get(name, ()))
+
+    @cached_property
+    def _angle_positions(self) -> Mapping[str, Sequence[int]]:
+        return angle_positions(self._source.tokens)
 
     @cached_property
     def assigned_once(self) -> frozenset[str]:

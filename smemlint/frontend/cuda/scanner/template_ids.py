@@ -9,7 +9,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_RESULT_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _DECLARING = frozenset(("struct", "class", "union", "enum"))
 _ENDS = frozenset((";", "{", "}", "("))
@@ -38,11 +38,24 @@ class TemplateId:
         return f"{self.first.text}<{','.join(self.arguments)}>"
 
 
-def template_ids(tokens: Sequence[Token], name: str) -> Iterator[TemplateId]:
-    """Yields the template-ids of a name, those that a record's head declares left out."""
+def angle_positions(tokens: Sequence[Token]) -> dict[str, list[int]]:
+    """Returns the indices of the tokens in front of a `<`, by their text."""
+    found: dict[str, list[int]] = {}
     for i, token in enumerate(tokens):
-        if token.text != name or i + 1 >= len(tokens) or tokens[i + 1].text != "<":
-            continue
+        if token.text == "<" and i:
+            found.setdefault(tokens[i - 1].text, []).append(i - 1)
+    return found
+
+
+def template_ids(tokens: Sequence[Token], positions: Iterable[int]) -> Iterator[TemplateId]:
+    """Yields the template-ids of a name, those that a record's head declares left out.
+
+    Args:
+        tokens: of a unit.
+        positions: of the name in front of a `<`, see `angle_positions`.
+    """
+    for i in positions:
+        token = tokens[i]
         before = tokens[i - 1].text if i else ""
         if before in _DECLARING:
             continue
