@@ -112,3 +112,16 @@ def test_a_text_that_nothing_compiles_is_said() -> None:
     assert _notes(f"import jitify\n{_TEXT}f = jitify.build(TEXT, 'k')\n") == [(2, "not-reached")]
     assert _notes(f"def f():\n    '''{_KERNEL}'''\n") == []  # a comment
     assert _notes("TEXT = '__shared__ float s[32];'\n") == []  # no kernel
+
+
+def test_a_text_that_a_function_of_another_file_compiles_is_judged_where_it_stands(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    helper = "from torch.utils.cpp_extension import load_inline\n"
+    helper += "def load(code):\n    return load_inline('m', '', cuda_sources=[code])\n"
+    (tmp_path / "helper.py").write_text(helper)
+    text = _TEXT.replace("STEP", "16").replace("}\n'", f"}}\n{_HOST}'")
+    text = f"from helper import load\n{text}m = load(TEXT)\n"
+    (tmp_path / "k.py").write_text(text)
+    assert _stores(text) == {(4, 16.0, (64, 1, 1))}

@@ -79,7 +79,8 @@ class _File:
         """Returns the texts that are known and use shared memory."""
         self._interpret()
         raws = self._files.raws.values()
-        found = map(self._embedded, (r for r in raws if self._is_own(r) or r.calls))
+        wanted = (r for r in raws if self._is_own(r) or r.calls or self._lines_of(r))
+        found = map(self._embedded, wanted)
         return [embedded for embedded in found if embedded is not None]
 
     def facts(self) -> Facts:
@@ -104,13 +105,7 @@ class _File:
 
     def _uncompiled(self) -> list[NotAnalysed]:
         """Returns a note at each literal with a kernel's text that is no part of a known text."""
-        compiled = {
-            run.start.line
-            for raw in self._files.raws.values()
-            if raw.text is not None
-            for run in raw.text.runs
-            if run.start is not None and run.start.path == self._text.path
-        }
+        compiled = {line for raw in self._files.raws.values() for line in self._lines_of(raw)}
         return [
             self._note(literal, ReasonCode.NOT_REACHED, "no call that compiles this CUDA text")
             for literal in literals_of(self._text.tree)
@@ -140,6 +135,11 @@ class _File:
             if options:
                 call = partial(call_from_outside, interpreter, function, options)
                 self._guarded(interpreter, call)
+
+    def _lines_of(self, raw: RawText) -> set[int]:
+        """Returns lines of this file that pieces of a text begin on."""
+        starts = [run.start for run in raw.text.runs] if raw.text is not None else []
+        return {at.line for at in starts if at is not None and at.path == self._text.path}
 
     def _is_own(self, raw: RawText) -> bool:
         """Returns whether the text is constructed in this file."""
