@@ -51,6 +51,14 @@ def test_findings_stand_on_the_line_that_the_kernel_was_compiled_from(smemlint, 
     )  # fmt: skip
 
 
+def test_a_line_of_a_file_that_is_not_named_stands_in_the_ptx(smemlint, tmp_path):
+    cut = TRITON[: TRITON.index(".file")]  # as of a file whose end is missing
+    (tmp_path / "kernel.ptx").write_text(cut)
+    line = cut[: cut.index("st.shared")].count("\n") + 1
+    _, out, _ = smemlint("check", "kernel.ptx", "--output-format", "concise")
+    assert out.startswith(f"kernel.ptx:{line}:1: SML101 ")
+
+
 def test_a_file_that_only_ptx_names_is_not_shown(smemlint, tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("\n".join(f"secret {n}" for n in range(20)))

@@ -57,7 +57,8 @@ class Places:
         Of code that is a library's alone, the innermost of all, where profilers show it; without
         any place, the line of the PTX text.
         """
-        frame = self.frame(location) or next((f for f in location if f.line), None)
+        named = (f for f in location if f.line and self.files.get(f.file))
+        frame = self.frame(location) or next(named, None)
         if frame is None:
             return Span(self.ptx, max(line, 1), 1, max(line, 1), 2)
         column = max(frame.column, 1)
