@@ -129,6 +129,25 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class DataAddresses:
+    """The addresses of the first warp of an access that hangs on data, as far as they are known.
+
+    Attributes:
+        base: bytes, int64 of shape (32,): a lane's address is `base + step * k`, 0 <= k < count.
+        active: the lanes that take part.
+        step: bytes.
+        count: of addresses of a lane.
+        width: bytes of a lane.
+    """
+
+    base: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    step: int
+    count: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """One shared access site of one kernel instance.
 
@@ -162,6 +181,7 @@ class Access:
             many there are.
         warps: of the block that take part; 0 where not known.
         omitted: distinct warp patterns that are not kept.
+        data: what is known of addresses that hang on data; None where nothing is.
     """
 
     span: Span
@@ -193,6 +213,7 @@ class Access:
     repeats: bool = False
     warps: int = 0
     omitted: int = 0
+    data: DataAddresses | None = None
 
     @property
     def ways(self) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from math import comb
+from pathlib import Path
 
 import pytest
 from conftest import accesses_of
 
 from smemlint.analysis.data_bounds import DataBounds, data_bounds
 
+ROOT = Path(__file__).resolve().parents[2]
 GATHER = """
 __global__ void __launch_bounds__(32) k(const int* index, const float* in, float* out, int* bins) {{
   __shared__ float table[{n}];
@@ -78,3 +80,101 @@ def test_they_are_shown_and_no_warning(smemlint, tmp_path):
     code, out, _ = smemlint("check", "k.cu", "--pedantic", "--output-format", "json")
     notes = [f for f in json.loads(out)["findings"] if "data decides" in f["message"]]
     assert (code, len(notes), {f["severity"] for f in notes}) == (0, 2, {"note"})
+
+
+COLUMNS = """
+__device__ void add(unsigned char *column, unsigned word) { column[(word >> 2 & 0x3F) * 64]++; }
+__global__ void k(const unsigned *words, unsigned *out) {
+  __shared__ unsigned char counts[64 * 64];
+  unsigned lane = (threadIdx.x & 15) << 2 | (threadIdx.x & 48) >> 4;
+  add(counts + lane, words[threadIdx.x]);
+  __syncthreads();
+  out[threadIdx.x] = counts[threadIdx.x];
+}
+void run(unsigned *p) { k<<<1, 64>>>(p, p); }
+"""
+TABLES = """
+__global__ void k(const unsigned *words, unsigned *out) {
+  __shared__ unsigned counts[6 * 256];
+  unsigned *own = counts + (threadIdx.x >> 5) * 256;
+  atomicAdd(own + (words[threadIdx.x] >> 8 & 0xFF), 1);
+  __syncthreads();
+  out[threadIdx.x] = counts[threadIdx.x];
+}
+void run(unsigned *p) { k<<<1, 192>>>(p, p); }
+"""
+
+
+def counted(kernel: str, op: str) -> float:
+    """Wavefronts an instruction of cuda-samples' histograms, on random bytes."""
+    recorded = json.loads((ROOT / "fixtures/gpu/histograms.json").read_text())
+    assert recorded["about"]["device"] == "NVIDIA H100 80GB HBM3"
+    (row,) = [
+        r for r in recorded["rows"] if r["kernel"] == kernel and r["op"] == op and r["line"] < 60
+    ]
+    return float(row["wavefronts"] / row["inst"])
+
+
+def test_a_column_of_its_own_for_each_lane() -> None:
+    """Lanes 16 apart share a word's bank: two at most, which 16 pairs of random bytes all but
+    surely reach."""
+    found = [(str(a.kind), data_bounds(a)) for a in accesses_of(COLUMNS)]
+    bounded = {kind: bounds for kind, bounds in found if bounds is not None}
+    for kind, op in (("load", "LDS.U8"), ("store", "STS.U8")):
+        bounds = bounded[kind]
+        assert (bounds.best, bounds.worst) == (1, 2)
+        assert bounds.expected == pytest.approx(counted("histogram64Kernel", op), abs=0.01)
+
+
+def test_a_table_of_its_own_for_each_warp() -> None:
+    (bounds,) = [b for a in accesses_of(TABLES) if (b := data_bounds(a)) is not None]
+    assert (bounds.best, bounds.worst) == (1, 8)
+    measured = counted("histogram256Kernel", "ATOMS.POPC.INC.32")
+    assert bounds.expected == pytest.approx(measured, rel=0.02)
+
+
+INDEXED = """
+__global__ void k(const {type} *words, float *out) {{
+  __shared__ float table[4096];
+  {type} w = words[threadIdx.x];
+  unsigned lane = threadIdx.x;
+  out[lane] = {access};
+}}
+void run(unsigned *p) {{ k<<<1, 32>>>(({type} *)p, (float *)p); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "access", "best", "worst"),
+    [
+        ("unsigned", "table[(w & 31) * 32 + lane]", 1, 1),
+        ("unsigned", "table[(w & 0x3f00) >> 8]", 1, 2),
+        ("unsigned", "table[w >> 24]", 1, 32),  # its type is not known: by the array
+        ("unsigned", "table[(w & 3) << 5]", 1, 4),
+        ("unsigned", "table[(w & 7) - 1 + lane * 32]", 4, 32),
+        ("unsigned char", "table[w]", 1, 8),
+        ("unsigned char", "table[w >> 4]", 1, 1),
+        ("unsigned char", "table[w % 40]", 1, 2),
+        ("unsigned", "table[(unsigned char)w]", 1, 8),
+        ("unsigned", "*(table + (w & 63) + lane)", 1, 3),
+        ("unsigned", "table[w & 0xFF & 31]", 1, 1),
+        ("unsigned", "table[(w & 31) * lane]", 1, 32),
+    ],
+)
+def test_the_range_that_the_code_leaves_open(
+    type_: str, access: str, best: int, worst: int
+) -> None:
+    """By arithmetic on what each lane may reach."""
+    (bounds,) = [
+        b
+        for a in accesses_of(INDEXED.format(type=type_, access=access))
+        if (b := data_bounds(a)) is not None
+    ]
+    assert (bounds.best, bounds.worst) == (best, worst)
+
+
+def test_a_range_does_not_outlive_what_narrows_or_moves_it() -> None:
+    """What may wrap around, or moves by something unknown, is bounded by the array alone."""
+    for access in ("table[(w & 0xFFFF) * 70000 % 4096]", "table[(w & 31) + (int)out[0]]"):
+        found = accesses_of(INDEXED.format(type="unsigned", access=access))
+        assert all(a.data is None for a in found), access

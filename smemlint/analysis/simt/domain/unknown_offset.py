@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown, UnknownOffset
+from smemlint.analysis.simt.domain.data_ranges import moved, without_range
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    DataRange,
+    Object,
+    Unknown,
+    UnknownOffset,
+)
 from smemlint.reasons import Reason, ReasonCode
 
 LOST = UnknownOffset("lost", "an index that is not known")
@@ -15,11 +22,18 @@ def is_lost(offset: AffineInt) -> bool:
     )
 
 
-def why_lost(obj: Object) -> Unknown:
-    """Returns why the offset into an array is not known."""
+def why_lost(obj: Object, offset: AffineInt | None = None) -> Unknown:
+    """Returns why the offset into an array is not known.
+
+    Args:
+        obj: the array.
+        offset: what it is now; a range of data holds only for the offset that was lost.
+    """
     why = obj.default
-    return (
-        why
-        if isinstance(why, Unknown)
-        else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "the index is not known"))
-    )
+    if not isinstance(why, Unknown):
+        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "the index is not known"))
+    if not isinstance(why, DataRange) or offset is None or len(offset.terms) != 1:
+        return without_range(why)
+    ((symbol, factor),) = offset.terms
+    is_as_lost = symbol is LOST and isinstance(factor, int) and factor == 1
+    return moved(why, offset.base) if is_as_lost else without_range(why)

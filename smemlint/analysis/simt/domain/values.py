@@ -176,6 +176,27 @@ class PartialValue(Unknown):
         return id(self)
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DataRange(Unknown):
+    """Data of a range: `base + step * k` with `0 <= k < count`, where `k` is not known.
+
+    Attributes:
+        base: one for each thread, or one for all.
+        step: between the values.
+        count: of values.
+    """
+
+    base: Lanes
+    step: int
+    count: int
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
 @dataclass(frozen=True, slots=True)
 class FloatValue:
     """Some floating-point number; never followed."""

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     StaticType,
     is_sized,
 )
+from smemlint.analysis.simt.domain.data_ranges import converted
 from smemlint.analysis.simt.domain.environment import LValue, is_any
 from smemlint.analysis.simt.domain.swizzled import declared_use, swizzled
 from smemlint.analysis.simt.domain.trace import Event
@@ -91,7 +92,8 @@ def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Va
                     cells[member.offset] = _loaded_value(ev, inner, node, where)
             return Aggregate(kind, cells)
         case _:
-            return Unknown(Reason(ReasonCode.DATA, f"a value read from {where}"), is_data=True)
+            why = Unknown(Reason(ReasonCode.DATA, f"a value read from {where}"), is_data=True)
+            return converted(why, kind) if isinstance(kind, IntType) else why
 
 
 def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
@@ -219,7 +221,7 @@ def emit_event(
     """Adds one event to the trace."""
     state = ev.state
     if obj is not None and isinstance(offset, AffineInt) and is_lost(offset):
-        offset = why_lost(obj)
+        offset = why_lost(obj, offset)
     layout = obj.layout if obj is not None else None
     obj = obj.origin or obj if obj is not None else None
     conditions = (*state.unit.conditions(node), *(obj.conditions if obj is not None else ()))

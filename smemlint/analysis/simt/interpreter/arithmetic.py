@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.codegen.slow_paths import quotient_path
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import BOOL, I64
+from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
 from smemlint.analysis.simt.domain.integer_scev import operated_scev
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
@@ -36,7 +37,7 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return _apply_to_pointers(ev, op, a, b)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return propagated(a, b)
+        return operated_data(op, a, b) or propagated(a, b)
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         state.spend(1)
         if op in COMPARISONS:

@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     VoidType,
 )
+from smemlint.analysis.simt.domain.data_ranges import converted
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, sum_of
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
 
 def convert(ev: Evaluator, value: Value, kind: CType) -> Value:
     """Returns the value as a type, as an assignment or cast converts it."""
-    converted = _converted(ev, value, kind)
-    if isinstance(converted, Unknown) and isinstance(kind, IntType) and not kind.is_bool:
-        return ev.policy.convert_unknown(ev, converted, kind)
-    return converted
+    found = _converted(ev, value, kind)
+    if isinstance(found, Unknown) and isinstance(kind, IntType) and not kind.is_bool:
+        return ev.policy.convert_unknown(ev, converted(found, kind), kind)
+    return found
 
 
 def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:

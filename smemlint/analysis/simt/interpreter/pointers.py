@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import I32, I64, ArrayType, CType, is_sized
+from smemlint.analysis.simt.domain.data_ranges import moved, scaled
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
@@ -14,6 +15,7 @@ from smemlint.analysis.simt.domain.unknown_offset import LOST
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    DataRange,
     Object,
     Pointer,
     Space,
@@ -69,11 +71,14 @@ def advance(
 
     `is_computed`: the pointer is a value, not the first element of an array or of a row.
     """
+    size = pointer.target.size
+    if isinstance(index, DataRange) and size and not pointer.offset.terms:
+        moving = scaled(index, sign * size)
+        return moved(moving, pointer.offset.base) if isinstance(moving, DataRange) else moving
     if isinstance(index, Unknown):
         return propagated(index, index)
     if not isinstance(index, AffineInt):
         return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "an index is not an integer"))
-    size = pointer.target.size
     is_priced = pointer.object.space is not Space.LOCAL
     if size == 0 or (is_priced and not is_sized(pointer.target)):
         return unsized(pointer.target)

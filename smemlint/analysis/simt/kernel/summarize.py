@@ -11,7 +11,7 @@ import numpy as np
 
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, DataRange, Unknown
 from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.facts import (
     Access,
@@ -19,6 +19,7 @@ from smemlint.facts import (
     Caller,
     CallLine,
     Certainty,
+    DataAddresses,
     Fusion,
     SharedArray,
     Span,
@@ -72,6 +73,7 @@ class _Site:
     warps: set[int] = field(default_factory=set)
     may_fuse: bool = False
     may_part: bool = False
+    data: DataAddresses | None = None
 
     def chain_of(self, event: Event) -> int:
         """The number of the calls that an event is reached through."""
@@ -168,6 +170,8 @@ class AccessSummary:
             site.widest = event
         offset = event.offset
         if isinstance(offset, Unknown):
+            data = _data_addresses(offset, event)
+            site.data = data if site.undecided is None else site.data and data and site.data
             site.undecided = site.undecided or offset
             return
         if event.width not in (1, 2, 4, 8, 16):
@@ -274,6 +278,7 @@ class AccessSummary:
             repeats=site.repeats,
             warps=len(site.warps),
             fusion=self._fusion(site),
+            data=site.data if certainty is Certainty.DATA_DEPENDENT else None,
             chains=tuple(map(self._chain, islice(site.chains, MAX_CALL_CHAINS)))
             if any(site.chains)
             else (),
@@ -389,3 +394,16 @@ def _why_open(undecided: Unknown | None, certainty: Certainty) -> Reason | None:
         text = "which neighbours the compiler makes one instruction of is not modelled"
         return Reason(ReasonCode.COMPILER, text)
     return None
+
+
+def _data_addresses(offset: Unknown, event: Event) -> DataAddresses | None:
+    """What the first warp of an event whose offset is data of a range may access."""
+    warps = event.mask.reshape(-1, WARP)
+    active = np.flatnonzero(warps.any(axis=1))
+    if not isinstance(offset, DataRange) or not len(active):
+        return None
+    base = np.broadcast_to(np.asarray(offset.base, np.int64), event.mask.shape)
+    first = active[0]
+    return DataAddresses(
+        base.reshape(-1, WARP)[first], warps[first], offset.step, offset.count, event.width
+    )
