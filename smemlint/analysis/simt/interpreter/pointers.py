@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain import data_ranges
 from smemlint.analysis.simt.domain.ctypes import I32, I64, ArrayType, CType, is_sized
-from smemlint.analysis.simt.domain.data_ranges import moved, scaled
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
@@ -73,8 +73,10 @@ def advance(
     """
     size = pointer.target.size
     if isinstance(index, DataRange) and size and not pointer.offset.terms:
-        moving = scaled(index, sign * size)
-        return moved(moving, pointer.offset.base) if isinstance(moving, DataRange) else moving
+        bytes_on = data_ranges.scaled(index, sign * size)
+        if isinstance(bytes_on, DataRange):
+            return data_ranges.moved(bytes_on, pointer.offset.base)
+        return bytes_on
     if isinstance(index, Unknown):
         return propagated(index, index)
     if not isinstance(index, AffineInt):
