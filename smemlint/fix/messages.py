@@ -95,6 +95,8 @@ def why_none(array: SharedArray, usage: Usage) -> str:
         lines = f"line{'s' if len(open_) > 1 else ''} {', '.join(map(str, open_[:3]))}"
         more = f" and {len(open_) - 3} more" if len(open_) > 3 else ""
         return f"none found, as not every access of {array.shown} is decided: see {lines}{more}"
+    if not array.bytes or not all(array.dims):
+        return f"none found: the code itself divides {array.shown} into rows"
     if usage.is_decided and usage.is_complete and array.element_bytes and array.bytes:
         return f"none found: no padding and no further swizzle of {array.shown} frees {_all(usage)}"
     return ""

@@ -8,6 +8,7 @@ element that a lane reads: nvcc 13.0.88 keeps its LDS.128 then, and makes eight 
 
 from __future__ import annotations
 
+from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from smemlint.facts import SharedArray
     from smemlint.fix.padding import Group, Usage
 
 _ROW_BYTES = 128
@@ -59,15 +59,15 @@ def best_spacing(usage: Usage) -> Spacing | None:
     if not (usage.is_decided and usage.is_complete) or usage.takes_pitch:
         return None
     groups = batches(usage)
-    arrays = {(g.array.element_bytes, g.array.dims, g.array.bytes) for g in groups}
-    if len(arrays) != 1:
+    if len({g.array.element_bytes for g in groups}) != 1:
         return None
-    array = groups[0].array
+    array = min((g.array for g in groups), key=lambda a: a.bytes or 0)  # of all instances
     element, size = array.element_bytes or 0, array.bytes or 0
-    if not element or not size or not all(array.dims):
+    if not element or not size or not all(all(g.array.dims) for g in groups):
         return None
+    rows = gcd(*(g.array.dims[-1] or 0 for g in groups))
     widest = max(usage.widest_copy, *(g.width for g in groups))
-    candidates = list(_candidates(array, element, widest, _lane_bytes(groups) // element))
+    candidates = list(_candidates(rows, element, widest, _lane_bytes(groups) // element))
     if not candidates:
         return None
     moved = [
@@ -95,9 +95,8 @@ def _lane_bytes(groups: Sequence[Group]) -> int:
     return max(apart, default=0)
 
 
-def _candidates(array: SharedArray, element: int, widest: int, lane: int) -> Iterator[Spacing]:
+def _candidates(row: int, element: int, widest: int, lane: int) -> Iterator[Spacing]:
     step = max(widest // element, 1)
-    row = array.dims[-1] or 0
     run = max(step, lane)
     while run < row and run <= MAX_SPACING_RUN:
         if row % run == 0:
