@@ -241,6 +241,13 @@ class AffineDomain:
             if op == "&":
                 return AffineInt(settled(_BITS["&"](a.base % period, b.base)), type)
             return AffineInt(settled(_BITS[op](a.base, b.base)), type, a.terms)
+        rest = tuple((s, c) for s, c in a.terms if not is_zero((c * s.multiple) % period))
+        if len(rest) < len(a.terms):  # the other terms have none of the bits that change
+            low_part = self.bitwise(op, AffineInt(a.base, a.type, rest), b)
+            if op == "&" or isinstance(low_part, Unknown):
+                return low_part
+            high = tuple(term for term in a.terms if term not in rest)
+            return self.add(low_part, AffineInt(0, a.type, high))
         return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
 
     def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:

@@ -127,6 +127,28 @@ def test_known_lanes_compute_as_c_does(op, x, y):
     assert got == [in_c(op, p, q) for p, q in zip(x, y, strict=True)]
 
 
+@settings(max_examples=200)
+@given(
+    op=st.sampled_from(("&", "|", "^")),
+    shift=st.integers(-300, 300),
+    mask=st.integers(1, 255),
+    high=st.integers(-5, 5),
+    residue=st.integers(0, 255),
+)
+def test_bits_of_a_sum_whose_other_unknown_has_none_of_them(op, shift, mask, high, residue):
+    algebra = AffineDomain({"n": (256, residue)})
+    n = algebra.symbol("n", "n", I32)
+    base = AffineInt(LANES + shift, I32, ((Symbol("b", "b", 256), 1),))
+    whole = algebra.add(base, n)
+    result = algebra.bitwise(op, whole, number(mask))
+    assert isinstance(result, AffineInt)
+    total = np.broadcast_to(np.asarray(result.base), LANES.shape).copy()
+    for symbol, c in result.terms:
+        total += np.asarray(c) * (256 * high if symbol.key == "b" else 3)  # n is 3 * 256 + residue
+    left = LANES + shift + 256 * high + 3 * 256 + residue
+    assert list(total) == [in_c(op, int(x), mask) for x in left]
+
+
 def test_a_split_symbol_takes_its_residue():
     algebra = AffineDomain({"n": (8, 5)})
     n = algebra.symbol("n", "n", U32)

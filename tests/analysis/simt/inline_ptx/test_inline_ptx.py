@@ -152,3 +152,9 @@ def test_what_is_loaded_to_shared_memory_is_stored_there():
 def test_text_that_is_no_ptx_ends_well(template):
     (k,) = facts_of(kernel(f'int i; asm("{template}" : "=r"(i) : "r"(t)); s[t] = i;')).kernels
     assert k.accesses[-1].wavefronts.mean == 1
+
+
+@pytest.mark.parametrize("before", ["", "a ^= 8192;"])
+def test_an_exclusive_or_of_the_address_switches_buffers_in_a_loop_that_run_time_ends(before):
+    body = f"unsigned a = at(s + 2 * t); {before} float f = 0; for (int i = 0; i < n; ++i) {{ a ^= 8192; f += lds(a + 4); }} g[t] = f;"
+    assert figures(body, shared="__align__(16384) float s[4096]") == [("load", 4, 1, 2, 1)]
