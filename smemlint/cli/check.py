@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
-    from smemlint.cli.unmatched import unmatched_kernels
+    from smemlint.cli.unmatched import triton_remark, unmatched_kernels
     from smemlint.driver.run import check
     from smemlint.driver.targets import check_targets
     from smemlint.lint.causes import joined_by_cause
@@ -103,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     left = fixes_text(result, is_fixing=settings.fix)
     if not settings.quiet:
         print_lines(*unmatched_kernels(settings, sources, arguments.paths))
+        print_lines(*triton_remark(result, sources))
         print_lines("; ".join([run_text(result), *closing, *filter(None, [left])]))
     if settings.statistics:
         print_lines(*_statistics(result).split("\n"))

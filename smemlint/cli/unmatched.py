@@ -1,4 +1,4 @@
-"""`[kernels.NAME]` of the configuration for which there is no kernel."""
+"""What a closing line would hide: names that match no kernel, kernels that no source decides."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smemlint.report.phrases import plural
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.config.settings import Settings
+    from smemlint.lint.result import Result
     from smemlint.sources.source import Source
 
 _KERNEL = re.compile(r"__global__\b([^;{}]{0,300})|^def (\w+)\(", re.M)
@@ -37,6 +40,18 @@ def unmatched_kernels(
         near = get_close_matches(name, sorted(found), n=1)
         hint = f": did you mean `{near[0]}`?" if near else ""
         yield f"smemlint: warning: `kernels.{name}` names no kernel of this run{hint}"
+
+
+def triton_remark(result: Result, sources: Sequence[Source]) -> Iterator[str]:
+    """Yields what a run without any shared access has to say where Triton makes them all."""
+    if result.sites:
+        return
+    count = sum("triton.jit" in source.text for source in sources)
+    if count:
+        yield (
+            f"smemlint: note: {plural(count, 'file')} with Triton kernels: its compiler places "
+            "their shared memory, compiled code shows it (smemlint check ~/.triton/cache FOLDER)"
+        )
 
 
 def _names(text: str) -> Iterator[str]:

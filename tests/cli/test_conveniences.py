@@ -107,3 +107,21 @@ def test_the_progress_bar_names_what_runs_and_what_is_done(monkeypatch, what):
     bar.close()
     bar.wait()
     assert screen.text.endswith("\r\x1b[K")
+
+
+def test_a_run_that_only_saw_triton_does_not_read_as_clean(smemlint, tmp_path):
+    kernel = "import triton\n\n\n@triton.jit\ndef k(a):\n    pass\n"
+    (tmp_path / "k.py").write_text(kernel)
+    code, out, closing = smemlint("check", "k.py")
+    assert (code, out, "Triton" in closing) == (0, "", True)
+    assert "Triton" not in smemlint("check", "-q", "k.py")[2]
+    (tmp_path / "k.cu").write_text(BAD.replace("* 32", "") % "")
+    assert "Triton" not in smemlint("check", ".")[2]
+
+
+def test_brackets_that_are_left_open_together_are_one_note(smemlint, tmp_path):
+    text = "__global__ void k(float *o) { __shared__ float s[32]; s[threadIdx.x] = (((; }\n"
+    (tmp_path / "k.cu").write_text(text)
+    out = smemlint("check", "k.cu", "--output-format", "concise", "--show-notes")[1]
+    columns = [int(line.split(":")[2]) for line in out.splitlines()]
+    assert columns == [17, text.index("(((") + 1]  # the kernel, and the first bracket

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.cuda.lexer.brackets import find_brackets
+from smemlint.frontend.cuda.lexer.brackets import Brackets, find_brackets
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, spelling_of, words
 from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
 from smemlint.frontend.cuda.scanner.definition_heads import (
@@ -55,6 +55,17 @@ def scan(tokens: Sequence[Token], files: FileTable) -> Scanned:
     return scanner.found
 
 
+def _outermost(brackets: Brackets) -> list[int]:
+    """Returns the brackets that are not closed and lie in no other such: one for one cause."""
+    found: list[int] = []
+    end = -1
+    for opening in sorted(brackets.unclosed):
+        if opening >= end:
+            found.append(opening)
+            end = brackets.close[opening]
+    return found
+
+
 class _Scanner:
     def __init__(self, tokens: Sequence[Token], files: FileTable) -> None:
         self.tokens = tokens
@@ -67,7 +78,7 @@ class _Scanner:
         self.found = Scanned()
         self.todo: list[_Scope] = []
         for kind, places in (
-            ("is not closed", self.brackets.unclosed),
+            ("is not closed", _outermost(self.brackets)),
             ("closes nothing", self.brackets.stray),
         ):
             for i in sorted(places):
