@@ -241,13 +241,14 @@ class AffineDomain:
             if op == "&":
                 return AffineInt(settled(_BITS["&"](a.base % period, b.base)), type)
             return AffineInt(settled(_BITS[op](a.base, b.base)), type, a.terms)
-        rest = tuple((s, c) for s, c in a.terms if not is_zero((c * s.multiple) % period))
-        if len(rest) < len(a.terms):  # the other terms have none of the bits that change
-            low_part = self.bitwise(op, AffineInt(a.base, a.type, rest), b)
-            if op == "&" or isinstance(low_part, Unknown):
-                return low_part
-            high = tuple(term for term in a.terms if term not in rest)
-            return self.add(low_part, AffineInt(0, a.type, high))
+        is_high = [is_zero((c * s.multiple) % period) for s, c in a.terms]
+        if any(is_high):  # those terms have none of the bits that change
+            below = tuple(t for t, high in zip(a.terms, is_high, strict=True) if not high)
+            changed = self.bitwise(op, AffineInt(a.base, a.type, below), b)
+            if op == "&" or isinstance(changed, Unknown):
+                return changed
+            above = tuple(t for t, high in zip(a.terms, is_high, strict=True) if high)
+            return self.add(changed, AffineInt(0, a.type, above))
         return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
 
     def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:
