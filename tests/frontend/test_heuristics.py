@@ -61,6 +61,7 @@ def test_what_a_guess_takes_and_passes_over(guess):
 def test_a_launched_kernel_without_a_definition_is_of_a_header_of_the_project():
     text = '#include "k.cuh"\nvoid f() {\nlocal<<<1, 32>>>();\nfar<float><<<1, 32>>>();\n}\n'
     text += "__global__ void local() {}\n"
+    assert heuristics.may_launch(text)
     assert heuristics.launched_and_not_defined(text) == {"far": text.index("far")}
     assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<k.cuh>")) == {}
 
@@ -73,6 +74,7 @@ def test_every_guess_is_tested_and_gives_its_reason():
     }
     assert set(guesses) == {
         "launched_and_not_defined",
+        "may_launch",
         "names_another",
         *(guess.__name__ for guess in CASES),
     }

@@ -48,8 +48,12 @@ NO_BUDGETS = {
     "smemlint/layout/tiles.py": {"_LARGEST": "tile that `smemlint swizzle` takes, which it says"},
     "smemlint/report/folded.py": {"_MOST_REASONS": "that are shown, with the number of the others"},
     "smemlint/report/phrases.py": {
+        "_MOST_LETTERS": "that are shown",
         "_MOST_TITLES": "that are shown",
         "_LONGEST_TITLE": "that is shown",
+    },
+    "smemlint/report/summary.py": {
+        "_MOST_KERNELS": "that are shown, with the number of the others"
     },
     "smemlint/report/frame.py": {
         "_MOST_LINES": "that are shown",

@@ -193,7 +193,7 @@ def test_the_advised_layout_frees_the_kernel_that_is_written_with_it(kernel):
     (finding,) = [f for f in before.findings if f.code == "SML101"]
     spent, wanted = ADVICE[kernel]
     assert f"({wanted} wavefronts instead of {spent})" in finding.help
-    (layout,) = re.findall(r"write `(.*?)`: frees", finding.help)
+    (layout,) = re.findall(r"`(.*?)`:", finding.help)
     old = re.search(r"gl\.(?:Swizzled|NVMMA)SharedLayout\([^)]*\)", body)
     after = check(
         [
