@@ -18,7 +18,7 @@ from smemlint.analysis.simt.cute.values import (
     tensor_of,
     value_of,
 )
-from smemlint.analysis.simt.domain.values import Cute, Pointer, Unknown, Value
+from smemlint.analysis.simt.domain.values import Cute, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
@@ -343,7 +343,10 @@ def _make_tensor(call: Call) -> Value:
         return pointer
     if not isinstance(pointer, Pointer):
         raise cute.CuteError("a tensor of what is no pointer")
-    found = layout_of(call.values[1]) if len(call.values) > 1 else None
+    given = call.values[1] if len(call.values) > 1 else None
+    found = layout_of(given) if given is not None else None
+    if isinstance(given, Unknown) and pointer.object.space is Space.SHARED:
+        return given  # a layout, or a length, which says as little
     if found is None:
         found = _shape_or_layout(call, 1)
     return result(make_tensor(call.ev, pointer, found, call.node))

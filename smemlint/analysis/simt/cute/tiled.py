@@ -181,7 +181,7 @@ def _gemm(call: Call) -> Value:
     payload = payload_of(values[0])
     mma = payload if isinstance(payload, cute.TiledMma) else None
     operands = [tensor_of(value) for value in (values[1:] if mma is not None else values)]
-    if len(operands) == 4:
+    if len(operands) == 4 and operands[0] is not None:  # else an MMA that is not known
         operands = operands[1:]
     if len(operands) != 3 or operands[0] is None or operands[1] is None:
         raise cute.CuteError("operands that are not known")
