@@ -105,7 +105,12 @@ from smemlint.layout.cute.layouts import (
     prepend,
     row_major,
 )
-from smemlint.layout.cute.mma_traits import MmaOp, mma_op, warpgroup_mma
+from smemlint.layout.cute.mma_traits import (
+    MmaOp,
+    mma_op,
+    selected_warpgroup_mma,
+    warpgroup_mma,
+)
 from smemlint.layout.cute.products import (
     blocked_product,
     flat_product,
@@ -236,6 +241,7 @@ __all__ = [
     "right_inverse",
     "row_major",
     "select_smem_atom",
+    "selected_warpgroup_mma",
     "slice_layout",
     "smem_atom",
     "static",

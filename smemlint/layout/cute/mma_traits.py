@@ -115,6 +115,11 @@ _GMMA_A = {8: (2, 64, 256), 16: (2, 128, 512), 32: (4, 256, 1024)}
 Keyed by K of the instruction: 8 for 32-bit, 16 for 16-bit, 32 for 8-bit elements."""
 
 
+_SELECTED_A = {32: (8, "TF32"), 16: (16, "F16"), 8: (32, "E4M3")}
+"""Bits of an element of A -> the depth of the instruction, and a type of that width."""
+_SELECTED_N = (256, 192, 128, 96, 64, 32, 16, 8)
+
+
 @cache
 def mma_op(name: str) -> MmaOp | None:
     """Returns the MMA operation of that name, without template arguments; None if unknown."""
@@ -194,6 +199,23 @@ def warpgroup_mma(
         not reads_registers,
         True,
     )
+
+
+def selected_warpgroup_mma(
+    a_bits: int, c_bits: int, tile: tuple[int, int, int], *, reads_registers: bool = False
+) -> MmaOp | None:
+    """Returns what `GMMA::ss_op_selector` (or `rs_op_selector`) chooses; None for no such tile.
+
+    Of the extents of N that are there without CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED.
+    """
+    m, n, k = tile
+    depth, a_type = _SELECTED_A.get(a_bits, (0, ""))
+    n = next((extent for extent in _SELECTED_N if n % extent == 0), 0)
+    if not depth or not n or m % 64 or k % depth or c_bits not in (16, 32):
+        return None
+    c_type = "F32" if c_bits == 32 else "F16"
+    types = (c_type, a_type, a_type, c_type)
+    return warpgroup_mma(n, depth, "", types, reads_registers=reads_registers)
 
 
 def _descriptor_layout(extent: int, k: int) -> Layout:

@@ -379,3 +379,39 @@ def test_lines_of_calls_that_span_lines():
     text = text.replace("  copy(values, to);", "  copy(values,\n       to);")
     store = accesses_of(text)[0]
     assert (store.line, len(store.calls)) == (14, 0)
+
+
+WGMMA = (
+    HEAD
+    + """
+struct Plan {
+  cutlass::arch::ClusterTransactionBarrier full[3];
+  alignas(128) half_t o[64 * PITCH];
+};
+__global__ void k(float *out) {
+  using Tile = Shape<Int<64>, Int<128>, Int<64>>;
+  using Mma = decltype(make_tiled_mma(GMMA::SELECTOR<half_t, half_t, float, Tile>(),
+                                      Layout<Shape<_1, _1, _1>>{}));
+  __shared__ Plan plan;
+  Tensor s = make_tensor(make_smem_ptr(plan.o), make_shape(_64{}, _128{}),
+                         make_stride(Int<PITCH>{}, _1{}));
+  Mma mma;
+  auto store = make_tiled_copy_C(Copy_Atom<SM90_U32x4_STSM_N, half_t>{}, mma);
+  auto mine = store.get_slice(threadIdx.x);
+  Tensor r = make_tensor<half_t>(shape(partition_fragment_C(mma, Shape<_64, _128>{})));
+  copy(store, mine.retile_S(r), mine.partition_D(s));
+  out[threadIdx.x] = s(cutlass::canonical_warp_group_idx(), threadIdx.x);
+}
+void launch(float *p) { k<<<1, 128>>>(p); }
+"""
+)
+
+
+@pytest.mark.parametrize("selector", ["ss_op_selector", "rs_op_selector"])
+@pytest.mark.parametrize(("pitch", "wavefronts"), [(128, 32), (136, 4)])
+def test_an_epilogue_behind_a_selected_wgmma(selector, pitch, wavefronts):
+    """64 x 128 halves by 4 warps: 8 stmatrix.x4 each; rows of 256 bytes put 8 rows in 4 banks."""
+    text = WGMMA.replace("SELECTOR", selector).replace("PITCH", str(pitch))
+    store, load = figures(text)
+    assert store == (19, "stmatrix", 16, 32, wavefronts, 4)
+    assert load[1:] == ("load", 2, 4, 1, 1)

@@ -247,6 +247,11 @@ def _warp_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear // WARP, I32)
 
 
+@builtin("canonical_warp_group_idx")
+def _warp_group_id(ev: Evaluator, call: BuiltinCall) -> Value:
+    return AffineInt(ev.state.geometry.linear // (4 * WARP), I32)
+
+
 @builtin("canonical_lane_idx", "__laneid", "LaneId")
 def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear % WARP, I32)

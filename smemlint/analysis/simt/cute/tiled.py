@@ -11,7 +11,9 @@ from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.types import tiled_mma
 from smemlint.analysis.simt.cute.values import payload_of, tensor_of
-from smemlint.analysis.simt.domain.values import Unknown, Value, number
+from smemlint.analysis.simt.domain.ctypes import StaticType
+from smemlint.analysis.simt.domain.values import Cute, Unknown, Value, number
+from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -49,6 +51,25 @@ def _note_gaps(call: Call, threads: cute.Layout) -> None:
         state = call.ev.state
         use = thread_layout_use(state.unit.span(call.node), state.frames[0].name, threads)
         state.layouts.setdefault(f"threads {use.span} {use.spelled}", use)
+
+
+@function("ss_op_selector", "rs_op_selector")
+def _select_wgmma(call: Call) -> Value:
+    """`GMMA::ss_op_selector<A, B, C, TileShape_MNK[, majors]>()`: the wgmma with the widest N."""
+    shape = type_argument(call.ev, call.types[3]) if len(call.types) > 3 else None
+    value = shape.value if isinstance(shape, StaticType) else None
+    if not isinstance(value, Cute):
+        raise cute.CuteError("the shape of a tile is not known")
+    sizes = [cute.product(mode) for mode in cute.wrap(call.convert.int_tuple(value))]
+    tile = tuple(size for size in sizes if isinstance(size, int))
+    if len(tile) != 3:
+        raise cute.CuteError("a tile that is known only at run time")
+    op = cute.selected_warpgroup_mma(
+        call.type_bits(0), call.type_bits(2), tile, reads_registers=call.name[0] == "r"
+    )
+    if op is None:
+        raise cute.CuteError("no wgmma for this tile")
+    return result(op)
 
 
 @function("make_tiled_copy_impl")

@@ -197,6 +197,7 @@ _ALIASES: dict[str, CType] = {
     "__nv_fp8_e4m3": FloatType("e4m3", 1), "__nv_fp8_e5m2": FloatType("e5m2", 1),
     "float_e4m3_t": FloatType("e4m3", 1), "float_e5m2_t": FloatType("e5m2", 1),
     "fp8_e4m3_t": FloatType("e4m3", 1), "__nv_fp8_storage_t": U8,
+    "__nv_fp8_e8m0": FloatType("e8m0", 1), "float_ue8m0_t": FloatType("e8m0", 1),
     "__int128": IntType(128, True), "__int128_t": IntType(128, True),
     "__uint128_t": IntType(128, False), "uint128_t": IntType(128, False),
     "cuuint32_t": U32, "cuuint64_t": U64,
@@ -236,6 +237,9 @@ def _vectors() -> dict[str, CType]:
     dim3 = tuple(Member(axis, U32, 4 * i) for i, axis in enumerate("xyz"))
     table["dim3"] = RecordType("dim3", dim3, 12, 4)
     table["cudaLaunchConfig_t"] = _launch_config(table["dim3"])
+    for name in ("ClusterBarrier", "ClusterTransactionBarrier"):  # CUTLASS 4.7, arch/barrier.h
+        word = (Member("barrier_", U64, 0),)
+        table[name] = RecordType(name, word, 8, 8, statics={"ValueType": U64})
     return table
 
 
