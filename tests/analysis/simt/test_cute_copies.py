@@ -415,3 +415,30 @@ def test_an_epilogue_behind_a_selected_wgmma(selector, pitch, wavefronts):
     store, load = figures(text)
     assert store == (19, "stmatrix", 16, 32, wavefronts, 4)
     assert load[1:] == ("load", 2, 4, 1, 1)
+
+
+def test_register_tensors_that_are_members():
+    """As FlashAttention's softmax keeps them: two members, none of them ever assigned."""
+    text = """
+template <int N> struct Softmax {
+  using Row = decltype(make_tensor<float>(Shape<Int<N>>{}));
+  using Wide = decltype(make_tensor<half_t>(Shape<Int<N>>{}));
+  Row maximum;
+  Wide sum;
+  template <class S> __device__ void keep(S &&s) {
+    Tensor before = make_fragment_like(maximum);
+    copy(maximum, before);
+    copy(sum, s);
+  }
+};
+__global__ void k(float *out) {
+  __shared__ half_t data[128 * 2];
+  Tensor s = make_tensor(make_smem_ptr(data), make_shape(_128{}, _2{}));
+  Softmax<2> softmax;
+  softmax.keep(s(threadIdx.x, _));
+  out[threadIdx.x] = s(threadIdx.x, 1);
+}
+void launch(float *p) { k<<<1, 128>>>(p); }
+"""
+    assert figures(HEAD + text)[0] == (12, "store", 2, 8, 1, 1)
+    assert reasons(HEAD + text) == []

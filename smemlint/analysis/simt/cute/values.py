@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.domain.values import Cute, Pointer, Unknown, Value
@@ -48,6 +48,14 @@ def tensor_of(value: Value) -> cute.Tensor | None:
     """Returns the tensor that a value is; None for others."""
     payload = payload_of(value)
     return payload if isinstance(payload, cute.Tensor) else None
+
+
+def has_one_value(value: object) -> TypeGuard[Cute]:
+    """Returns whether a value is what all objects of its type are: an atom, or registers."""
+    payload = value.payload if isinstance(value, Cute) else None
+    if isinstance(payload, cute.Tensor):
+        return payload.space is cute.Space.REGISTER
+    return isinstance(payload, cute.TiledCopy | cute.TiledMma | cute.CopyAtom | cute.MmaOp)
 
 
 def shared_tensor_of(value: Value) -> cute.Tensor | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
+from smemlint.analysis.simt.cute.values import has_one_value
 from smemlint.analysis.simt.domain.ctypes import (
     I16,
     I64,
@@ -56,6 +57,8 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     if place.object.space is Space.SHARED:
         return _read_shared(ev, place, node)
     if place.object.space is Space.LOCAL:
+        if isinstance(kind, StaticType) and has_one_value(kind.value):
+            return kind.value
         if is_lost(place.offset):
             return why_lost(place.object)
         if kind.__class__ is RecordType and kind.size <= 1 and not kind.members:
