@@ -25,6 +25,8 @@ MAX_FILE_BYTES = 8 << 20
 """Of a source, and of what it names; larger files are not read, which is said."""
 MAX_COMPILED_BYTES = 64 << 20
 """Of PTX, SASS and cubins: compilers write much."""
+MAX_LINE_TABLE = 4 << 20
+"""Bytes of the line table of a cubin; what stands behind them begins no call."""
 MAX_SECTIONS = 1 << 16
 """Of a cubin."""
 MAX_METADATA_BYTES = 1 << 20

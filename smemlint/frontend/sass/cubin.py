@@ -74,7 +74,7 @@ def kernel_sections(data: bytes) -> dict[str, KernelSection]:
         ValueError: the file is not a cubin, or is cut short.
     """
     found: dict[str, _Found] = {}
-    for name, type_, body_at, size in _sections(data):
+    for name, type_, body_at, size in sections(data):
         if name.startswith(".nv.info."):
             kernel = found.setdefault(name.removeprefix(".nv.info."), _Found())
             _read_attributes(data[body_at : body_at + size], kernel)
@@ -94,8 +94,12 @@ def kernel_sections(data: bytes) -> dict[str, KernelSection]:
     }
 
 
-def _sections(data: bytes) -> Iterator[tuple[str, int, int, int]]:
-    """Name, type, offset and size of every section."""
+def sections(data: bytes) -> Iterator[tuple[str, int, int, int]]:
+    """Yields name, type, offset and size of every section.
+
+    Raises:
+        ValueError: the file is not a cubin, or is cut short.
+    """
     if not is_elf(data):
         raise ValueError("not a 64-bit ELF file")
     try:

@@ -7,13 +7,16 @@ Nothing is known of what an instruction does here. A line that is in no known fo
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.sass.operands import Operand, Predicate, parse_operand, split_operands
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from smemlint.frontend.sass.line_table import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Instruction:
             else the innermost; None without a line table.
         lines: where it comes from, innermost inlined function first.
         targets: the labels that a jump by a table may go to.
+        call: the call whose inlined function begins with it; None for all others.
     """
 
     offset: int
@@ -48,6 +52,7 @@ class Instruction:
     line: SourceLine | None
     lines: tuple[SourceLine, ...]
     targets: tuple[str, ...] = ()
+    call: SourceLine | None = None
 
     @property
     def mnemonic(self) -> str:
@@ -94,10 +99,17 @@ class Disassembly:
     Args:
         text: what nvdisasm printed.
         is_library: whether a path of the line table is no source of the user's.
+        calls: places of calls by function and offset, see `line_table.calls_at`.
     """
 
-    def __init__(self, text: str, is_library: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        is_library: Callable[[str], bool] | None = None,
+        calls: Mapping[str, Mapping[int, Place]] | None = None,
+    ) -> None:
         self._is_library = is_library or (lambda path: False)
+        self._calls = calls or {}
         parts = _SECTION.split(text)
         kernels = set(_KERNEL.findall(text))
         self._bodies = {
@@ -116,8 +128,18 @@ class Disassembly:
         """
         labels: dict[str, int] = {}
         rows = self._bodies[name].split("\n")
-        instructions = tuple(_parse_lines(rows, labels, self._is_library))
+        calls = self._calls.get(name, {})
+        instructions = tuple(
+            self._at_call(instruction, calls.get(instruction.offset))
+            for instruction in _parse_lines(rows, labels, self._is_library)
+        )
         return Function(name, name in self.kernels, instructions, labels)
+
+    def _at_call(self, instruction: Instruction, place: Place | None) -> Instruction:
+        """The instruction with the call that it begins, where that is of the user's source."""
+        if place is None or self._is_library(place[0]):
+            return instruction
+        return replace(instruction, call=SourceLine(*place))
 
     def __contains__(self, name: str) -> bool:
         return name in self._bodies

@@ -21,6 +21,7 @@ from smemlint.analysis.compiled.values import Value
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
 from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.sass.cubin import KernelSection, is_elf, kernel_sections
+from smemlint.frontend.sass.line_table import calls_at
 from smemlint.frontend.sass.nvdisasm import CannotDisassemble, disassemble
 from smemlint.frontend.sass.parser import Disassembly
 from smemlint.limits.errors import OutOfSteps
@@ -75,7 +76,7 @@ def cubin_facts(
         if not is_elf(data):
             raise CannotDisassemble("no cubin: it is no 64-bit ELF file")
         sections = kernel_sections(data)
-        code = Disassembly(disassemble(data, source.path), is_library)
+        code = Disassembly(disassemble(data, source.path), is_library, calls_at(data))
         target = target_of(code.target)
         if target is None:
             shown = code.target or "an unknown target"

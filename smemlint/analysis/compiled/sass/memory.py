@@ -59,8 +59,17 @@ def site_of(instruction: Instruction) -> Site:
         instruction.mnemonic,
         matrices,
         operation,
+        call=_call_of(instruction),
         is_partial="ZFILL" in modifiers,
     )
+
+
+def _call_of(instruction: Instruction) -> Span | None:
+    """The line of the call that an instruction begins, where that is another one than its own."""
+    call = instruction.call
+    if call is None or call == instruction.line:
+        return None
+    return Span(call.path, call.line, 1, call.line + 1, 1)
 
 
 def span_of(instruction: Instruction) -> Span:
