@@ -6,11 +6,11 @@ PyTorch 2.9 (torch/utils/cpp_extension.py, torch/cuda/__init__.py) and cuda.core
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue
+from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
