@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
+from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -209,7 +210,7 @@ class LaunchPolicy(HostPolicy):
         for spelling in self._kernels(ev, kernel):
             name, arguments = ev.state.unit.template_arguments(spelling)
             named = self.functions(ev, name.rsplit("::", 1)[-1])
-            function = _kernel_of(named, len(operands))
+            function = _kernel_of(ev, named, values)
             if function is None:
                 continue
             scope = template_scope(ev, function.template, arguments)
@@ -294,11 +295,29 @@ def _member(config: ir.Expression, name: str) -> ir.StructRef:
     return ir.StructRef(config, "->", field, at=config.at)
 
 
-def _kernel_of(named: Iterable[Function], count: int) -> Function | None:
-    """Returns the kernel that takes so many arguments; the first of the name where none does."""
-    kernels = [(f, signature_of(f)) for f in named if f.is_kernel]
-    fitting = [(f, s) for f, s in kernels if s.least <= count <= s.most]
-    return next((f for f, _ in fitting or kernels), None)
+def _kernel_of(
+    ev: Evaluator, named: Iterable[Function], operands: Sequence[Operand]
+) -> Function | None:
+    """Returns the kernel that takes these arguments; the first of the name where none does."""
+    kernels = [f for f in named if f.is_kernel]
+    count = len(operands)
+    fitting = [f for f in kernels if signature_of(f).least <= count <= signature_of(f).most]
+    if len(fitting) > 1:
+        fitting = [f for f in fitting if not _points_elsewhere(ev, f, operands)] or fitting
+    return next(iter(fitting or kernels), None)
+
+
+def _points_elsewhere(ev: Evaluator, function: Function, operands: Sequence[Operand]) -> bool:
+    """Returns whether a parameter is a pointer to other numbers than what it is given."""
+    wanted = [ev.types.resolve(parameter.type) for parameter in signature_of(function).parameters]
+    return any(
+        isinstance(kind, PointerType)
+        and isinstance(given.type, PointerType)
+        and isinstance(kind.target, IntType | FloatType)
+        and isinstance(given.type.target, IntType | FloatType)
+        and kind.target != given.type.target
+        for kind, given in zip(wanted, operands, strict=False)
+    )
 
 
 def _known_result(call: Frame, otherwise: Value) -> Value:
