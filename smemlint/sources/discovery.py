@@ -181,8 +181,13 @@ def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Itera
     if excluded.forces(str(root)):
         return
     respects = excluded.respects_gitignore(root)
-    listed = _listed_by_git(root, warn) if respects else None
-    candidates = listed if listed is not None else _walked(root, excluded, respects, warn)
+    is_ignored = respects and _is_ignored(root, warn)  # but named: what is in it is meant
+    listed = _listed_by_git(root, warn) if respects and not is_ignored else None
+    candidates = (
+        listed
+        if listed is not None
+        else _walked(root, excluded, respects, warn, is_ignored=is_ignored)
+    )
     cubins: set[str] = set()
     for file in sorted(candidates):  # in a repository or not, one order
         stem, suffix = os.path.splitext(file)
@@ -198,13 +203,21 @@ def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Itera
 
 
 def _walked(
-    root: Path, excluded: _Excluded, respects_gitignore: bool, warn: Callable[[str], None]
+    root: Path,
+    excluded: _Excluded,
+    respects_gitignore: bool,
+    warn: Callable[[str], None],
+    *,
+    is_ignored: bool = False,
 ) -> Iterator[str]:
-    """Files below a folder, and with a slash at the end the folders that cannot be looked into."""
+    """Files below a folder, and with a slash at the end the folders that cannot be looked into.
+
+    Where the folder itself is ignored, only `.gitignore` files in it count.
+    """
     top = repository_of(os.path.abspath(root)) or os.path.abspath(root)
     above = _below(os.path.abspath(root), top)
     ignored = IgnoredPaths(top, warn)
-    if respects_gitignore:
+    if respects_gitignore and not is_ignored:
         _read_above(ignored, above)
     closed: list[str] = []
     for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(e.filename)):
@@ -224,6 +237,18 @@ def _walked(
                 yield shown + file
     for folder in closed:
         yield _slashes(folder).removeprefix("./") + "/"
+
+
+def _is_ignored(root: Path, warn: Callable[[str], None]) -> bool:
+    """Returns whether `.gitignore` files above a folder name it, or a folder that it lies in."""
+    folder = os.path.abspath(root)
+    top = repository_of(folder)
+    if not top or folder == top:
+        return False
+    above = _below(folder, top)
+    ignored = IgnoredPaths(top, warn)
+    _read_above(ignored, above)
+    return any(ignored.covers(above[: k + 1]) for k, c in enumerate(above) if c == "/")
 
 
 def _below(folder: str, top: str) -> str:

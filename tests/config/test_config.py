@@ -216,6 +216,13 @@ def test_gitignore_is_respected_in_and_outside_of_repositories(smemlint, tmp_pat
     assert shown(smemlint, "--no-respect-gitignore", ".") == [
         "a.cu", "out/b.cu", "src/c.cu", "src/keep.cu",
     ]  # fmt: skip
+    assert shown(smemlint, "src") == ["src/keep.cu"]
+    if is_repository:  # what a user names is looked at, but for what it ignores itself
+        write(tmp_path, out__deep__d_cu=KERNEL, out__gone_cu=KERNEL)
+        (tmp_path / "out" / ".gitignore").write_text("gone.cu\n")
+        assert shown(smemlint, "out") == ["out/b.cu", "out/deep/d.cu"]
+        assert shown(smemlint, "out/deep") == ["out/deep/d.cu"]
+        assert shown(smemlint, ".") == ["a.cu", "src/keep.cu"]
 
 
 def test_the_schema_describes_every_key_and_agrees_with_validation(smemlint):
