@@ -79,6 +79,31 @@ def attempt(
     return 2 * np.asarray(spent, np.int64), 2 * np.asarray(ideal, np.int64)
 
 
+def has_varying_turns(
+    addresses: NDArray[np.int64], active: NDArray[np.bool_], operation: str
+) -> bool:
+    """Returns whether how many lanes are left in each turn of a loop hangs on the warps' timing.
+
+    Of wide operands a turn costs a wavefront for each half of the warp that has lanes left. Alone,
+    a warp is done with one half before the other; where several warps meet on a word, lanes of both
+    halves are left for longer. (An H100 counted 303,078 wavefronts for an ideal of 282,440 where
+    four warps add doubles to one word; `attempt` gives 4 of 4.)
+
+    Args:
+        addresses: of the lanes of all warps in bytes, of shape (warps, 32).
+        active: which lanes take part, of that shape.
+        operation: of the atomic.
+    """
+    width = LOOPS.get(operation, 0)
+    if width <= _WORD:
+        return False
+    own = [np.unique(row[mask]) for row, mask in zip(addresses // width, active, strict=True)]
+    is_shared = len(np.unique(np.concatenate(own))) < sum(map(len, own))
+    return is_shared and any(
+        len(words) < np.count_nonzero(mask) for words, mask in zip(own, active, strict=True)
+    )
+
+
 def attempts(operation: str) -> int:
     """Rounds of an operation: compare-and-swap takes two (measured, 26 of 26 patterns)."""
     return 2 if operation.startswith("cas.") else 1

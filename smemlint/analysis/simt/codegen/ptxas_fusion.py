@@ -140,8 +140,9 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
     base = bases.get(id(some.object), 0)
     assert isinstance(some.offset, AffineInt)
     size = _slot_size(some, some.offset, base)
-    if scev_of(some.offset).is_open:
-        _mark_open(run, some, base)
+    whole = _largest_slot(some, some.offset, base)
+    if whole > size:
+        _mark_open(run, some, base, size, whole)
     if size <= width:
         for events in run.values():
             yield from issued_once(events)
@@ -157,13 +158,24 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
         yield from fused_slot(present, size // width, width)
 
 
-def _mark_open(run: Mapping[int, Sequence[Event]], some: Event, base: int) -> None:
-    """Marks the accesses of a run that one instruction may serve, if their sum is not rewritten."""
-    assert isinstance(some.offset, AffineInt)
-    size = _largest_slot(some, some.offset, base)
-    slots: dict[int, list[Event]] = {}
+def _mark_open(
+    run: Mapping[int, Sequence[Event]], some: Event, base: int, size: int, whole: int
+) -> None:
+    """Marks the accesses of a run that become other instructions if their sum is not rewritten."""
+    slots: dict[int, dict[int, Sequence[Event]]] = {}
     for position, events in run.items():
-        slots.setdefault((base + position) // size, []).extend(events)
+        slots.setdefault((base + position) // whole, {})[base + position] = events
     for neighbours in slots.values():
-        for event in neighbours:
-            event.may_fuse |= len(neighbours) > 1
+        if _widths(neighbours, some.width, size) != _widths(neighbours, some.width, whole):
+            for events in neighbours.values():
+                for event in events:
+                    event.may_fuse = True
+
+
+def _widths(run: Mapping[int, Sequence[Event]], width: int, size: int) -> list[int]:
+    """Returns the widths of the instructions that slots of a size make of a run."""
+    slots: dict[int, dict[int, Sequence[Event]]] = {}
+    for at, events in run.items():
+        slots.setdefault(at // size, {})[at % size // width] = events
+    made = (e for slot in slots.values() for e in fused_slot(slot, size // width, width))
+    return sorted(event.width for event in made if event.issued)

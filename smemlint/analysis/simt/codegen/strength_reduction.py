@@ -63,7 +63,7 @@ class Sums:
 
     def __init__(self) -> None:
         self._known: dict[_Key, list[_Sum]] = {}
-        self._parts: dict[_Part, set[int]] = {}
+        self._parts: dict[_Part, dict[int, int]] = {}
         self._log: list[tuple[_Key, _Sum]] = []
         self._count = 0
         self._latest: tuple[Terms, list[_Sum]] = ((), [])
@@ -100,8 +100,8 @@ class Sums:
             )
             is_far = self._count - found.number > _REACH
             form = _lowered(form, alignment, is_open or found.is_open or is_far)
-        if form is total and self._may_be_rewritten(total, bits):
-            form = _lowered(total, 1, True)
+        if form is total:
+            form = _lowered(total, self._least_alignment(total, bits), True)
         self._remember(keys, form, bits, is_open)
         return form
 
@@ -132,16 +132,21 @@ class Sums:
             key, computed = self._log.pop()
             self._known[key].remove(computed)
 
-    def _may_be_rewritten(self, total: Scev, bits: int) -> bool:
-        """Whether a sum of other parts has one of these and another multiple of a second one."""
+    def _least_alignment(self, total: Scev, bits: int) -> int:
+        """What is left if it is made of a sum with one of its parts and another of a second one."""
         if len(total.terms) > _FEW:
-            return False
-        return any(
-            self._parts.get((atom, other, bits), set()) - {factor}
-            for atom, factor in total.terms
-            if abs(factor) != 1
-            for other in total.terms
-            if other[0] != atom
+            return total.ptxas_alignment
+        return min(
+            (
+                min(alignment, power_of_two(factor - before))
+                for atom, factor in total.terms
+                if abs(factor) != 1
+                for other in total.terms
+                if other[0] != atom
+                for before, alignment in self._parts.get((atom, other, bits), {}).items()
+                if before != factor
+            ),
+            default=total.ptxas_alignment,
         )
 
     def _remember(
@@ -160,7 +165,9 @@ class Sums:
             for atom, factor in form.terms:
                 for other in form.terms:
                     if other[0] != atom:
-                        self._parts.setdefault((atom, other, bits), set()).add(factor)
+                        known = self._parts.setdefault((atom, other, bits), {})
+                        least = known.get(factor, form.ptxas_alignment)
+                        known[factor] = min(least, form.ptxas_alignment)
 
 
 def _keys(a: Scev, b: Scev, bits: int) -> Iterator[tuple[_Key, int, int]]:

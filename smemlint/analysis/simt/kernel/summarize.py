@@ -26,6 +26,7 @@ from smemlint.facts import (
 )
 from smemlint.frontend import ir
 from smemlint.hardware.arch import BANKS, WORD
+from smemlint.hardware.atomics import has_varying_turns
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_CHAINS, MAX_RESIDUES
 from smemlint.limits.steps import spend
@@ -245,8 +246,10 @@ class AccessSummary:
         if undecided is not None:
             certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
             patterns, has_figure = [], False
-        elif site.may_part or (
-            site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced)
+        elif (
+            site.may_part
+            or (site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced))
+            or _has_varying_turns(site)
         ):
             certainty = Certainty.SAMPLED
         widths = [g.width for g in site.groups.values()]
@@ -265,7 +268,7 @@ class AccessSummary:
             ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=taken,
-            reason=_why_open(undecided, certainty),
+            reason=_why_open(undecided, certainty, site),
             patterns=kept,
             omitted=len(patterns) - len(kept),
             matrices=site.matrices,
@@ -386,10 +389,23 @@ def _warps(mask: NDArray[np.bool_]) -> int:
     return int(mask.reshape(-1, WARP).any(axis=1).sum())
 
 
-def _why_open(undecided: Unknown | None, certainty: Certainty) -> Reason | None:
+def _has_varying_turns(site: _Site) -> bool:
+    """Whether turns of a wide atomic hang on the timing of warps that meet on a word."""
+    return any(
+        has_varying_turns(
+            group.addresses.reshape(-1, WARP), group.mask.reshape(-1, WARP), site.operation
+        )
+        for group in site.groups.values()
+    )
+
+
+def _why_open(undecided: Unknown | None, certainty: Certainty, site: _Site) -> Reason | None:
     """Returns why an access has no figure, or one that may be another."""
     if undecided is not None:
         return undecided.reason
+    if certainty is Certainty.SAMPLED and _has_varying_turns(site):
+        text = "how often warps that meet on a word try again is a matter of their timing"
+        return Reason(ReasonCode.NOT_MODELLED, text)
     if certainty is Certainty.SAMPLED:
         text = "which neighbours the compiler makes one instruction of is not modelled"
         return Reason(ReasonCode.COMPILER, text)

@@ -108,3 +108,21 @@ def test_a_sum_of_three_parts_is_open_even_so():
 def test_a_sum_that_was_computed_before_the_other_stays():
     text = "for (int j = 0; j < 4; ++j) s[ty * 64 + 4 * tx + j] = a; a = in[ty * 64 + tx]"
     assert stores(text, "ty * 64 + 4 * tx")[0] == {16}
+
+
+def test_what_both_sums_let_fuse_is_decided():
+    """nvcc 13.0.88: STS.128, and 8 wavefronts for each ideal one where zmddft was counted."""
+    (pair,) = {
+        (access.width_bytes, access.certainty)
+        for access in accesses_of(
+            "__global__ void k(const double *in, double *out, int m) {\n"
+            "  __shared__ double s[4096];\n"
+            "  int tx = threadIdx.x % 16, ty = threadIdx.x / 16;\n"
+            "  double a = in[m * 8192 + ty * 512 + 2 * tx];\n"
+            "  int at = ty * 512 + 32 * tx; s[at] = a; s[at + 1] = 2 * a;\n"
+            "  __syncthreads();\n  out[threadIdx.x] = s[threadIdx.x];\n}\n"
+            "void go(double *a, int m) { k<<<1, 64>>>(a, a, m); }\n"
+        )
+        if access.kind is AccessKind.STORE
+    }
+    assert pair == (16, Certainty.ASSUMED)
