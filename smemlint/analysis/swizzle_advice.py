@@ -69,7 +69,8 @@ def _advice(array: SharedArray, accesses: Sequence[Access]) -> str:
     if found is None or (found.bits, found.base, found.shift) == use.swizzle:
         return ""
     count = len(accesses)
-    copies = "its only access" if count == 1 else f"all {count} accesses of `{array.name}`"
+    several = "both" if count == 2 else f"all {count}"
+    copies = "its only access" if count == 1 else f"{several} accesses of `{array.name}`"
     return f"compose the layout with {found} instead: that frees {copies}"
 
 

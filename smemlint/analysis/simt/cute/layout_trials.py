@@ -161,7 +161,8 @@ def _advice(accesses: Sequence[Access], facts: KernelFacts, evaluate: Evaluate) 
     array, use = accesses[0].array, accesses[0].layout
     assert array is not None and use is not None
     count = len(accesses)
-    copies = "its only access" if count == 1 else f"all {count} accesses of `{array.name}`"
+    several = "both" if count == 2 else f"all {count}"
+    copies = "its only access" if count == 1 else f"{several} accesses of `{array.name}`"
     trials = list(_trials(accesses))[:MAX_LAYOUT_TRIALS]
     for trial in trials:
         spend(facts.steps)
