@@ -74,7 +74,8 @@ def cost_of(access: Access, kernel: KernelFacts) -> Cost | None:
     if not spent or worst is None:
         return None
     block = access.instance.block if access.instance.origin else None
-    warps = -(-block[0] * block[1] * block[2] // LANES) if block is not None else 0
+    is_known = block is not None and access.warps > 0
+    warps = -(-block[0] * block[1] * block[2] // LANES) if is_known and block is not None else 0
     return Cost(
         spent,
         ideal,

@@ -19,10 +19,15 @@ def related_places(access: Access, pattern: WarpPattern | None = None) -> tuple[
         access: that is reported.
         pattern: of it, whose calls are meant; by default the access's first.
     """
-    found: list[Place] = []
-    if access.array is not None and access.array.name:
-        found.append((access.array.span, f"`{access.array.name}` is declared here"))
-    return (*found, *_calls(access, pattern.chain if pattern is not None else 0))
+    return (*declaration(access), *_calls(access, pattern.chain if pattern is not None else 0))
+
+
+def declaration(access: Access) -> tuple[Place, ...]:
+    """Returns where the array of an access is declared; of compiled code the line is not known."""
+    array = access.array
+    if array is None or not array.name or access.origin:
+        return ()
+    return ((array.span, f"`{array.name}` is declared here"),)
 
 
 def _calls(access: Access, number: int) -> Iterator[Place]:

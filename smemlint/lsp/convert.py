@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from smemlint.errors import SmemlintError
 from smemlint.finding import Severity
+from smemlint.lint.places import declaration
 from smemlint.lint.registry import page_url
 from smemlint.report.phrases import headline
 
@@ -57,10 +58,8 @@ def failure(error: Exception) -> types.Diagnostic:
 
 def _related(finding: Finding, places: Places) -> list[types.DiagnosticRelatedInformation]:
     """Where the array is declared, and the places that the rule names."""
-    related = dict(finding.related)
-    array = finding.access.array if finding.access is not None else None
-    if array is not None and array.name and array.span not in related:
-        related = {array.span: f"`{array.name}` is declared here", **related}
+    declared = declaration(finding.access) if finding.access is not None else ()
+    related = {**dict(declared), **dict(finding.related)}
     return [
         types.DiagnosticRelatedInformation(places.location(span), said)
         for span, said in related.items()

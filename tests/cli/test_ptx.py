@@ -40,6 +40,10 @@ def test_findings_stand_on_the_line_that_the_kernel_was_compiled_from(smemlint, 
     code, out, _ = smemlint("check", "kernel.ptx", "--output-format", "concise")
     assert code == 1
     assert out.startswith("/somewhere/else/kernel.py:7:22: SML101 warning: 32-way ")
+    (finding,) = json.loads(smemlint("check", ".", "--output-format", "json")[1])["findings"]
+    cost = finding["cost"]
+    assert (cost["warps"], cost["warps_of_block"], cost["executions_of_a_warp"]) == (2, 2, 1)
+    assert finding["related"] == []  # PTX does not tell where the array is declared
     code, out, _ = smemlint("analyze", ".", "--output-format", "json")
     (access,) = accesses(out)
     assert (access["file"], access["line"], access["block"]) == (

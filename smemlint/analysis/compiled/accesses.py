@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.facts import Access, AccessKind, CallLine, Certainty, SharedArray, Span, Stat
+from smemlint.hardware.arch import LANES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -117,6 +120,7 @@ def _access(
         assumptions=(*assumptions, *taken),
         reason=undecided.reason if undecided is not None else None,
         patterns=costliest(patterns),
+        warps=_warps(groups),
         matrices=site.matrices,
         note=site.operation,
         expression=", ".join(dict.fromkeys(s.opcode for s, _ in parts)),
@@ -190,6 +194,12 @@ def _groups(parts: Sequence[_Part]) -> list[Group]:
         for site, issued in parts
         for group in issued.groups.values()
     ]
+
+
+def _warps(groups: Sequence[Group]) -> int:
+    """How many warps of the block take part."""
+    taking_part = [g.mask.reshape(-1, LANES).any(axis=1) for g in groups]
+    return int(np.logical_or.reduce(taking_part).sum()) if taking_part else 0
 
 
 def _warp_instructions(groups: Sequence[Group]) -> int:
