@@ -270,7 +270,10 @@ def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
         return None
     moved = [np.stack([p.moved(g.offsets, g.array) for p in candidates]) for g in groups]
     array = groups[0].array
-    scores = price(moved, [g.pattern(1) for g in groups], 1)
+    try:
+        scores = price(moved, [g.pattern(1) for g in groups], 1)
+    except ValueError:  # what a copy reads is not aligned, wherever it writes
+        return None
     found = [
         (score, padding.added_bytes(array), padding)
         for score, padding in zip(scores, candidates, strict=True)

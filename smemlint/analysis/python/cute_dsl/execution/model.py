@@ -34,6 +34,7 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
 )
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -70,7 +71,10 @@ class DslModel(LibraryModel):
         if isinstance(owner, TorchTensor):
             found = torch_attribute(owner, name)
             return found if found is not None else Method(owner, name)
-        return members.attribute(self.run, owner, name)
+        try:
+            return members.attribute(self.run, owner, name)
+        except cute.CuteError as error:
+            return _unknown(error)
 
     def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
         """Returns `owner[key]`."""
@@ -78,7 +82,10 @@ class DslModel(LibraryModel):
             if owner.name in ("MemRange", "Align"):
                 return range_of(value, owner.name)
             return owner  # e.g. `cute.compile[options]`
-        return members.subscript(self.run, owner, value, key)
+        try:
+            return members.subscript(self.run, owner, value, key)
+        except cute.CuteError as error:
+            return _unknown(error)
 
     def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
         """Returns the result of an operator of which one side is no constant."""
@@ -133,3 +140,8 @@ class DslModel(LibraryModel):
         if isinstance(origin, Origin) and origin.object is not None:
             rename(origin.object, name)
         return value
+
+
+def _unknown(error: cute.CuteError) -> Unknown:
+    """The value of an expression that the algebra refuses."""
+    return Unknown(Reason(ReasonCode.UNKNOWN_LAYOUT, str(error)))
