@@ -39,35 +39,36 @@ FUNCTIONS = {
     "ptx parameters": lambda text: (
         parse_module(f".entry k({text})\n{{\n}}").functions[0].parameters
     ),
-    "pragmas of C++": pragmas_in,
-    "pragmas of Python": lambda text: pragmas_in(text, CommentStyle.PYTHON),
+    "pragmas of C++": lambda text: pragmas_in(f"{text} smemlint: {text}"),
+    "pragmas of Python": lambda text: pragmas_in(f"{text} smemlint: {text}", CommentStyle.PYTHON),
     "toml": check_toml,
     "json": check_json,
     "glob": lambda text: matches(text, ["*".join("k" * 30) + "b"]),
     "pieces": PartialText(pieces=("", *"k" * 30, "b")).fits,
 }
-PIECES = ('"', '"\\', "'", "'\\", "/*", '"""', "''' ", "//\\\n", 'R"(')
+OPENINGS = ('"', '"\\', "'", "'\\", "/*", '"""', "''' ", "//\\\n", 'R"(')
+REPEATED = {
+    "cmake": ("#[[\n", '"', "[=[", "(", "set(a "),
+    "toml": ('"\\', '"""', "'''", "''", '""a', "'''a\n"),
+    "ptx": ("/*", ".entry k(\n", ".func (.param .b32 r) f;\n", '"'),
+    "ptx parameters": (",", ".param .b8 p[,", ".param .u64 p,"),
+    "pragmas of C++": OPENINGS,
+    "pragmas of Python": OPENINGS,
+    "json": ('"\\', '"', '""a'),
+    "glob": ("k",),
+    "pieces": ("k",),
+}
 CASES = [
     *(
-        (name, text)
+        pytest.param(FUNCTIONS[name], text, id=f"{name}: {label}")
         for name in ("launches", "names", "calls", "imports")
-        for text in TEXTS.values()
+        for label, text in TEXTS.items()
     ),
-    *(("cmake", lambda n, c=c: c * n) for c in ("#[[\n", '"', "[=[", "(", "set(a ")),
-    *(("toml", lambda n, c=c: c * n) for c in ('"\\', '"""', "'''", "''", '""a', "'''a\n")),
     *(
-        ("ptx", lambda n, c=c: c * n)
-        for c in ("/*", ".entry k(\n", ".func (.param .b32 r) f;\n", '"')
+        pytest.param(FUNCTIONS[name], piece.__mul__, id=f"{name}: {piece!r}")
+        for name, pieces in REPEATED.items()
+        for piece in pieces
     ),
-    *(("ptx parameters", lambda n, c=c: c * n) for c in (",", ".param .b8 p[,", ".param .u64 p,")),
-    *(
-        (f"pragmas of {language}", lambda n, c=c: f"{c * n} smemlint: {c * n}")
-        for c in PIECES
-        for language in ("C++", "Python")
-    ),
-    *(("json", lambda n, c=c: c * n) for c in ('"\\', '"', '""a')),
-    ("glob", lambda n: "k" * n),
-    ("pieces", lambda n: "k" * n),
 ]
 
 
@@ -79,8 +80,7 @@ def seconds(function, text):
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(("name", "text"), CASES)
-def test_eight_times_the_text_takes_about_eight_times_as_long(name, text):
-    function = FUNCTIONS[name]
+@pytest.mark.parametrize(("function", "text"), CASES)
+def test_eight_times_the_text_takes_about_eight_times_as_long(function, text):
     short = min(seconds(function, text(5_000 + i)) for i in range(3))  # some remember a text
     assert seconds(function, text(40_000)) < 24 * short + 0.05
