@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from smemlint.config.build_database import FILE_NAME
 from smemlint.driver.run import analyze_run, check_run
 from smemlint.files.sandbox import Sandbox
-from smemlint.frontend.cuda.build_system.lookup import build_of
+from smemlint.frontend.cuda.build_system.lookup import number_of_builds
 from smemlint.limits.budgets import MAX_BUILDS
 from smemlint.lint.result import Result
 from smemlint.sources.languages import is_python_path
@@ -33,40 +34,46 @@ def check_targets(
         settings: those of the run.
         name: what the cache knows the run by.
     """
+    builds = min(_most_builds(sources, configuration, settings), MAX_BUILDS)
     if not settings.further_archs:
-        return _check_builds(sources, configuration, settings, name)
+        return _check_builds(sources, configuration, settings, name, builds)
     results = {}
     for arch in settings.archs:
         of_target = replace(settings, arch=arch, further_archs=())
         chosen = configuration.for_target(arch)
-        results[arch] = _check_builds(sources, chosen, of_target, f"{name}\n{arch}")
+        results[arch] = _check_builds(sources, chosen, of_target, f"{name}\n{arch}", builds)
     return merged(results)
 
 
 def _check_builds(
-    sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
+    sources: Sequence[Source],
+    configuration: Configuration,
+    settings: Settings,
+    name: str,
+    builds: int,
 ) -> Result:
-    """Runs the rules once for each build of the file that has most of them."""
-    count = min(_most_builds(sources, configuration), MAX_BUILDS)
-    if count < 2:
+    """Runs the rules once for each build."""
+    if builds < 2:
         return check_run(sources, configuration, settings, name=name)
     results = {}
-    for number in range(count):
+    for number in range(builds):
         chosen, of_build = configuration.for_build(number), replace(settings, build=number)
         label = f"build {number + 1}"
         results[label] = check_run(sources, chosen, of_build, name=f"{name}\n{label}")
-    return merged(results, f"holds in {{}} of {count} in {FILE_NAME}, not in {{}}")
+    return merged(results, f"holds in {{}} of {builds} in {FILE_NAME}, not in {{}}")
 
 
-def _most_builds(sources: Sequence[Source], configuration: Configuration) -> int:
+def _most_builds(
+    sources: Sequence[Source], configuration: Configuration, settings: Settings
+) -> int:
     """Returns how many builds with different flags the file has that has most of them."""
     databases = {s.path: configuration.for_file(s.path).build_path for s in sources}
     built = {path: d for path, d in databases.items() if d and not is_python_path(path)}
     if not built:
         return 1
-    given = [d for d in built.values() if "build-path" in configuration.for_file("").given]
-    sandbox = Sandbox.joined((s.sandbox for s in sources), *dict.fromkeys(given))
-    return max(build_of(path, d, sandbox.text).others + 1 for path, d in built.items())
+    given = settings.build_path if "build-path" in settings.given else ""
+    read = cache(Sandbox.joined((s.sandbox for s in sources), given).text)
+    return max(number_of_builds(path, d, read) for path, d in built.items())
 
 
 def analyze_targets(

@@ -14,7 +14,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_FOLDERS_UP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.frontend.cuda.build_system.compile_commands import Command
 
@@ -60,21 +60,39 @@ def build_of(path: str, database: str, read: Read, number: int = 0) -> Build:
     return replace(_in_build_files(path, read), problem=problem)
 
 
+def number_of_builds(path: str, database: str, read: Read) -> int:
+    """Returns how many commands with different flags a database has for a source; at least 1."""
+    try:
+        commands = _commands(path, database, read)
+        is_one = len(commands) < 2  # as nearly always: splitting a command takes long
+        return 1 if is_one else len(_distinct_flags(commands, path, read))
+    except ValueError:
+        return 1
+
+
 def _in_database(path: str, database: str, read: Read, number: int) -> Build | None:
+    distinct = _distinct_flags(_commands(path, database, read), path, read)
+    if not distinct:
+        return None
+    return Build(distinct[min(number, len(distinct) - 1)], FILE_NAME, len(distinct) - 1)
+
+
+def _commands(path: str, database: str, read: Read) -> Sequence[Command]:
     from smemlint.frontend.cuda.build_system.compile_commands import commands_of
 
     text = read(database)
     if text is None:
         raise ValueError("is not read")
-    commands = commands_of(text, _absolute(posixpath.dirname(database)))
+    return commands_of(text, _absolute(posixpath.dirname(database))).get(_absolute(path), ())
+
+
+def _distinct_flags(commands: Sequence[Command], path: str, read: Read) -> list[BuildFlags]:
     distinct: list[BuildFlags] = []
-    for command in commands.get(_absolute(path), ()):
+    for command in commands:
         flags = _flags_of(command, path, read)
         if flags not in distinct:
             distinct.append(flags)
-    if not distinct:
-        return None
-    return Build(distinct[min(number, len(distinct) - 1)], FILE_NAME, len(distinct) - 1)
+    return distinct
 
 
 def _flags_of(command: Command, path: str, read: Read) -> BuildFlags:

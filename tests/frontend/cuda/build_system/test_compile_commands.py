@@ -10,8 +10,11 @@ import pytest
 from smemlint.analysis.analyze import analyze
 from smemlint.config.build_database import database_above
 from smemlint.config.settings import Configuration, Settings
+from smemlint.driver import targets
 from smemlint.driver.targets import check_targets
+from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.cuda.build_system.compile_commands import Command, commands_of
+from smemlint.frontend.cuda.build_system.lookup import build_of, number_of_builds
 from smemlint.limits.budgets import MAX_BUILDS
 from smemlint.sources.discovery import find_sources
 
@@ -161,3 +164,27 @@ def test_what_all_builds_share_is_said_once_and_their_number_has_an_end(project,
     (conflict,) = [f for f in found if f.code == "SML101"]
     assert conflict.access.ways == 4 and not any("build 1" in n for n in conflict.notes)
     assert [str(MAX_BUILDS) in f.message for f in found if f.code == "SML901"] == [True]
+
+
+def test_builds_are_counted_with_the_database_alone(project, tmp_path):
+    project("nvcc -DA -c ../src/k.cu", "nvcc -DA  -O3 -c ../src/k.cu", "nvcc -DB -c ../src/k.cu")
+    database = "build-release/compile_commands.json"
+    read = {database: (tmp_path / database).read_text()}.get
+    paths = ("src/k.cu", "src/none.cu")
+    assert [number_of_builds(path, database, read) for path in paths] == [2, 1]
+    assert number_of_builds("src/k.cu", "none.json", read) == 1
+    assert build_of("src/k.cu", database, read).others == 1
+
+
+def test_counting_builds_reads_the_database_once_however_many_files_there_are(
+    project, tmp_path, monkeypatch
+):
+    project("nvcc -c ../src/k.cu")
+    for k in range(9):
+        (tmp_path / f"src/k{k}.cu").write_text("")
+    databases, text = [], Sandbox.text
+    monkeypatch.setattr(
+        Sandbox, "text", lambda self, path: databases.append(path) or text(self, path)
+    )
+    monkeypatch.setattr(targets, "check_run", lambda *run, name: len(run[0]))
+    assert (checked(), len(databases)) == (11, 1)  # k.h as well
