@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.finding import Edit
+from smemlint.fix.declarator import decimal, is_added
 from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.lazy_dataclasses import dataclass
 
@@ -65,24 +66,25 @@ def padding_constant(
         sources: of the run.
     """
     tokens = found.extents[axis]
-    if len(tokens) < 3 or tokens[-1].kind != "identifier" or tokens[-2].text != "+":
+    if not is_added(tokens) or tokens[-1].kind != "identifier":
         return None
     name = tokens[-1].text
     values = {dict(a.instance.template).get(name) for a in accesses}
     if None not in values:
-        value = values.pop() if len(values) == 1 else None
-        if value is None or not (value.isdecimal() and value.isascii()):
-            return None
-        return PaddingConstant(name, int(value), None, False)
+        value = decimal(values.pop() or "") if len(values) == 1 else None
+        return PaddingConstant(name, value, None, False) if value is not None else None
     defined = _definition(source, name)
     if defined is None:
         return None
     start, end = defined
+    value = decimal(source.text[start:end])
+    if value is None:
+        return None
     lines = LineMap(source.text)
     number = Span(source.path, *lines(start), *lines(end))
     word = re.compile(rf"\b{re.escape(name)}\b")
     uses = sum(len(word.findall(s.text)) for s in sources)
-    return PaddingConstant(name, int(source.text[start:end]), number, uses == 2)
+    return PaddingConstant(name, value, number, uses == 2)
 
 
 def _definition(source: Source, name: str) -> tuple[int, int] | None:

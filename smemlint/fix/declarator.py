@@ -98,19 +98,19 @@ def subscripts(tokens: Sequence[Token], at: int) -> list[tuple[Token, ...]]:
 def _grown(text: str, tokens: Sequence[Token], extra: int) -> tuple[int, int, str]:
     """Range and replacement: `32` -> `33`, `N` -> `N + 1`, `N + 1` -> `N + 2`."""
     last = tokens[-1]
-    value = _decimal(last)
-    operators = _operators(tokens)
-    if value is not None and (len(tokens) == 1 or _is_added(tokens, operators)):
+    value = decimal(last.text)
+    if value is not None and (len(tokens) == 1 or is_added(tokens)):
         return last.start, last.end, str(value + extra)
-    if operators & _LOOSER_THAN_PLUS:
+    if _operators(tokens) & _LOOSER_THAN_PLUS:
         start = tokens[0].start
         return start, last.end, f"({text[start : last.end]}) + {extra}"
     return last.end, last.end, f" + {extra}"
 
 
-def _is_added(tokens: Sequence[Token], operators: frozenset[str]) -> bool:
-    """Returns whether the last of the tokens is a number that is added to the others."""
-    return tokens[-2].text == "+" and len(tokens) > 2 and not operators & _LOOSER_THAN_PLUS
+def is_added(tokens: Sequence[Token]) -> bool:
+    """Returns whether the last of an extent's tokens is added to the others."""
+    is_behind_plus = len(tokens) > 2 and tokens[-2].text == "+"
+    return is_behind_plus and not _operators(tokens) & _LOOSER_THAN_PLUS
 
 
 def _operators(tokens: Sequence[Token]) -> frozenset[str]:
@@ -126,8 +126,7 @@ def _operators(tokens: Sequence[Token]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _decimal(token: Token) -> int | None:
-    is_plain = token.kind == "number" and token.text.isdecimal() and token.text.isascii()
-    if not is_plain or (token.text[0] == "0" and token.text != "0"):
-        return None
-    return int(token.text)
+def decimal(text: str) -> int | None:
+    """Returns the value of a decimal number without a suffix; None for any other text."""
+    is_plain = text.isdecimal() and text.isascii()
+    return int(text) if is_plain and (text == "0" or text[0] != "0") else None

@@ -46,6 +46,21 @@ def test_a_template_argument_is_named():
     assert conflicts(text.replace("k<0>", "k<1>")) == []
 
 
+@pytest.mark.parametrize(
+    ("define", "extent", "padded"),
+    [
+        # 010 is 8, and the constant of a shift is not what is added to the extent.
+        ("#define PAD 010", "32][24 + PAD", "32][24 + PAD + 1"),
+        ("#define PAD 1", "32][16 << 0 + PAD", "32][(16 << 0 + PAD) + 1"),
+    ],
+)
+def test_no_value_is_named_of_what_is_no_decimal_addend(define, extent, padded):
+    text = ROWS.format(define=define, extent=extent, skew=0)
+    (found,) = conflicts(text)
+    assert applied(text, found.fix.edits) == ROWS.format(define=define, extent=padded, skew=0)
+    assert "`PAD`" not in found.fix.title
+
+
 DYNAMIC = """\
 #define SKEW {skew}
 __global__ void k(float *out, const float *in) {{
