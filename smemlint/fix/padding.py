@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import gcd, isfinite, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from smemlint.facts import FRAGMENT, AccessKind
+from smemlint.hardware.arch import BANKS, WORD
 from smemlint.layout.solver import CopySource, Pattern, Score, freeing_swizzle, price
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, Facts, SharedArray, Span, WarpPattern
     from smemlint.layout.swizzle import Swizzle
 
-_ROW_BYTES = 128
+ROW_BYTES = BANKS * WORD
 _CAST = re.compile(r"[*(]")
 _PRICED = frozenset(
     (
@@ -37,6 +38,13 @@ _PRICED = frozenset(
         AccessKind.ASYNC_COPY,
     )
 )
+
+
+class Layout(Protocol):
+    """Another place for each element of an array."""
+
+    def moved(self, offsets: NDArray[np.int64], array: SharedArray) -> NDArray[np.int64]:
+        """Returns where what lies at these byte offsets in the array lies then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +216,7 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
     ]
     if not candidates:
         return None
-    moved = [
-        np.stack([g.offsets, *(p.moved(g.offsets, g.array) for p in candidates)]) for g in groups
-    ]
-    plain, *scores = price(moved, [g.pattern(1) for g in groups], 1)
+    plain, *scores = priced(groups, [Padding(1, 0), *candidates])
     array = groups[0].array
     better = [
         (score, padding.added_bytes(array), padding)
@@ -245,13 +250,13 @@ def best_pitches(usage: Usage, axis: int, least: int) -> list[int]:
     widest = max(a.width_bytes for a in usage.accesses)
     candidates = [
         Padding(axis, extra)
-        for extra in range(least, _ROW_BYTES // stride + 1)
+        for extra in range(least, ROW_BYTES // stride + 1)
         if extra and (extent + extra) * stride % widest == 0
     ]
+    candidates = [p for p in candidates if all(_is_aligned(g, p) for g in groups)]
     if not candidates:
         return []
-    moved = [np.stack([p.moved(g.offsets, g.array) for p in candidates]) for g in groups]
-    scores = price(moved, [g.pattern(1) for g in groups], 1)
+    scores = priced(groups, candidates)
     return [p.extra for p, score in zip(candidates, scores, strict=True) if score.is_free]
 
 
@@ -268,10 +273,9 @@ def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
     ]
     if not candidates:
         return None
-    moved = [np.stack([p.moved(g.offsets, g.array) for p in candidates]) for g in groups]
     array = groups[0].array
     try:
-        scores = price(moved, [g.pattern(1) for g in groups], 1)
+        scores = priced(groups, candidates)
     except ValueError:  # what a copy reads is not aligned, wherever it writes
         return None
     found = [
@@ -298,7 +302,7 @@ def _aligned_paddings(axis: int, groups: Sequence[Group], widest_copy: int) -> I
     """Paddings below one row of banks that make the pitch a multiple of all vectors."""
     strides = [(_stride(g.array, axis), g.array.dims[axis] or 1) for g in groups]
     widest = max(widest_copy, *(g.width for g in groups))
-    for extra in range(1, _ROW_BYTES // min(stride for stride, _ in strides) + 1):
+    for extra in range(1, ROW_BYTES // min(stride for stride, _ in strides) + 1):
         if all((extent + extra) * stride % widest == 0 for stride, extent in strides):
             yield Padding(axis, extra)
 
@@ -348,6 +352,16 @@ def batches(usage: Usage) -> list[Group]:
     return [_group(batch) for batch in batches.values()]
 
 
+def priced(groups: Sequence[Group], layouts: Sequence[Layout]) -> list[Score]:
+    """Returns what each of some layouts achieves on all patterns together.
+
+    Raises:
+        ValueError: one misaligns a vector.
+    """
+    moved = [np.stack([to.moved(g.offsets, g.array) for to in layouts]) for g in groups]
+    return price(moved, [g.pattern(1) for g in groups], 1)
+
+
 def _group(batch: Sequence[tuple[Access, WarpPattern]]) -> Group:
     access, pattern = batch[0]
     assert access.array is not None
@@ -389,7 +403,7 @@ def _paddings(axis: int, groups: Sequence[Group], widest_copy: int) -> Iterator[
     strides = {_stride(g.array, axis) for g in groups}
     widest = max(widest_copy, *(g.width for g in groups))
     step = max(widest // gcd(widest, stride) for stride in strides)
-    for extra in range(step, _ROW_BYTES // min(strides) + 1, step):
+    for extra in range(step, ROW_BYTES // min(strides) + 1, step):
         yield Padding(axis, extra)
 
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.fix.padding import batches, is_worth
-from smemlint.layout.solver import price
+from smemlint.fix.padding import ROW_BYTES, batches, is_worth, priced
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SPACING_RUN
 
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from smemlint.facts import SharedArray
     from smemlint.fix.padding import Group, Usage
-
-_ROW_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +38,10 @@ class Spacing:
     run: int
     extra: int
 
-    def moved(self, offsets: NDArray[np.int64], element_bytes: int) -> NDArray[np.int64]:
-        """Returns where what lies at these byte offsets lies then."""
-        runs = offsets // (self.run * element_bytes)
-        moved: NDArray[np.int64] = offsets + runs * (self.extra * element_bytes)
+    def moved(self, offsets: NDArray[np.int64], array: SharedArray) -> NDArray[np.int64]:
+        """Returns where what lies at these byte offsets in the array lies then."""
+        runs = offsets // (self.run * array.element_bytes)
+        moved: NDArray[np.int64] = offsets + runs * (self.extra * array.element_bytes)
         return moved
 
     def extent(self, elements: int) -> int:
@@ -70,10 +68,7 @@ def best_spacing(usage: Usage) -> Spacing | None:
     candidates = list(_candidates(rows, element, widest, _lane_bytes(groups) // element))
     if not candidates:
         return None
-    moved = [
-        np.stack([g.offsets, *(c.moved(g.offsets, element) for c in candidates)]) for g in groups
-    ]
-    plain, *scores = price(moved, [g.pattern(1) for g in groups], 1)
+    plain, *scores = priced(groups, [Spacing(1, 0), *candidates])
     elements = size // element
     found = [
         (candidate.extent(elements), -candidate.run, candidate)
@@ -99,7 +94,7 @@ def _candidates(row: int, element: int, widest: int, lane: int) -> Iterator[Spac
     step = max(widest // element, 1)
     run = max(step, lane)
     while run < row and run <= MAX_SPACING_RUN:
-        if row % run == 0:
-            for extra in range(step, _ROW_BYTES // element + 1, step):
+        if row % run == 0 and run % step == 0:
+            for extra in range(step, ROW_BYTES // element + 1, step):
                 yield Spacing(run, extra)
         run *= 2

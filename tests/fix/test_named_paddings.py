@@ -84,6 +84,26 @@ def test_another_value_of_a_constant_is_evaluated_where_the_code_computes_rows_i
     assert conflicts(DYNAMIC.format(skew=1)) == []
 
 
+FLAT = """\
+#define PAD 2
+__global__ void k(float *out) {
+  __shared__ __align__(16) float s[32][32 + PAD];
+  float *flat = &s[0][0];
+  float4 v = *reinterpret_cast<float4 *>(flat + 8 * threadIdx.x);
+  out[threadIdx.x] = v.x + v.y + v.z + v.w + s[threadIdx.x][1];
+}
+void run(float *out) { k<<<1, 32>>>(out); }
+"""
+
+
+def test_a_constant_that_would_misalign_a_vector_is_no_candidate():
+    """With 36 elements a row, row 1 from element 6 on lies at byte 168."""
+    found = conflicts(FLAT)
+    assert [(f.access.width_bytes, f.access.ways, f.no_fix) for f in found] == [
+        (16, 2, None), (4, 2, None),
+    ]  # fmt: skip
+
+
 VECTORS = """\
 __global__ void k(float *out, const float *in) {{
   __shared__ float s[{size}];
