@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from smemlint.fix.array_uses import mentions
 from smemlint.fix.declarator import Declarator, declarator
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from smemlint.facts import SharedArray
-    from smemlint.finding import Edit
     from smemlint.fix.array_uses import Mentions
+    from smemlint.fix.python_declarator import PythonDeclarator
     from smemlint.sources.source import Source
 
-
-class Declaration(Protocol):
-    """A declaration whose extents can be made larger."""
-
-    def grown(self, axis: int, extra: int, path: str) -> Edit:
-        """Returns the edit that makes one extent larger by `extra`."""
-
-    def spelled(self, axis: int, extra: int) -> str:
-        """Returns the declaration with that edit, on one line."""
+    Declaration: TypeAlias = Declarator | PythonDeclarator
 
 
 def declaration_of(source: Source, array: SharedArray) -> Declaration | None:
@@ -37,8 +31,4 @@ def declaration_of(source: Source, array: SharedArray) -> Declaration | None:
 
 def mentions_of(found: Declaration, path: str) -> Mentions | None:
     """Returns how the array is named after its declaration; None for a use in any other way."""
-    if isinstance(found, Declarator):
-        return mentions(found, path)
-    from smemlint.fix.python_declarator import PythonDeclarator
-
-    return found.mentions() if isinstance(found, PythonDeclarator) else None
+    return mentions(found, path) if isinstance(found, Declarator) else found.mentions()

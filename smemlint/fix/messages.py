@@ -97,7 +97,7 @@ def why_none(array: SharedArray, usage: Usage) -> str:
         return f"none found, as not every access of {array.shown} is decided: see {lines}{more}"
     if not array.bytes or not all(array.dims):
         return f"none found: the code itself divides {array.shown} into rows"
-    if usage.is_decided and usage.is_complete and array.element_bytes and array.bytes:
+    if usage.is_decided and usage.is_complete and array.element_bytes:
         return f"none found: no padding and no further swizzle of {array.shown} frees {_all(usage)}"
     return ""
 

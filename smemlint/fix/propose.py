@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from smemlint.finding import REPAIRED
 from smemlint.fix.constants import padding_constant
 from smemlint.fix.declaration import declaration_of, mentions_of
-from smemlint.fix.declarator import Declarator, declarator
+from smemlint.fix.declarator import Declarator
 from smemlint.fix.edits import applied
 from smemlint.fix.messages import (
     constant_advice,
@@ -31,7 +31,7 @@ from smemlint.sources.languages import is_python_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from smemlint.facts import Facts, SharedArray, Span
+    from smemlint.facts import Facts, KernelFacts, SharedArray, Span
     from smemlint.finding import Edit, Finding
     from smemlint.fix.declaration import Declaration
     from smemlint.fix.padding import Padding
@@ -92,12 +92,16 @@ class _Repair:
     def __init__(self, array: SharedArray, facts: Facts, run: Run, most_steps: int) -> None:
         self._array = array
         self._usage = Usage.of(facts, array)
-        self._is_too_long = self._is_in_text = False
+        self._source = next((s for s in run.sources if s.path == array.span.path), None)
+        self._declaration: Declaration | None = None
+        self._is_too_long = False
         self.steps = 0
         self._failure: Reason | None = None
         self._padded: Padded | None = None
         self._trial: tuple[str, int, Comparison] | None = None
         try:
+            if self._source is not None:
+                self._declaration = declaration_of(self._source, array)
             self._padded = self._evaluated(facts, run, most_steps)
             if self._padded is None and not self._is_too_long:
                 self._trial = self._other_constant(facts, run, max(most_steps, MAX_TRIAL_STEPS))
@@ -135,7 +139,7 @@ class _Repair:
     @cached_property
     def _shape(self) -> str:
         """The shape to declare where Python declares it: no edit is made, but all is priced."""
-        if not is_python_path(self._array.span.path) or self._is_in_text:
+        if not is_python_path(self._array.span.path) or self._declaration is not None:
             return ""
         if not (self._usage.is_decided and self._usage.is_complete):
             return ""
@@ -158,10 +162,7 @@ class _Repair:
 
     def _evaluated(self, facts: Facts, run: Run, most_steps: int) -> Padded | None:
         """The best padding; None where none is better, or evaluation does not show that it is."""
-        array, usage = self._array, self._usage
-        source = next((s for s in run.sources if s.path == array.span.path), None)
-        found = declaration_of(source, array) if source is not None else None
-        self._is_in_text = found is not None
+        array, usage, source, found = self._array, self._usage, self._source, self._declaration
         best = _best(usage) if found is not None else None
         if source is None or found is None or best is None:
             return None
@@ -169,12 +170,10 @@ class _Repair:
         named = mentions_of(found, source.path)
         if named is None or not usage.reaches(named.pointers):
             return None
-        kernels = concerned(facts, array.span)
-        steps = sum(k.steps for k in kernels)
-        if steps > most_steps:
-            self._is_too_long = True
+        kernels = self._kernels(facts, most_steps)
+        if kernels is None:
             return None
-        self.steps = steps
+        self.steps = _steps(kernels)
         arrays = {a.array for a in usage.accesses if a.array is not None}
         added = max(padding.added_bytes(a) for a in arrays)
         for edit, spelled in _edits(found, padding, source, usage, run):
@@ -188,19 +187,17 @@ class _Repair:
         self, facts: Facts, run: Run, most_steps: int
     ) -> tuple[str, int, Comparison] | None:
         """A value of the constant that pads the rows which frees the costliest access."""
-        array, usage = self._array, self._usage
-        source = next((s for s in run.sources if s.path == array.span.path), None)
-        found = declarator(source.text, array) if source is not None else None
-        if source is None or found is None or len(array.dims) < 2 or not all(array.dims[1:]):
+        array, usage, source, found = self._array, self._usage, self._source, self._declaration
+        if source is None or not isinstance(found, Declarator) or not usage.is_decided:
+            return None
+        if len(array.dims) < 2 or not all(array.dims[1:]):
             return None
         axis = len(array.dims) - 1
         constant = padding_constant(source, found, axis, usage.accesses, run.sources)
-        if constant is None or constant.number is None or not usage.is_decided:
+        if constant is None or constant.number is None:
             return None
-        kernels = concerned(facts, array.span)
-        steps = sum(k.steps for k in kernels)
-        if steps > most_steps:
-            self._is_too_long = True
+        kernels = self._kernels(facts, most_steps)
+        if kernels is None:
             return None
         for extra in best_pitches(usage, axis, -constant.value)[:MAX_CONSTANT_TRIALS]:
             edit = constant.changed(extra)
@@ -210,6 +207,17 @@ class _Repair:
             if comparison is not None:
                 return constant.phrase(extra), constant.number.line, comparison
         return None
+
+    def _kernels(self, facts: Facts, most_steps: int) -> Sequence[KernelFacts] | None:
+        """Returns the kernels to evaluate with an edit; None where that takes too many steps."""
+        kernels = concerned(facts, self._array.span)
+        self._is_too_long = _steps(kernels) > most_steps
+        return None if self._is_too_long else kernels
+
+
+def _steps(kernels: Sequence[KernelFacts]) -> int:
+    """Returns how many statements evaluating the kernels once takes."""
+    return sum(kernel.steps for kernel in kernels)
 
 
 def _edits(

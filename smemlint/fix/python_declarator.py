@@ -41,19 +41,17 @@ class PythonDeclarator:
 
     def grown(self, axis: int, extra: int, path: str) -> Edit:
         """Returns the edit that makes one extent larger by `extra`: in a single token."""
-        last = _last_operand(self.extents[axis])
-        span = self.text.span(last)
-        if last is not self.extents[axis] and not isinstance(last, ast.Constant):
-            span = self.text.span(self.extents[axis])
-        return Edit(span, _sum(last, self.text.within(span), extra))
+        operand = _last_operand(self.extents[axis])
+        span = self.text.span(operand)
+        return Edit(span, _sum(operand, self.text.within(span), extra))
 
     def spelled(self, axis: int, extra: int) -> str:
         """Returns the call with that edit, on one line."""
-        edit, whole = self.grown(axis, extra, self.text.path).span, self.text.span(self.call)
-        before = Span(whole.path, whole.line, whole.column, edit.line, edit.column)
-        behind = Span(whole.path, edit.end_line, edit.end_column, whole.end_line, whole.end_column)
-        replacement = self.grown(axis, extra, self.text.path).text
-        return " ".join((self.text.within(before) + replacement + self.text.within(behind)).split())
+        edit, whole = self.grown(axis, extra, self.text.path), self.text.span(self.call)
+        old = edit.span
+        before = Span(whole.path, whole.line, whole.column, old.line, old.column)
+        behind = Span(whole.path, old.end_line, old.end_column, whole.end_line, whole.end_column)
+        return " ".join((self.text.within(before) + edit.text + self.text.within(behind)).split())
 
     def mentions(self) -> Mentions | None:
         """Returns that the array is only indexed, with all of its indices; None for another use."""

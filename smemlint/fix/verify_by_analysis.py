@@ -132,19 +132,17 @@ def compare(
         run: that they were found in.
         is_typed: no access counts on the old layout, whatever its address.
     """
+    if any(k.not_analysed for k in kernels) and not is_typed:
+        return None  # a pointer may have gone there
+    if any(_moves_vectors(k, declaration, padding) for k in kernels):
+        return None
     after = _evaluated(kernels, declaration.path, text, run)
-    if after is None:
+    if after is None or not all(
+        _is_right(old, new, declaration, padding, is_typed=is_typed)
+        for old, new in _pairs(kernels, after)
+    ):
         return None
-    pairs: list[tuple[Access, Access]] = []
-    for kernel, other in zip(kernels, after, strict=True):
-        if kernel.not_analysed and not is_typed:
-            return None  # a pointer may have gone there
-        if _moves_vectors(kernel, declaration, padding):
-            return None
-        pairs += zip(kernel.accesses, other.accesses, strict=True)
-    if not all(_is_right(old, new, declaration, padding, is_typed=is_typed) for old, new in pairs):
-        return None
-    return _compared(kernels, after, pairs, run)
+    return _compared(kernels, after, run)
 
 
 def compare_constant(
@@ -155,14 +153,7 @@ def compare_constant(
     That every access reaches the element that it means, the author of the constant has to know.
     """
     after = _evaluated(kernels, path, text, run)
-    if after is None:
-        return None
-    pairs = [
-        pair
-        for kernel, other in zip(kernels, after, strict=True)
-        for pair in zip(kernel.accesses, other.accesses, strict=True)
-    ]
-    return _compared(kernels, after, pairs, run)
+    return _compared(kernels, after, run) if after is not None else None
 
 
 def _evaluated(
@@ -183,17 +174,23 @@ def _evaluated(
     return found
 
 
+def _pairs(
+    kernels: Sequence[KernelFacts], after: Sequence[KernelFacts]
+) -> Iterator[tuple[Access, Access]]:
+    """Yields every access of the kernels, before and after."""
+    for kernel, other in zip(kernels, after, strict=True):
+        yield from zip(kernel.accesses, other.accesses, strict=True)
+
+
 def _compared(
-    kernels: Sequence[KernelFacts],
-    after: Sequence[KernelFacts],
-    pairs: Sequence[tuple[Access, Access]],
-    run: Run,
+    kernels: Sequence[KernelFacts], after: Sequence[KernelFacts], run: Run
 ) -> Comparison | None:
+    """Returns what an edit does to the kernels; None where a finding of one is worse."""
     conflicts = _objections(kernels, after, run)
     if conflicts is None:
         return None
     by_place: dict[Span, list[tuple[Access, Access]]] = {}
-    for old, new in pairs:
+    for old, new in _pairs(kernels, after):
         by_place.setdefault(old.span, []).append((old, new))
     return Comparison(by_place, conflicts)
 
