@@ -7,6 +7,7 @@ outweighs what a block does once, and neither is left out.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Cost
@@ -73,9 +74,8 @@ def cost_of(access: Access, kernel: KernelFacts) -> Cost | None:
     worst = access.worst
     if not spent or worst is None:
         return None
-    block = access.instance.block if access.instance.origin else None
-    is_known = block is not None and access.warps > 0
-    warps = -(-block[0] * block[1] * block[2] // LANES) if is_known and block is not None else 0
+    block = access.instance.block if access.instance.origin and access.warps else None
+    warps = -(-prod(block) // LANES) if block is not None else 0
     return Cost(
         spent,
         ideal,

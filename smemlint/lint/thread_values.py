@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.hardware.arch import BANKS
+from smemlint.hardware.arch import BANKS, WORD
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.passes import passes
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.facts import Access, LayoutUse, WarpPattern
-
-_WORD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def thread_values(access: Access, pattern: WarpPattern) -> ThreadValues | None:
     for lane, _ in crowded.banks:
         place = int(row[lane]), int(modes[inner][lane]) // elements
         lanes[place] = (*lanes.get(place, ()), lane)
-        banks[place] = int(pattern.addresses[lane]) // _WORD % BANKS
+        banks[place] = int(pattern.addresses[lane]) // WORD % BANKS
     return ThreadValues(lanes, banks, elements, crowded.first, crowded.last) if lanes else None
 
 
@@ -121,4 +120,4 @@ def _mode_of(flat: int, ranks: tuple[int, ...]) -> int:
 
 def _size(use: LayoutUse, mode: int) -> int:
     first = sum(use.ranks[:mode])
-    return int(np.prod(use.shape[first : first + use.ranks[mode]], dtype=np.int64))
+    return prod(use.shape[first : first + use.ranks[mode]])

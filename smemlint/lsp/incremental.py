@@ -210,8 +210,8 @@ class _Known:
         hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
         context = contexts.of(task.function, hides=hides)
         instance = replace(task.instance, span=None, place=None)  # type: ignore[arg-type]
-        told = task.function.name, _unknowns(task.scope), task.shared, task.given
-        key = context.digest, around, unit.path, instance, told, arch
+        given = task.function.name, _unknowns(task.scope), task.shared, task.given
+        key = context.digest, around, unit.path, instance, given, arch
         known = self._memory.kernels.get(key)
         if known is not None:
             facts = self._moved(known, task, context)
