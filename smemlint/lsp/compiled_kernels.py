@@ -53,8 +53,10 @@ class CompiledKernels:
         if Source(path).text != text:
             return []
         document = os.path.normpath(Path(path).absolute())
+        newest = self._newest()
+        self._known = {name: self._known[name] for name, _ in newest if name in self._known}
         found: dict[str, Source] = {}
-        for compiled, stamp in self._newest():
+        for compiled, stamp in newest:
             if stamp[0] < saved:
                 break
             source, files = self._read(compiled, stamp)

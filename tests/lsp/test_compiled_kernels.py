@@ -74,6 +74,11 @@ def test_the_latest_of_each_kernel_counts(tmp_path):
     assert kernels.of(str(document), SOURCE)[0] is found  # not read again
     (cache / "D" / "column.ptx").unlink()
     assert [s.path for s in kernels.of(str(document), SOURCE)] == [str(older)]
+    cached(cache, "D", document, 7, age=-20)  # time and size are those of the one that is gone
+    (again,) = kernels.of(str(document), SOURCE)
+    assert (again.path, again.text) == (found.path, found.text)
+    assert again is not found  # what is gone is not kept
+    (cache / "D" / "column.ptx").unlink()
     other = tmp_path / "other.py"
     other.write_text(SOURCE)
     assert kernels.of(str(other), SOURCE) == []
