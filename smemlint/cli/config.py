@@ -23,6 +23,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the schema, one setting, or all."""
+    from smemlint.config import extends
     from smemlint.config.options import KERNEL_KEYS, OPTIONS
     from smemlint.errors import CLEAN, ConfigError, suggestion
 
@@ -34,11 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(schema(), indent=2))
         return CLEAN
     known = {o.name: _said(o) for o in OPTIONS if o.key}
-    known["extend"] = (
-        "a configuration file of the same repository to begin with: keys of this one replace its "
-        "own, lists of `extend-` keys are added to, kernels are those of both\n"
-        "in configuration files only, relative to their folder"
-    )
+    known[extends.KEY] = f"{extends.HELP}\nin configuration files only, relative to their folder"
     for key, (_, help) in KERNEL_KEYS.items():
         known[f"kernels.NAME.{key}"] = f"{help}\nin configuration files and --config only"
     wanted = re.sub(r"^kernels\.[^.]+\.", "kernels.NAME.", arguments.name or "")

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from smemlint.config.files import ConfigFile
 
 KEY = "extend"
+HELP = (
+    "a configuration file of the same repository to begin with: keys of this one replace its own, "
+    "lists of `extend-` keys are added to, kernels are those of both"
+)
 
 
 def chain(file: ConfigFile) -> list[ConfigFile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from smemlint.config import options
+from smemlint.config import extends, options
 from smemlint.config.options import KERNEL_KEYS, OPTIONS, Option
 
 if TYPE_CHECKING:
@@ -50,10 +50,7 @@ def schema() -> dict[str, Any]:
         key: {**_KINDS[read], "description": help} for key, (read, help) in KERNEL_KEYS.items()
     }
     properties = {o.name: _described(o) for o in OPTIONS if o.key}
-    properties["extend"] = {
-        "description": "a configuration file of the same repository to begin with",
-        "type": "string",
-    }
+    properties[extends.KEY] = {"description": extends.HELP, "type": "string"}
     properties["kernels"] = {
         "description": "what the sources do not say of a kernel, by its name",
         "type": "object",
