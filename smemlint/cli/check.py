@@ -37,11 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, fixes where asked to, reports, and returns the exit code."""
     from smemlint.cli.inputs import prepare
     from smemlint.cli.output import write
-    from smemlint.cli.unmatched import triton_remark, unmatched_kernels
     from smemlint.driver.run import check
     from smemlint.driver.targets import check_targets
     from smemlint.lint.causes import joined_by_cause
-    from smemlint.report.phrases import fixes_text, plural, run_text
+    from smemlint.report.phrases import plural
 
     inputs = prepare(arguments)
     if inputs.is_done:
@@ -70,17 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         result = check(sources, settings, inputs.configuration)
     else:
         result = check_targets(sources, inputs.configuration, settings, name)
-    texts = {s.path: s for s in sources}
-    sandbox = Sandbox.joined((s.sandbox for s in sources), *settings.include_dirs)
-
-    compiled = {f.span.path for f in result.findings if f.access is not None and f.access.origin}
-
-    def text_of(path: str) -> str:
-        if path in compiled and path not in texts:
-            return ""  # compiled code names it, the user does not
-        source = texts.get(path)
-        return source.text if source is not None else sandbox.text(path) or ""
-
+    text_of = _reader(result, settings, sources)
     if settings.baseline or arguments.write_baseline or arguments.add_ignore is not None:
         from smemlint.cli import baseline_modes
 
@@ -100,14 +89,42 @@ def run(arguments: argparse.Namespace) -> int:
     is_for_tools = arguments.output_format not in FOR_PEOPLE
     stream = sys.stderr if is_fixed_stdin else sys.stdout
     write(report, arguments.output_file, stream, is_for_tools=is_for_tools)
-    left = fixes_text(result, is_fixing=settings.fix)
     if not settings.quiet:
-        print_lines(*unmatched_kernels(settings, sources, arguments.paths))
-        print_lines(*triton_remark(result, sources))
-        print_lines("; ".join([run_text(result), *closing, *filter(None, [left])]))
+        _print_summary(result, settings, sources, arguments.paths, closing)
     if settings.statistics:
         print_lines(*_statistics(result).split("\n"))
     return exit_code
+
+
+def _reader(result: Result, settings: Settings, sources: Sequence[Source]) -> Callable[[str], str]:
+    """Returns a function that reads the files that findings stand in."""
+    texts = {s.path: s for s in sources}
+    sandbox = Sandbox.joined((s.sandbox for s in sources), *settings.include_dirs)
+    compiled = {f.span.path for f in result.findings if f.access is not None and f.access.origin}
+
+    def text_of(path: str) -> str:
+        if path in compiled and path not in texts:
+            return ""  # compiled code names it, the user does not
+        source = texts.get(path)
+        return source.text if source is not None else sandbox.text(path) or ""
+
+    return text_of
+
+
+def _print_summary(
+    result: Result,
+    settings: Settings,
+    sources: Sequence[Source],
+    paths: Sequence[str],
+    closing: Sequence[str],
+) -> None:
+    from smemlint.cli.unmatched import triton_remark, unmatched_kernels
+    from smemlint.report.phrases import fixes_text, run_text
+
+    print_lines(*unmatched_kernels(settings, sources, paths))
+    print_lines(*triton_remark(result, sources))
+    left = fixes_text(result, is_fixing=settings.fix)
+    print_lines("; ".join([run_text(result), *closing, *filter(None, [left])]))
 
 
 def _verified(result: Result, settings: Settings, sources: Sequence[Source]) -> tuple[Result, str]:
