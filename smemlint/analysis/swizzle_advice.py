@@ -12,7 +12,7 @@ import numpy as np
 from smemlint.facts import AccessKind
 from smemlint.layout.solver import CopySource, Pattern, freeing_swizzle, score
 from smemlint.layout.swizzle import Swizzle
-from smemlint.limits.budgets import MAX_ADVISED_BITS, MAX_ADVISED_PATTERNS
+from smemlint.limits.budgets import MAX_ADVISED_BITS, MAX_ADVISED_PATTERNS, MAX_PATTERNS
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from smemlint.facts import Access, LayoutUse, SharedArray
 
-_KEPT_PATTERNS = 64
-"""Patterns that an access keeps: of one with as many, some may be missing."""
 _WIDEST = 16
 """Bytes of the widest vector."""
 
@@ -59,19 +57,32 @@ def _advice(array: SharedArray, accesses: Sequence[Access]) -> str:
         return ""  # it splits vectors: another one makes other accesses
     if not all(a.certainty.is_decided and a.patterns for a in accesses):
         return ""
-    if any(len(a.patterns) >= _KEPT_PATTERNS for a in accesses):
+    if any(may_lack_patterns(a) for a in accesses):
         return ""
-    patterns = [p for a in accesses for p in _patterns(a, use)]
-    if sum(len(np.atleast_2d(np.asarray(p.offsets))) for p in patterns) > MAX_ADVISED_PATTERNS:
+    before = Swizzle(*use.swizzle)
+    patterns = [p for a in accesses for p in offsets_of(a, use.base, use.element_bytes, before)]
+    if len(patterns) > MAX_ADVISED_PATTERNS:
         return ""
     spend(len(patterns))
     found = _found(patterns, use)
     if found is None or (found.bits, found.base, found.shift) == use.swizzle:
         return ""
-    count = len(accesses)
-    several = "both" if count == 2 else f"all {count}"
-    copies = "its only access" if count == 1 else f"{several} accesses of `{array.name}`"
-    return f"compose the layout with {found} instead: that frees {copies}"
+    return f"compose the layout with {found} instead: that frees {all_of(accesses)}"
+
+
+def all_of(accesses: Sequence[Access]) -> str:
+    """Returns how to speak of all accesses of an array."""
+    array = accesses[0].array
+    assert array is not None
+    if len(accesses) == 1:
+        return "its only access"
+    several = "both" if len(accesses) == 2 else f"all {len(accesses)}"
+    return f"{several} accesses of `{array.name}`"
+
+
+def may_lack_patterns(access: Access) -> bool:
+    """Returns whether an access may have more patterns than are kept of it."""
+    return len(access.patterns) >= MAX_PATTERNS
 
 
 def _form(use: LayoutUse | None) -> tuple[object, ...]:
@@ -81,34 +92,53 @@ def _form(use: LayoutUse | None) -> tuple[object, ...]:
 
 
 def _found(patterns: Sequence[Pattern], use: LayoutUse) -> Swizzle | None:
-    """The canonical swizzle of 16-byte groups if it frees everything, else the smallest one."""
-    extent = prod(use.shape)
-    group = max((16 // use.element_bytes).bit_length() - 1, 0)
     try:
-        for bits in (3, 2, 1):
-            canonical = Swizzle(bits, group, 3)
-            if score(patterns, use.element_bytes, canonical).is_free:
-                return canonical
-        return freeing_swizzle(patterns, use.element_bytes, extent=extent, bits=MAX_ADVISED_BITS)
+        return best_swizzle(patterns, use.element_bytes, prod(use.shape))
     except ValueError:
         return None
 
 
-def _patterns(access: Access, use: LayoutUse) -> Iterator[Pattern]:
-    """Yields what an access touches, in offsets before the swizzle."""
-    assert use.swizzle is not None and use.base is not None
-    size, swizzle = use.element_bytes, Swizzle(*use.swizzle)
+def best_swizzle(patterns: Sequence[Pattern], size: int, extent: int) -> Swizzle | None:
+    """Returns the canonical swizzle of 16-byte groups if it frees everything, else the smallest.
+
+    Args:
+        patterns: what is accessed, see `offsets_of`.
+        size: bytes of an element.
+        extent: elements of the layout.
+
+    Returns:
+        None where no swizzle frees everything.
+
+    Raises:
+        ValueError: a pattern has no figure.
+    """
+    group = max((_WIDEST // size).bit_length() - 1, 0)
+    for bits in (3, 2, 1):
+        canonical = Swizzle(bits, group, 3)
+        if score(patterns, size, canonical).is_free:
+            return canonical
+    return freeing_swizzle(patterns, size, extent=extent, bits=MAX_ADVISED_BITS)
+
+
+def offsets_of(access: Access, base: int, size: int, swizzle: Swizzle) -> Iterator[Pattern]:
+    """Yields what an access touches, in elements of a tensor before its swizzle.
+
+    Args:
+        access: with its patterns.
+        base: byte address of the tensor's first element.
+        size: bytes of an element.
+        swizzle: of the tensor's element offsets.
+    """
     for pattern in access.patterns:
-        elements = (pattern.addresses - use.base) // size
         copy = None
         if access.kind is AccessKind.ASYNC_COPY:
             if pattern.source is None:
                 continue
             spent = np.array([max(pattern.wavefronts, pattern.profiler_ideal)], dtype=np.int64)
-            form = access.note.rpartition(".")[2]
-            copy = CopySource(pattern.source[None, :], form, spent)
+            copy = CopySource(pattern.source[None, :], access.note.rpartition(".")[2], spent)
+        elements = (np.where(pattern.active, pattern.addresses, base) - base) // size
         yield Pattern(
-            swizzle(np.where(pattern.active, elements, 0))[None, :],
+            swizzle(elements)[None, :],
             pattern.width,
             access.kind.value,
             pattern.active[None, :],

@@ -7,17 +7,15 @@ not computed from the addresses that were seen: the kernel is evaluated again wi
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from smemlint.facts import AccessKind
+from smemlint.analysis.swizzle_advice import all_of, best_swizzle, may_lack_patterns, offsets_of
 from smemlint.layout import cute
-from smemlint.layout.solver import CopySource, Pattern, best_padding, freeing_swizzle, score
+from smemlint.layout.solver import best_padding
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
-    MAX_ADVISED_BITS,
     MAX_ADVISED_PATTERNS,
     MAX_LAYOUT_TRIALS,
     MAX_STEPS_OF_A_TRIAL,
@@ -32,11 +30,6 @@ if TYPE_CHECKING:
     from smemlint.layout.cute import AnyLayout
 
     Evaluate = Callable[["LayoutTrial"], KernelFacts]
-
-_VECTOR = 16
-"""Bytes of the widest vector: a swizzle keeps them together, a padding their alignment."""
-_KEPT_PATTERNS = 64
-"""Patterns that an access keeps: of one with as many, some may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +126,8 @@ def _is_whole(mine: Sequence[Access], accesses: Sequence[Access]) -> bool:
     """Returns whether all is known of what touches the bytes of a group."""
     array, use = mine[0].array, mine[0].layout
     assert array is not None and use is not None
-    others = [a for a in accesses if a.array is not None and a not in mine]
-    others = [a for a in others if a.array is not None and _place(a.array) == _place(array)]
+    here = [a for a in accesses if a.array is not None and _place(a.array) == _place(array)]
+    others = [a for a in here if a not in mine]
     if not all(a.certainty.is_decided and a.patterns for a in (*mine, *others)):
         return False
     uses = [a.layout for a in mine if a.layout is not None]
@@ -142,9 +135,9 @@ def _is_whole(mine: Sequence[Access], accesses: Sequence[Access]) -> bool:
         return False
     first = array.base + (use.base or 0)
     last = first + use.element_bytes * max(_cosize(u.shape, u.stride) for u in uses)
-    return all(
-        len(a.patterns) < _KEPT_PATTERNS and _lies_outside(a, first, last) for a in others
-    ) and all(_lies_inside(a, first, last) for a in mine)
+    return all(not may_lack_patterns(a) and _lies_outside(a, first, last) for a in others) and all(
+        _lies_inside(a, first, last) for a in mine
+    )
 
 
 def _lies_outside(access: Access, first: int, last: int) -> bool:
@@ -158,13 +151,10 @@ def _lies_inside(access: Access, first: int, last: int) -> bool:
 
 
 def _advice(accesses: Sequence[Access], facts: KernelFacts, evaluate: Evaluate) -> str:
-    array, use = accesses[0].array, accesses[0].layout
-    assert array is not None and use is not None
-    count = len(accesses)
-    several = "both" if count == 2 else f"all {count}"
-    copies = "its only access" if count == 1 else f"{several} accesses of `{array.name}`"
-    trials = list(_trials(accesses))[:MAX_LAYOUT_TRIALS]
-    for trial in trials:
+    use = accesses[0].layout
+    assert use is not None
+    copies = all_of(accesses)
+    for trial in islice(_trials(accesses), MAX_LAYOUT_TRIALS):
         spend(facts.steps)
         after = evaluate(trial)
         if not _is_freed(accesses, after, trial):
@@ -186,19 +176,15 @@ def _trials(accesses: Sequence[Access]) -> Iterator[LayoutTrial]:
     assert array is not None and use is not None and use.base is not None
     size = use.element_bytes
     before = Swizzle(*(use.swizzle or (0, 0, 0)))
-    patterns = [p for a in accesses for p in _patterns(a, array.base + use.base, size, before)]
+    patterns = [p for a in accesses for p in offsets_of(a, array.base + use.base, size, before)]
     if len(patterns) > MAX_ADVISED_PATTERNS:
         return
     extents = [a.layout for a in accesses if a.layout is not None]
     extent = max(_cosize(u.shape, u.stride) for u in extents)
-    group = max((_VECTOR // size).bit_length() - 1, 0)
     try:
-        found = [Swizzle(bits, group, 3) for bits in (3, 2, 1)]
-        free = [s for s in found if score(patterns, size, s).is_free]
-        if not free:
-            other = freeing_swizzle(patterns, size, extent=extent, bits=MAX_ADVISED_BITS)
-            free = [other] if other is not None else []
-        yield from (LayoutTrial(array, use.base, swizzle=s) for s in free[:1])
+        swizzle = best_swizzle(patterns, size, extent)
+        if swizzle is not None:
+            yield LayoutTrial(array, use.base, swizzle=swizzle)
         for pitch in sorted({min(rest) for u in extents if (rest := _rows(u.stride))}):
             padding, achieved = best_padding(patterns, size, pitch)
             if achieved.is_free and padding:
@@ -213,27 +199,6 @@ def _rows(stride: tuple[int, ...]) -> list[int]:
 
 def _cosize(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
     return 1 + sum((n - 1) * abs(d) for n, d in zip(shape, stride, strict=True))
-
-
-def _patterns(access: Access, base: int, size: int, swizzle: Swizzle) -> Iterator[Pattern]:
-    """Yields what an access touches, in elements behind the tensor's first, before its swizzle."""
-    for pattern in access.patterns:
-        copy = None
-        if access.kind is AccessKind.ASYNC_COPY:
-            if pattern.source is None:
-                continue
-            spent = np.array([max(pattern.wavefronts, pattern.profiler_ideal)], dtype=np.int64)
-            copy = CopySource(pattern.source[None, :], access.note.rpartition(".")[2], spent)
-        elements = (np.where(pattern.active, pattern.addresses, base) - base) // size
-        yield Pattern(
-            swizzle(elements)[None, :],
-            pattern.width,
-            access.kind.value,
-            pattern.active[None, :],
-            access.matrices or 4,
-            counts=np.array([pattern.count]),
-            copy=copy,
-        )
 
 
 def _is_freed(before: Sequence[Access], facts: KernelFacts, trial: LayoutTrial) -> bool:
