@@ -10,6 +10,7 @@ import pytest
 from conftest import accesses_of
 
 from smemlint.analysis.data_bounds import DataBounds, data_bounds
+from smemlint.facts import Certainty
 
 ROOT = Path(__file__).resolve().parents[2]
 GATHER = """
@@ -178,3 +179,11 @@ def test_a_range_does_not_outlive_what_narrows_or_moves_it() -> None:
     for access in ("table[(w & 0xFFFF) * 70000 % 4096]", "table[(w & 31) + (int)out[0]]"):
         found = accesses_of(INDEXED.format(type="unsigned", access=access))
         assert all(a.data is None for a in found), access
+
+
+@pytest.mark.parametrize("by", ["+ 0xffffffffffffffffull", "* 0x8000000000000000ull"])
+def test_a_number_that_no_int64_holds_leaves_no_range(by: str) -> None:
+    """It stopped the kernel, and nothing behind it was analysed."""
+    access = f"table[((w & 3) + threadIdx.x) {by}]"
+    (load,) = [a for a in accesses_of(INDEXED.format(type="unsigned", access=access)) if not a.ways]
+    assert (load.certainty, load.data) == (Certainty.DATA_DEPENDENT, None)

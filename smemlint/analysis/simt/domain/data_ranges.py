@@ -22,11 +22,15 @@ _BITS = 32
 
 def in_range(why: Unknown, base: Lanes, step: int, count: int) -> Unknown:
     """Returns data of a range; without one where it may have wrapped around."""
-    ends = (smallest(base), largest(base))
-    reach = step * (count - 1)
-    if min(*ends, ends[0] + reach) < -_BOUND or max(*ends, ends[1] + reach) >= _BOUND:
-        return without_range(why)
-    return DataRange(why.reason, is_data=True, base=base, step=step, count=count)
+    found = DataRange(why.reason, is_data=True, base=base, step=step, count=count)
+    least, most = _ends(found)
+    return found if -_BOUND <= least and most < _BOUND else without_range(why)
+
+
+def _ends(data: DataRange) -> tuple[int, int]:
+    """Returns the smallest and the largest value that any thread may have."""
+    reach = data.step * (data.count - 1)
+    return smallest(data.base) + min(reach, 0), largest(data.base) + max(reach, 0)
 
 
 def without_range(why: Unknown) -> Unknown:
@@ -44,7 +48,7 @@ def operated(op: str, a: Value, b: Value) -> Unknown | None:
         return None
     constant = b.constant
     if op == "&":
-        return _masked(a, constant) if constant is not None else None
+        return _masked(a, constant) if constant is not None and constant > 0 else None
     if not isinstance(a, DataRange):
         return None
     if op in ("+", "-"):
@@ -77,8 +81,7 @@ def converted(why: Unknown, kind: IntType) -> Unknown:
     if not why.is_data or why.is_uniform:
         return why
     if isinstance(why, DataRange):
-        least = smallest(why.base) + min(why.step * (why.count - 1), 0)
-        most = largest(why.base) + max(why.step * (why.count - 1), 0)
+        least, most = _ends(why)
         bits = kind.bits - kind.signed
         if -(1 << bits) * kind.signed <= least and most < 1 << bits:
             return why
@@ -88,18 +91,20 @@ def converted(why: Unknown, kind: IntType) -> Unknown:
 
 def moved(data: DataRange, by: Lanes) -> Unknown:
     """Returns the data plus a number, one for each thread or for all."""
+    if isinstance(by, int) and abs(by) > 2 * _BOUND:  # more than int64 lanes may hold
+        return without_range(data)
     return in_range(data, data.base + by, data.step, data.count)
 
 
 def scaled(data: DataRange, factor: int) -> Unknown:
     """Returns the data times a number."""
+    if abs(factor) > 2 * _BOUND:
+        return without_range(data)
     return in_range(data, data.base * factor, data.step * factor, data.count)
 
 
-def _masked(why: Unknown, mask: int | None) -> Unknown | None:
-    """Returns data of which a run of bits is kept."""
-    if mask is None or mask <= 0:
-        return None
+def _masked(why: Unknown, mask: int) -> Unknown | None:
+    """Returns data of which a run of bits is kept; None for other bits."""
     step = mask & -mask
     count = mask // step + 1
     return in_range(why, 0, step, count) if not count & (count - 1) else None
