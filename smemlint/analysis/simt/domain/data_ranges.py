@@ -24,7 +24,7 @@ def in_range(why: Unknown, base: Lanes, step: int, count: int) -> Unknown:
     """Returns data of a range; without one where it may have wrapped around."""
     found = DataRange(why.reason, is_data=True, base=base, step=step, count=count)
     least, most = _ends(found)
-    return found if -_BOUND <= least and most < _BOUND else without_range(why)
+    return found if least >= -_BOUND and most < _BOUND else without_range(why)
 
 
 def _ends(data: DataRange) -> tuple[int, int]:
