@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import U32, RecordType
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 CLUSTER_GROUP = RecordType("cluster_group", (), 1, 1)
 """cooperative_groups::cluster_group"""
-_BARRIERS = ("sync", "barrier_arrive", "barrier_wait")
 
 
 @builtin("this_cluster")
@@ -55,7 +52,7 @@ def _map(ev: Evaluator, call: BuiltinCall) -> Value:
 def call_cluster_method(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Methods of a cluster."""
     match name:
-        case _ if name in _BARRIERS:
+        case "sync" | "barrier_arrive" | "barrier_wait":
             ev.state.trace.fence("barrier")
             return number(0)
         case "map_shared_rank":
@@ -65,9 +62,9 @@ def call_cluster_method(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
         case "num_blocks":
             return _size(ev)
         case "thread_rank":
-            threads = AffineInt(int(np.prod(ev.state.geometry.block)), U32)
-            start = ev.state.domain.multiply(_rank(ev), threads)
-            lanes = AffineInt(ev.state.geometry.linear, U32)
+            geometry = ev.state.geometry
+            start = ev.state.domain.multiply(_rank(ev), AffineInt(geometry.threads, U32))
+            lanes = AffineInt(geometry.linear, U32)
             return ev.state.domain.add(start, lanes) if isinstance(start, AffineInt) else start
     return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` of a cluster is not followed"))
 

@@ -83,11 +83,11 @@ def call_group_method(
         case "thread_rank":
             return AffineInt(linear % size if size else linear, U32)
         case "size" | "num_threads":
-            return AffineInt(size or int(np.prod(state.geometry.block)), U32)
+            return AffineInt(size or state.geometry.threads, U32)
         case "meta_group_rank" if size:
             return AffineInt(linear // size, U32)
         case "meta_group_size" if size:
-            return AffineInt(-(-int(np.prod(state.geometry.block)) // size), U32)
+            return AffineInt(-(-state.geometry.threads // size), U32)
         case "thread_index":
             return _coordinate_triple(ev, "threadIdx")
         case "group_index":

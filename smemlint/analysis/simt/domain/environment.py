@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -95,11 +96,16 @@ class Geometry:
     exists: NDArray[np.bool_]
     arch: str
 
+    @property
+    def threads(self) -> int:
+        """How many threads the block has."""
+        return prod(self.block)
+
     @staticmethod
     def of(block: tuple[int, int, int], arch: str = "sm_90") -> Geometry:
         """Returns the geometry of a block shape."""
-        bx, by, bz = block
-        count = bx * by * bz
+        bx, by, _ = block
+        count = prod(block)
         linear = np.arange(-(-count // WARP) * WARP, dtype=np.int64)
         return Geometry(
             block,
