@@ -58,8 +58,9 @@ def _of_floats(kind: CType) -> Handler:
         values = argument_values(ev, call.node)
         given = next((v.type for v in values if isinstance(v, FloatValue)), None)
         is_overloaded = not call.name.startswith("__") and not call.name.endswith("f")
-        is_given = is_overloaded and isinstance(kind, FloatType) and isinstance(given, FloatType)
-        result = given if is_given and given is not None else kind
+        result = kind
+        if is_overloaded and isinstance(kind, FloatType) and isinstance(given, FloatType):
+            result = given
         ev.state.trace.part(slow_path(call.name, result))
         return _result(result, call.name)
 

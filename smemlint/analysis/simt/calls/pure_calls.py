@@ -124,7 +124,7 @@ def _is_harmless_pointer(state: State, pointer: Pointer, param: ir.Decl) -> bool
         return obj.space is not Space.SHARED
     if not _is_plain(target) or not _is_plain(obj.type) or _holds_address(state, obj):
         return False
-    if is_floating(_element_of(obj.type)) or "const" in target_qualifiers(param.type):
+    if is_floating(obj.type) or "const" in target_qualifiers(param.type):
         return True
     cells = list(obj.cells.values())  # numbers that nobody follows stay so
     return bool(cells) and all(isinstance(v, Unknown | FloatValue) for v in cells)
@@ -137,7 +137,7 @@ def _note_written(binding: object) -> None:
         return
     obj = held.object
     if obj.default is None:
-        if is_floating(_element_of(obj.type)):
+        if is_floating(obj.type):
             obj.default = FloatValue(FLOAT)
         else:
             obj.default = next((v for v in obj.cells.values() if isinstance(v, Unknown)), None)
@@ -145,17 +145,11 @@ def _note_written(binding: object) -> None:
 
 def _is_plain(kind: CType) -> bool:
     """Returns whether a type is of numbers only."""
-    if isinstance(kind, RecordType):
-        return all(_is_plain(member.type) for member in kind.members)
-    return isinstance(_element_of(kind), IntType | FloatType | RecordType) and (
-        not isinstance(kind, ArrayType) or _is_plain(_element_of(kind))
-    )
-
-
-def _element_of(kind: CType) -> CType:
     while isinstance(kind, ArrayType):
         kind = kind.element
-    return kind
+    if isinstance(kind, RecordType):
+        return all(_is_plain(member.type) for member in kind.members)
+    return isinstance(kind, IntType | FloatType)
 
 
 def _holds_address(state: State, obj: Object) -> bool:

@@ -129,8 +129,8 @@ class Sums:
     def forget(self, mark: int) -> None:
         """Forgets what was computed since a point: it is run once more."""
         while len(self._log) > mark:
-            key, computed = self._log.pop()
-            self._known[key].remove(computed)
+            key, _ = self._log.pop()
+            self._known[key].pop()
 
     def _least_alignment(self, total: Scev, bits: int) -> int:
         """What is left if it is made of a sum with one of its parts and another of a second one."""

@@ -191,11 +191,12 @@ class LaunchPolicy(HostPolicy):
             value = unknown_argument(ev, kind, f"{function.name}.{k}", f"argument {k + 1}")
             obj = state.new_local(f"argument {k + 1}", kind, f"{function.name}.{k}", value)
             given[f"{function.name}.{k}"] = Variable(obj, kind)
-        state.frame.scopes.append(given)
+        frame = state.frame
+        frame.enter_scope(given)
         try:
             ev.evaluate(ir.FuncCall(name, tuple(ir.ID(n, at=name.at) for n in given), at=name.at))
         finally:
-            state.frame.scopes.pop()
+            frame.leave_scope()
 
     def _note(
         self,

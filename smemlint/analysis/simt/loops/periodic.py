@@ -36,7 +36,7 @@ def execute_blocks(
         ev: the evaluator.
         parts: of the loop.
         together: iterations of a block.
-        carried: see `_run_loop`.
+        carried: see `execute_iterations`.
         trips: how many iterations there are, where the header tells.
     """
     state = ev.state
@@ -90,8 +90,8 @@ def _execute_representative(
     Args:
         ev: the evaluator.
         parts: of the loop.
-        together: see `_run_loop`.
-        carried: see `_run_loop`.
+        together: see `execute_iterations`.
+        carried: see `execute_iterations`.
         changes: what the first block changed.
         first: what it issued.
         size: iterations of a block.
