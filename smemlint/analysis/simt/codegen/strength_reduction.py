@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.domain.scev import Scev, Terms
 
-_REACH = 10
-"""New sums that LLVM looks back over for certain; each is two candidates, among others."""
+_REACH = 5
+"""New sums that LLVM looks back over: six times `v += in[k * y + x]` are more than 50 candidates."""
 _FEW = 5
 """Parts of a sum that are compared one by one."""
 _Key = tuple["Terms", "Terms", int]
@@ -48,7 +48,7 @@ class _Sum:
     Attributes:
         form: its form, as it was rewritten.
         factor: of the value that is looked at.
-        number: how many new sums were computed before it.
+        number: its place among the new sums, from 1 on.
         is_open: whether it is computed on every path to here, and so, is not known.
     """
 
@@ -129,8 +129,9 @@ class Sums:
     def forget(self, mark: int) -> None:
         """Forgets what was computed since a point: it is run once more."""
         while len(self._log) > mark:
-            key, _ = self._log.pop()
+            key, computed = self._log.pop()
             self._known[key].pop()
+            self._count = computed.number - 1
 
     def _least_alignment(self, total: Scev, bits: int) -> int:
         """What is left if it is made of a sum with one of its parts and another of a second one."""

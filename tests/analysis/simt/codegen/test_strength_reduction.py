@@ -28,6 +28,12 @@ void go(int *a, int n, int m) { k<<<1, dim3(16, 16)>>>(a, a, n, m); }
 """
 
 
+def far(count: int) -> str:
+    """The sum of `stores`, and so many others behind it."""
+    others = (f"a += in[{100 + 17 * k} * ty + tx]" for k in range(count))
+    return "; ".join(("a = in[ty * 64 + tx]", *others))
+
+
 def stores(before: str, index: str, aligned: str = "") -> tuple[set[int], set[Certainty]]:
     found = accesses_of(KERNEL % (aligned, before, index))
     kept = [a for a in found if a.kind is AccessKind.STORE and "+ j" in a.expression]
@@ -54,6 +60,9 @@ def stores(before: str, index: str, aligned: str = "") -> tuple[set[int], set[Ce
         ("a = in[(ty * 16 + tx) + n * 256]", "(ty * 16 + tx) * 4 + n * 256", 4),
         ("a = in[lane + (warp << 7)]", "(warp << 7) + (lane << 2)", 4),
         ("a = in[2 * lane + (warp << 7)]", "(warp << 7) + (lane << 2)", 8),
+        (far(5), "ty * 64 + 4 * tx", 4),
+        (far(6), "ty * 64 + 4 * tx", 16),
+        (far(10), "ty * 64 + 4 * tx", 16),
         ("a = in[tx]", "ty * 64 + 4 * tx", 16),
         ("a = in[ty * 64 + tx]", "4 * (ty * 16 + tx)", 16),
         ("a = in[ty * 16 + tx]", "ty * 64 + 4 * tx", 16),
@@ -72,6 +81,14 @@ def test_the_latest_sum_of_another_multiple_costs_alignment(before, index, width
 def test_most_of_these_are_decided():
     assert stores("a = in[ty * 64 + tx]", "ty * 64 + 4 * tx") == ({4}, {Certainty.ASSUMED})
     assert stores("a = in[tx]", "ty * 64 + 4 * tx") == ({16}, {Certainty.ASSUMED})
+    assert stores(far(5), "ty * 64 + 4 * tx") == ({4}, {Certainty.ASSUMED})
+
+
+def test_sums_of_a_loop_that_is_run_twice_count_once():
+    """Two iterations of a loop are tried before it is run; nvcc: four STS."""
+    loop = "for (int i = 0; i < 64; ++i) { a += in[100 * ty + 3 * tx]; a += in[117 * ty + 5 * tx]; }"
+    before = f"a = in[ty * 64 + tx]; {loop} a += in[134 * ty + 7 * tx]"
+    assert stores(before, "ty * 64 + 4 * tx") == ({4}, {Certainty.ASSUMED})
 
 
 @pytest.mark.parametrize(
