@@ -238,6 +238,7 @@ class AccessSummary:
             undecided = Unknown(
                 Reason(ReasonCode.DATA, "which threads take part depends on data"), is_data=True
             )
+        turns_vary = undecided is None and _has_varying_turns(site)
         priced = [p for p in patterns if p.ideal]
         broken = len(priced) < len(patterns)
         has_figure = bool(priced) and not broken
@@ -249,7 +250,7 @@ class AccessSummary:
         elif (
             site.may_part
             or (site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced))
-            or _has_varying_turns(site)
+            or turns_vary
         ):
             certainty = Certainty.SAMPLED
         widths = [g.width for g in site.groups.values()]
@@ -268,7 +269,7 @@ class AccessSummary:
             ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=taken,
-            reason=_why_open(undecided, certainty, site),
+            reason=_why_open(undecided, certainty, turns_vary=turns_vary),
             patterns=kept,
             omitted=len(patterns) - len(kept),
             matrices=site.matrices,
@@ -399,11 +400,13 @@ def _has_varying_turns(site: _Site) -> bool:
     )
 
 
-def _why_open(undecided: Unknown | None, certainty: Certainty, site: _Site) -> Reason | None:
+def _why_open(
+    undecided: Unknown | None, certainty: Certainty, *, turns_vary: bool
+) -> Reason | None:
     """Returns why an access has no figure, or one that may be another."""
     if undecided is not None:
         return undecided.reason
-    if certainty is Certainty.SAMPLED and _has_varying_turns(site):
+    if turns_vary:
         text = "how often warps that meet on a word try again is a matter of their timing"
         return Reason(ReasonCode.NOT_MODELLED, text)
     if certainty is Certainty.SAMPLED:
