@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.scev import Scev, Terms
 
 _REACH = 5
-"""New sums that LLVM looks back over: six times `v += in[k * y + x]` are more than 50 candidates."""
+"""New sums that LLVM looks back over: six of `v += in[k * y + x]` are more than 50 candidates."""
 _FEW = 5
 """Parts of a sum that are compared one by one."""
 _Key = tuple["Terms", "Terms", int]
