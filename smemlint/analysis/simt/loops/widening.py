@@ -126,17 +126,7 @@ def execute_widened(
         if taken is not None:
             del state.assumptions[assumed]
     if not (is_uniform and loop.breaks.is_uniform):
-        for obj, offset, value in forms.values():
-            why = Unknown(
-                Reason(
-                    ReasonCode.UNKNOWN_CONDITION,
-                    f"threads leave a loop with different values of `{obj.name}`",
-                )
-            )
-            if isinstance(value, Pointer):
-                state.memory.set_cell(obj, offset, forget_offset(ev, value, why))
-            elif isinstance(value, AffineInt):
-                state.memory.set_cell(obj, offset, why)
+        _forget_numbers(ev, forms)
     loop.broken = state.none_active()
     state.mask = mask
     if is_any(gone) and cond is not None:  # the loop may as well not be entered
@@ -146,6 +136,17 @@ def execute_widened(
 def _set_cells(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
     for obj, offset, value in forms.values():
         ev.state.memory.set_cell(obj, offset, value)
+
+
+def _forget_numbers(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
+    """Forgets what a loop changed, where each thread may leave it in another iteration."""
+    for obj, offset, value in forms.values():
+        text = f"threads leave a loop with different values of `{obj.name}`"
+        why = Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, text))
+        if isinstance(value, Pointer):
+            ev.state.memory.set_cell(obj, offset, forget_offset(ev, value, why))
+        elif isinstance(value, AffineInt):
+            ev.state.memory.set_cell(obj, offset, why)
 
 
 def _moved_together(

@@ -86,7 +86,9 @@ def test_most_of_these_are_decided():
 
 def test_sums_of_a_loop_that_is_run_twice_count_once():
     """Two iterations of a loop are tried before it is run; nvcc: four STS."""
-    loop = "for (int i = 0; i < 64; ++i) { a += in[100 * ty + 3 * tx]; a += in[117 * ty + 5 * tx]; }"
+    loop = (
+        "for (int i = 0; i < 64; ++i) { a += in[100 * ty + 3 * tx]; a += in[117 * ty + 5 * tx]; }"
+    )
     before = f"a = in[ty * 64 + tx]; {loop} a += in[134 * ty + 7 * tx]"
     assert stores(before, "ty * 64 + 4 * tx") == ({4}, {Certainty.ASSUMED})
 
