@@ -42,15 +42,16 @@ def calls_at(data: bytes) -> dict[str, dict[int, Place]]:
         data: a cubin.
     """
     found: dict[str, dict[int, Place]] = {}
+    here, first = ("", -1), ("", 0)
     try:
         parts = {name: data[at : at + size] for name, _, at, size in sections(data)}
         functions = dict(_functions(parts))
-        for function, rows in _sequences(parts.get(_TABLE, b"")[:MAX_LINE_TABLE], functions):
-            first: dict[int, Place] = {}
-            for address, place in rows:
-                if first.setdefault(address, place) != place:
-                    found.setdefault(function, {})[address] = first[address]
-    except (ValueError, LookupError, struct.error):
+        for function, offset, place in _rows(parts.get(_TABLE, b"")[:MAX_LINE_TABLE], functions):
+            if (function, offset) != here:  # offsets of a function never go down
+                here, first = (function, offset), place
+            elif place != first:
+                found.setdefault(function, {})[offset] = first
+    except (ValueError, LookupError, ZeroDivisionError, struct.error):
         pass
     return found
 
@@ -63,10 +64,8 @@ def _functions(parts: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
         yield place, names[start : names.index(b"\0", start)].decode("utf-8", "replace")
 
 
-def _sequences(
-    table: bytes, functions: Mapping[int, str]
-) -> Iterator[tuple[str, list[tuple[int, Place]]]]:
-    """The rows of each function, an offset and a place, in order."""
+def _rows(table: bytes, functions: Mapping[int, str]) -> Iterator[tuple[str, int, Place]]:
+    """Functions, offsets and places of the rows, in order."""
     at = 0
     while at + _HEADER.size <= len(table):
         header = _HEADER.unpack_from(table, at)
@@ -76,8 +75,9 @@ def _sequences(
         program = at + 10 + prologue
         files = _files(table, at + _HEADER.size + header[7] - 1, program)
         lengths = table[at + _HEADER.size : at + _HEADER.size + header[7] - 1]
-        for function, rows in _run(table, program, at + 4 + length, header[3:], lengths, functions):
-            yield function, [(offset, (files[file], line)) for offset, file, line in rows]
+        rows = _run(table, program, at + 4 + length, header[3:], lengths, functions)
+        for function, offset, file, line in rows:
+            yield function, offset, (files[file], line)
         at += 4 + length
 
 
@@ -111,10 +111,10 @@ def _run(
     header: tuple[int, ...],
     lengths: bytes,
     functions: Mapping[int, str],
-) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
-    """Runs one line number program: offsets, files and lines of each function."""
+) -> Iterator[tuple[str, int, int, int]]:
+    """Runs one line number program: functions, offsets, files and lines."""
     step, _, line_base, line_range, first_special = header
-    function, rows, address, file, line = "", list[tuple[int, int, int]](), 0, 1, 1
+    function, address, file, line = "", 0, 1, 1
     while at < end:
         opcode = table[at]
         at += 1
@@ -122,18 +122,18 @@ def _run(
             skipped = opcode - first_special
             address += skipped // line_range * step
             line += line_base + skipped % line_range
-            rows.append((address, file, line))
+            if function:
+                yield function, address, file, line
         elif opcode == 0:
             size, at = _number(table, at)
             if table[at] == _SET_ADDRESS:
-                function, rows, address = functions.get(at + 1, ""), [], 0
+                function, address = functions.get(at + 1, ""), 0
             elif table[at] == _END_SEQUENCE:
-                if function:
-                    yield function, rows
-                function, rows, address, file, line = "", [], 0, 1, 1
+                function, address, file, line = "", 0, 1, 1
             at += size
         elif opcode == _COPY:
-            rows.append((address, file, line))
+            if function:
+                yield function, address, file, line
         elif opcode == _CONST_ADD_PC:
             address += (255 - first_special) // line_range * step
         elif opcode == _FIXED_ADVANCE_PC:

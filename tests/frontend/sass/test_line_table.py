@@ -60,6 +60,8 @@ def test_a_damaged_table_says_less_and_raises_nothing() -> None:
     rng = random.Random(1)
     for end in range(len(TABLE)):
         assert set(calls_at(file_of(TABLE[:end]))) <= {"_Z1kPfi"}
+        for byte in (b"\0", b"\xff"):  # a line range of 0 is a division by it
+            calls_at(file_of(TABLE[:end] + byte + TABLE[end + 1 :]))
     for _ in range(2000):
         damaged = bytearray(TABLE)
         for _ in range(rng.randrange(1, 6)):
