@@ -53,6 +53,11 @@ class KernelFacts:
     dots: tuple[DotUse, ...] = ()
     passed: tuple[Argument, ...] = ()
 
+    @property
+    def decided(self) -> int:
+        """How many accesses are decided."""
+        return sum(a.certainty.is_decided for a in self.accesses)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:

@@ -6,11 +6,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.config.preconditions import read_precondition
+from smemlint.facts import Certainty
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from smemlint.analysis.compiled.triton_cache import TritonLaunch
     from smemlint.config.options import Block
@@ -68,6 +69,25 @@ class Passed:
 
     arguments: tuple[Argument, ...]
     assumed: Assumption
+
+
+def with_passed(
+    evaluate: Callable[[Passed | None], KernelFacts], passed: Passed | None
+) -> KernelFacts:
+    """Returns the facts of a kernel for any arguments; where those leave accesses open, for these.
+
+    The arguments are assumed only where they decide more.
+
+    Args:
+        evaluate: the kernel, under arguments or none.
+        passed: those of its launch; None where none is known.
+    """
+    facts = evaluate(None)
+    is_open = any(a.certainty is Certainty.UNKNOWN for a in facts.accesses)
+    if passed is None or not is_open:
+        return facts
+    under_arguments = evaluate(passed)
+    return under_arguments if under_arguments.decided > facts.decided else facts
 
 
 SourceLaunches: TypeAlias = "Mapping[str, tuple[SourceLaunch, ...]]"

@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.compiled.closer import with_passed
 from smemlint.analysis.compiled.demangle import kernel_name
-from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
+from smemlint.analysis.compiled.launch import Bounds, LaunchInfo, with_passed
 from smemlint.analysis.compiled.ptx.kernel import KernelTask, evaluate_kernel
 from smemlint.analysis.compiled.source_places import Places
 from smemlint.analysis.compiled.triton_cache import triton_launch

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.accesses import accesses
 from smemlint.analysis.compiled.async_copies import Probe, with_copies
-from smemlint.analysis.compiled.closer import with_passed
 from smemlint.analysis.compiled.demangle import kernel_name
-from smemlint.analysis.compiled.launch import Bounds, LaunchInfo
+from smemlint.analysis.compiled.launch import Bounds, LaunchInfo, with_passed
 from smemlint.analysis.compiled.machine import Machine
 from smemlint.analysis.compiled.recorder import Recorder
 from smemlint.analysis.compiled.sass.targets import TARGETS, launched, target_of

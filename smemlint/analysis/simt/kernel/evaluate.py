@@ -134,12 +134,8 @@ def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
     text = f"{passed} as passed at the launch" + (f" at {PLACE}" if task.place else "")
     passing = Assumption(Topic.ARGUMENT, text, place=task.place)
     told = replace(task, assumptions=(*task.assumptions, passing))
-    closer = _evaluated(unit, told, arch, arguments)
-    return closer if _decided(closer) > _decided(facts) else facts
-
-
-def _decided(facts: KernelFacts) -> int:
-    return sum(a.certainty.is_decided for a in facts.accesses)
+    under_arguments = _evaluated(unit, told, arch, arguments)
+    return under_arguments if under_arguments.decided > facts.decided else facts
 
 
 def _may_hang_on_an_argument(access: Access) -> bool:
