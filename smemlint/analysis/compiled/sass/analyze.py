@@ -178,17 +178,19 @@ class _FileReader:
         if isinstance(blocks, Reason):
             yield KernelFacts(instance, not_analysed=(_note(self._path, name, blocks),))
             return
+        program, notes = translate(function), tuple(self._notes(function, name))
         for block, assumed in blocks.items():
             assumptions = (assumed,) if assumed is not None else ()
             at_block = replace(instance, block=block)
-            evaluate = partial(self._at_block, function, section, at_block, assumptions)
+            evaluate = partial(self._at_block, program, section, at_block, notes, assumptions)
             yield with_passed(evaluate, self._launch.passed(name, template, block))
 
     def _at_block(
         self,
-        function: Function,
+        program: Program,
         section: KernelSection,
         instance: Instance,
+        notes: tuple[NotAnalysed, ...],
         assumptions: tuple[Assumption, ...],
         passed: Passed | None,
     ) -> KernelFacts:
@@ -200,7 +202,6 @@ class _FileReader:
             words |= self._words(section, [(a.position, a.value) for a in passed.arguments])
         words |= self._words(section, self._configured(name))
         target = self._target
-        program = translate(function)
         machine = Machine(program, launched(target, instance.block, words))
         machine.run()
         text = f"evaluation stopped after {machine.steps} instructions"
@@ -213,11 +214,10 @@ class _FileReader:
             failure=failure,
             arrays=(_all_memory(target, instance.span),),
         )
-        notes = list(self._notes(function, name))
         if failure is not None:
-            notes.append(NotAnalysed(instance.span, name, failure))
+            notes = (*notes, NotAnalysed(instance.span, name, failure))
         shown = tuple(sorted(map(self._placed, found), key=lambda a: (a.span, a.kind)))
-        return KernelFacts(instance, (), shown, tuple(notes), machine.steps)
+        return KernelFacts(instance, (), shown, notes, machine.steps)
 
     def _configured(self, kernel: str) -> Iterator[tuple[int, int]]:
         """The arguments that the configuration gives a number, by the place of the parameter."""
