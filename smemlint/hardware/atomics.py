@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.hardware.arch import architecture
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -113,9 +115,11 @@ ONE = ".one.red"
 """Ends an operation that adds the constant 1 and whose result is not used."""
 
 
-def executed(operation: str, *, has_warp_atomics: bool) -> str:
+def executed(operation: str, arch: str) -> str:
     """Returns what a target executes: before sm_80, ones are added as any other number is."""
-    return operation if has_warp_atomics else operation.removesuffix(ONE)
+    if operation.endswith(ONE) and not architecture(arch).has_warp_atomics:
+        return operation.removesuffix(ONE)
+    return operation
 
 
 def serialization(operation: str) -> Serialization:

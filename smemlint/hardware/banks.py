@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from smemlint.hardware.arch import BANKS, LANES, WORD, architecture, assumption
+from smemlint.hardware.arch import BANKS, LANES, WORD, assumption
 from smemlint.hardware.atomics import (
     LOOPS,
     Serialization,
@@ -99,7 +99,7 @@ def wavefronts(
         raise ValueError(
             f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
         )
-    operation = executed(operation, has_warp_atomics=architecture(arch).has_warp_atomics)
+    operation = executed(operation, arch)
     is_loop = kind == "atomic" and LOOPS.get(operation) == width
     if not is_loop:
         _require_measured(kind, width, matrices)

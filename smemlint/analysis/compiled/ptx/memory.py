@@ -18,7 +18,6 @@ from smemlint.analysis.compiled.values import (
 )
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Vector
-from smemlint.hardware.arch import architecture
 from smemlint.hardware.atomics import ONE, executed
 from smemlint.reasons import Reason, ReasonCode
 
@@ -209,9 +208,7 @@ def atomic(call: Call) -> Lowered:
     read = call.read(at)
     operand = call.operands[at + 1] if len(call.operands) > at + 1 else None
     is_used = any(target in call.lowering.read for target in targets)
-    name = _atomic_operation(call, operand, is_used=is_used)
-    has_warp_atomics = architecture(call.lowering.arch).has_warp_atomics
-    name = executed(name, has_warp_atomics=has_warp_atomics)
+    name = executed(_atomic_operation(call, operand, is_used=is_used), call.lowering.arch)
     sites: tuple[Site, ...] = ()
     if opcode.space in ("shared", "cluster", ""):
         sites = call.lowering.sites(

@@ -53,7 +53,7 @@ def compiled(operation: str, operand: Value, *, is_used: bool, arch: str) -> str
     is_one = isinstance(operand, AffineInt) and operand.constant == 1 and not scev_of(operand).terms
     if operation in ("add.u32", "add.s32") and is_one and not is_used:
         operation += ONE
-    return executed(operation, has_warp_atomics=architecture(arch).has_warp_atomics)
+    return executed(operation, arch)
 
 
 def issuing(
