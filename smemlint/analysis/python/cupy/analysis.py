@@ -108,7 +108,7 @@ class _File:
         compiled = {line for raw in self._files.raws.values() for line in self._lines_of(raw)}
         return [
             self._note(literal, ReasonCode.NOT_REACHED, "no call that compiles this CUDA text")
-            for literal in literals_of(self._text.tree)
+            for literal in _literals_of(self._text.tree)
             if "__global__" in str(literal.value)
             and _holds_shared(str(literal.value))
             and compiled.isdisjoint(range(literal.lineno, (literal.end_lineno or 0) + 1))
@@ -119,7 +119,7 @@ class _File:
         maker = MAKERS.get(_name(call))
         if maker is not None and maker.package not in self._text.text:
             return False
-        return may_hand_over_shared(call, maker)
+        return _may_hand_over_shared(call, maker)
 
     def _interpret(self) -> None:
         interpreter = interpreter_of(self._text, self._files)
@@ -194,7 +194,7 @@ def _name(call: ast.Call) -> str:
     return ""
 
 
-def may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:
+def _may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:
     """Returns whether what a call is given may be text with shared memory."""
     if maker is None and _name(call) not in NAMES:
         return False
@@ -212,7 +212,7 @@ def may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:
     return "path" in named if code is None else not isinstance(code, ast.Constant)
 
 
-def literals_of(tree: ast.AST) -> Iterator[ast.Constant]:
+def _literals_of(tree: ast.AST) -> Iterator[ast.Constant]:
     """Yields the string literals of a file that are no comments: those that a value is made of."""
     comments = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     for node in ast.walk(tree):

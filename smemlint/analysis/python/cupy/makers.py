@@ -15,7 +15,8 @@ from smemlint.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from smemlint.analysis.python.interpreter.values import Scope, Value
+    from smemlint.analysis.python.interpreter.arguments import BoundArguments
+    from smemlint.analysis.python.interpreter.values import Value
 
 
 class Product(Enum):
@@ -47,11 +48,11 @@ class Parameter:
     name: str
     position: int | None = None
 
-    def of(self, arguments: Sequence[Value], named: Scope, otherwise: Value = UNKNOWN) -> Value:
+    def of(self, given: BoundArguments, default: Value = UNKNOWN) -> Value:
         """Returns the argument of a call."""
-        if self.position is not None and self.position < len(arguments):
-            return named.get(self.name, arguments[self.position])
-        return named.get(self.name, otherwise)
+        if self.position is None:
+            return given.named.get(self.name, default)
+        return given.get(self.position, self.name, default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,25 +115,24 @@ class PythonLaunch:
     arguments: Sequence[Value]
 
 
-def launch_config(arguments: Sequence[Value], named: Scope) -> LaunchConfig:
+def launch_config(given: BoundArguments) -> LaunchConfig:
     """Returns what `LaunchConfig(grid=, cluster=, block=, shmem_size=)` holds."""
     return LaunchConfig(
-        Parameter("grid", 0).of(arguments, named, 1),
-        Parameter("block", 2).of(arguments, named, 1),
-        Parameter("shmem_size", 3).of(arguments, named, 0),
+        given.get(0, "grid", 1), given.get(2, "block", 1), given.get(3, "shmem_size", 0)
     )
 
 
-def launch_of(convention: Convention, arguments: Sequence[Value], named: Scope) -> PythonLaunch:
+def launch_of(convention: Convention, given: BoundArguments) -> PythonLaunch:
     """Returns the launch that the call of a kernel is."""
+    named = given.named
     if convention is Convention.GRID_NAMED:
         return PythonLaunch(
-            named.get("grid", 1), named.get("block"), named.get("shared", 0), arguments
+            named.get("grid", 1), named.get("block"), named.get("shared", 0), given.positional
         )
-    passed = Parameter("args", 2).of(arguments, named, ())
+    passed = given.get(2, "args", ())
     return PythonLaunch(
-        Parameter("grid", 0).of(arguments, named),
-        Parameter("block", 1).of(arguments, named),
+        given.get(0, "grid"),
+        given.get(1, "block"),
         named.get("shared_mem", 0),
         passed if isinstance(passed, tuple | list) else (),
     )
@@ -142,7 +142,8 @@ PREPARED = {"prepared_call": 2, "prepared_timed_call": 2, "prepared_async_call":
 """PyCUDA's launches of a prepared kernel: where the kernel's own arguments begin."""
 
 
-def prepared_launch(method: str, arguments: Sequence[Value], named: Scope) -> PythonLaunch:
+def prepared_launch(method: str, given: BoundArguments) -> PythonLaunch:
     """Returns the launch of `kernel.prepared_call(grid, block, *args, shared_size=)`."""
-    grid, block = (*arguments[:2], UNKNOWN, UNKNOWN)[:2]
-    return PythonLaunch(grid, block, named.get("shared_size", 0), arguments[PREPARED[method] :])
+    grid, block = (*given.positional[:2], UNKNOWN, UNKNOWN)[:2]
+    arguments = given.positional[PREPARED[method] :]
+    return PythonLaunch(grid, block, given.named.get("shared_size", 0), arguments)

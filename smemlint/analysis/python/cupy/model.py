@@ -24,6 +24,7 @@ from smemlint.analysis.python.cupy.makers import (
 )
 from smemlint.analysis.python.cupy.source_map import MappedText, joined
 from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Method,
@@ -174,9 +175,10 @@ class CupyModel(LibraryModel):
 
     def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
         """Returns the result of a function or a method; the call of a kernel launches it."""
+        given = BoundArguments(arguments, named)
         if isinstance(callee, Kernel):
             for raw, name in callee.parts:
-                self._launch(raw, name, launch_of(raw.convention, arguments, named), node)
+                self._launch(raw, name, launch_of(raw.convention, given), node)
             return UNKNOWN
         if isinstance(callee, Method):
             return self._method(callee, arguments, named, node)
@@ -185,10 +187,10 @@ class CupyModel(LibraryModel):
         name = callee.name
         maker = MAKERS.get(name)
         if maker is not None and callee.path.startswith(maker.package):
-            return self._construct(maker, arguments, named, node)
+            return self._construct(maker, given, node)
         if name in ("LaunchConfig", "launch") and callee.path.startswith("cuda.core"):
             if name == "LaunchConfig":
-                return launch_config(arguments, named)
+                return launch_config(given)
             return self._launch_configured(arguments, node)
         if name in generated_kernels.NAMES:
             self._generate(generated_kernels.kernel_of(name, arguments, named), named, node)
@@ -228,22 +230,20 @@ class CupyModel(LibraryModel):
 
     # ---- kernels and launches
 
-    def _construct(
-        self, maker: Maker, arguments: list[Value], named: Scope, node: ast.Call
-    ) -> Value:
-        code = maker.text.of(arguments, named)
-        path = named.get("path")
-        if maker.text.name not in named and isinstance(path, str):
+    def _construct(self, maker: Maker, given: BoundArguments, node: ast.Call) -> Value:
+        code = maker.text.of(given)
+        path = given.named.get("path")
+        if maker.text.name not in given.named and isinstance(path, str):
             code = self._read(str(path)) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
-        options = _texts(maker.options.of(arguments, named, ()))
-        names = _texts(named.get("name_expressions", ()))
+        options = _texts(maker.options.of(given, ()))
+        names = _texts(given.named.get("name_expressions", ()))
         raws = []
         for each in code.texts if isinstance(code, Choice) else (_one_text(code),):
             text = each if isinstance(each, MappedText) and len(each) <= MAX_TEXT else None
             raws.append(self._raw(text, options, names, node, maker.convention))
         if maker.product is Product.MODULE:
             return Module(tuple(raws))
-        kernel = maker.kernel.of(arguments, named)
+        kernel = maker.kernel.of(given)
         if maker.product is Product.KERNEL and isinstance(kernel, str):
             return Kernel.of(tuple(raws), kernel)
         return UNKNOWN
@@ -317,7 +317,7 @@ class CupyModel(LibraryModel):
             return _member(owner, name, arguments, named)
         if isinstance(owner, Kernel):
             if name in PREPARED:
-                launch = prepared_launch(name, arguments, named)
+                launch = prepared_launch(name, BoundArguments(arguments, named))
                 for raw, known in owner.parts:
                     self._launch(raw, known, launch, node)
             return owner if name == "prepare" else UNKNOWN
