@@ -29,7 +29,6 @@ _COUNTERS = {
     "wavefronts": "memory_l1_wavefronts_shared",
     "ideal": "memory_l1_wavefronts_shared_ideal",
 }
-_SECONDS_OF_TOOLS = 120.0
 _STEMS = ("LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS")
 _REPORT_MODULES = (
     ("/opt/nvidia/nsight-compute", "*/extras/python"),
@@ -97,7 +96,7 @@ def count(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         raise _explained(profiled, _run(request["run"], folder, seconds))
     if not report.exists():
         raise Failed("it launches no kernel")
-    rows = list(_rows(module, report, _inlined_lines(folder)))
+    rows = list(_rows(module, report, _inlined_lines(folder, seconds)))
     return {"about": _about(module, report), "rows": rows}
 
 
@@ -198,7 +197,7 @@ _FRAME = re.compile(r'\s*//## File "([^"]*)", line (\d+)')
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/")
 
 
-def _inlined_lines(folder: Path) -> dict[tuple[str, int], _Lines]:
+def _inlined_lines(folder: Path, seconds: float) -> dict[tuple[str, int], _Lines]:
     """The lines of each instruction of the program, by mangled kernel and offset.
 
     The profiler names one line an instruction, which is that of a header for what is inlined from
@@ -207,10 +206,10 @@ def _inlined_lines(folder: Path) -> dict[tuple[str, int], _Lines]:
     program = folder / "program"
     if not program.exists() or not all(map(shutil.which, ("cuobjdump", "nvdisasm"))):
         return {}
-    _run(["cuobjdump", "-xelf", "all", str(program)], folder, _SECONDS_OF_TOOLS)
+    _run(["cuobjdump", "-xelf", "all", str(program)], folder, seconds)
     found: dict[tuple[str, int], _Lines] = {}
     for cubin in sorted(folder.glob("*.cubin")):
-        text = _run(["nvdisasm", "-c", "-gi", str(cubin)], folder, _SECONDS_OF_TOOLS).output
+        text = _run(["nvdisasm", "-c", "-gi", str(cubin)], folder, seconds).output
         found.update(_lines_of(text))
     return found
 

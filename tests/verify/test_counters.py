@@ -116,6 +116,15 @@ def test_a_line_comes_with_those_that_inlined_it(count, tmp_path):
     ]
 
 
+def test_a_tool_that_does_not_end_is_ended_when_the_user_says(count, tmp_path):
+    for name in ("cuobjdump", "nvdisasm"):
+        (tmp_path / "tools" / name).write_text(f"#!{sys.executable}\nimport time; time.sleep(50)")
+        (tmp_path / "tools" / name).chmod(0o755)
+    answer = count("", nvcc="open('program', 'w').close()", timeout=2)
+    reason = "`cuobjdump` does not end within 2 seconds: raise --verify-timeout"
+    assert answer == {"failed": reason}
+
+
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
