@@ -21,7 +21,7 @@ from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, PYTHON_SUFFIXES
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from smemlint.config.settings import Configuration, Settings
 
@@ -181,15 +181,22 @@ def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Itera
     if excluded.forces(str(root)):
         return
     respects = excluded.respects_gitignore(root)
-    is_ignored = respects and _is_ignored(root, warn)  # but named: what is in it is meant
-    listed = _listed_by_git(root, warn) if respects and not is_ignored else None
-    candidates = (
-        listed
-        if listed is not None
-        else _walked(root, excluded, respects, warn, is_ignored=is_ignored)
-    )
+    folder = os.path.abspath(root)
+    top = repository_of(folder) or folder
+    above = _below(folder, top)
+    ignored = IgnoredPaths(top, warn)
+    if respects:
+        _read_above(ignored, above)
+    is_ignored = _covers_folder(ignored, above)
+    if is_ignored:  # but named: what is in it is meant, and only the `.gitignore` files in it count
+        ignored = IgnoredPaths(top, warn)
+    files: Iterable[str] | None = None
+    if respects and not is_ignored:
+        files = _listed_by_git(root, warn)
+    if files is None:
+        files = _walked(root, excluded, ignored, above, reads_gitignore=respects)
     cubins: set[str] = set()
-    for file in sorted(candidates):  # in a repository or not, one order
+    for file in sorted(files):  # in a repository or not, one order
         stem, suffix = os.path.splitext(file)
         if suffix == CUBIN_SUFFIX:
             cubins.add(stem)
@@ -203,27 +210,22 @@ def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Itera
 
 
 def _walked(
-    root: Path,
-    excluded: _Excluded,
-    respects_gitignore: bool,
-    warn: Callable[[str], None],
-    *,
-    is_ignored: bool = False,
+    root: Path, excluded: _Excluded, ignored: IgnoredPaths, above: str, *, reads_gitignore: bool
 ) -> Iterator[str]:
     """Files below a folder, and with a slash at the end the folders that cannot be looked into.
 
-    Where the folder itself is ignored, only `.gitignore` files in it count.
+    Args:
+        root: the folder.
+        excluded: what the configuration passes over.
+        ignored: what `.gitignore` files above the folder name.
+        above: the folder relative to the top of `ignored`, with a slash at its end.
+        reads_gitignore: those below count, too.
     """
-    top = repository_of(os.path.abspath(root)) or os.path.abspath(root)
-    above = _below(os.path.abspath(root), top)
-    ignored = IgnoredPaths(top, warn)
-    if respects_gitignore and not is_ignored:
-        _read_above(ignored, above)
     closed: list[str] = []
     for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(e.filename)):
         shown = "" if folder == "." else _slashes(folder).removeprefix("./") + "/"
         inner = above + _below(os.path.abspath(folder), os.path.abspath(root))
-        if respects_gitignore and ".gitignore" in files:
+        if reads_gitignore and ".gitignore" in files:
             ignored.read(inner)
         folders[:] = sorted(
             f
@@ -239,16 +241,9 @@ def _walked(
         yield _slashes(folder).removeprefix("./") + "/"
 
 
-def _is_ignored(root: Path, warn: Callable[[str], None]) -> bool:
-    """Returns whether `.gitignore` files above a folder name it, or a folder that it lies in."""
-    folder = os.path.abspath(root)
-    top = repository_of(folder)
-    if not top or folder == top:
-        return False
-    above = _below(folder, top)
-    ignored = IgnoredPaths(top, warn)
-    _read_above(ignored, above)
-    return any(ignored.covers(above[: k + 1]) for k, c in enumerate(above) if c == "/")
+def _covers_folder(ignored: IgnoredPaths, folder: str) -> bool:
+    """Returns whether a folder, with a slash at its end, is ignored or lies in one that is."""
+    return any(ignored.covers(folder[: k + 1]) for k, c in enumerate(folder) if c == "/")
 
 
 def _below(folder: str, top: str) -> str:

@@ -44,7 +44,8 @@ def random_rules(source: random.Random) -> str:
 
 def walked(top: Path) -> list[str]:
     """What the walk finds that asks no git."""
-    found = discovery._walked(top, discovery._Excluded(None), True, pytest.fail)
+    ignored = IgnoredPaths(str(top), pytest.fail)
+    found = discovery._walked(top, discovery._Excluded(None), ignored, "", reads_gitignore=True)
     return sorted(os.path.relpath(path, top) for path in found)
 
 
