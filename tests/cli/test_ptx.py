@@ -5,29 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests import triton_ptx
+
 ROOT = Path(__file__).resolve().parents[2]
 PTX = ROOT / "tests" / "analysis" / "compiled" / "ptx" / "transpose.ptx"
 SOURCE = ROOT / "fixtures" / "kernels" / "transpose.cu"
-TRITON = """
-.version 8.7
-.target sm_90a
-.address_size 64
-.extern .shared .align 16 .b8 global_smem[];
-.visible .entry column(.param .u64 column_param_0)
-.reqntid 64
-{
-.reg .b32 %r<5>;
-.reg .b64 %rd<2>;
-.loc 1 7 22
-mov.u32 %r1, %tid.x;
-shl.b32 %r2, %r1, 7;
-mov.b32 %r3, global_smem;
-add.s32 %r4, %r3, %r2;
-st.shared.b32 [%r4], %r1; // kernel.py:7:22
-ret;
-}
-.file 1 "/somewhere/else/kernel.py"
-"""
+TRITON = triton_ptx.column()
 
 
 def accesses(out: str) -> list[dict[str, object]]:

@@ -16,6 +16,7 @@ from lsprotocol import types  # noqa: E402
 from pytest_lsp import ClientServerConfig  # noqa: E402
 
 from smemlint.lsp.compiled_kernels import CompiledKernels  # noqa: E402
+from tests import triton_ptx  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = """\
@@ -27,32 +28,13 @@ import triton.language as tl
 def column(out):
     tl.store(out + tl.arange(0, 64) * 32, tl.arange(0, 64))
 """
-PTX = """
-.version 8.7
-.target sm_90a
-.address_size 64
-.extern .shared .align 16 .b8 global_smem[];
-.visible .entry column(.param .u64 column_param_0)
-.reqntid 64
-{
-.reg .b32 %r<5>;
-.loc 1 7 5
-mov.u32 %r1, %tid.x;
-shl.b32 %r2, %r1, STEP;
-mov.b32 %r3, global_smem;
-add.s32 %r4, %r3, %r2;
-st.shared.b32 [%r4], %r1;
-ret;
-}
-.file 1 "FILE"
-"""
 
 
-def cached(cache: Path, folder: str, document: Path, step: int, age: float) -> Path:
+def cached(cache: Path, folder: str, document: Path, shift: int, age: float) -> Path:
     """A kernel in the cache, compiled some seconds before the document was saved."""
     (cache / folder).mkdir(parents=True, exist_ok=True)
     path = cache / folder / "column.ptx"
-    path.write_text(PTX.replace("STEP", str(step)).replace("FILE", str(document)))
+    path.write_text(triton_ptx.column(str(document), shift))
     (cache / folder / "column.json").write_text(json.dumps({"num_warps": 2}))
     saved = document.stat().st_mtime
     os.utime(path, (saved - age, saved - age))
