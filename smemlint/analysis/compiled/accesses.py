@@ -107,6 +107,7 @@ def _access(
     if undecided is not None:
         certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
     figures = _figures(patterns)
+    kept = costliest(patterns)
     access = Access(
         span=site.span,
         instance=instance,
@@ -119,7 +120,8 @@ def _access(
         certainty=certainty,
         assumptions=(*assumptions, *taken),
         reason=undecided.reason if undecided is not None else None,
-        patterns=costliest(patterns),
+        patterns=kept,
+        omitted=len(patterns) - len(kept),
         warps=_warps(groups),
         matrices=site.matrices,
         note=site.operation,

@@ -68,6 +68,16 @@ def test_a_loop_runs_as_often_as_is_known_or_stands_for_all_rounds(
     assert kernel.steps < 10_000
 
 
+def test_patterns_that_are_not_kept_are_counted() -> None:
+    growing = LOOP.replace("add.s32 %r5, %r5, 128", "add.s32 %r5, %r5, %r4").replace(
+        "4096", "16384"
+    )
+    for bound, omitted in ((60, 0), (100, 36)):
+        (access,) = facts_of(growing.replace("BOUND", str(bound))).kernels[0].accesses
+        found = access.instructions, len(access.patterns), access.omitted
+        assert found == (bound, bound - omitted, omitted)
+
+
 def test_lanes_that_move_by_an_unknown_pitch_have_no_figure() -> None:
     text = LOOP.replace("shl.b32 %r4, %r1, 2;", "mul.lo.s32 %r4, %r1, %r7;").replace("BOUND", "8")
     (kernel,) = facts_of(text).kernels
