@@ -21,7 +21,7 @@ MISALIGNED = "SML301"
 REPAIRED = frozenset((BANK_CONFLICT, MISALIGNED))
 """Rules whose findings have repairs looked for."""
 MINOR_SHARE = 0.05
-"""Of a kernel's wavefronts: what a block does once and wastes less of is a note."""
+"""Of a kernel's wavefronts: conflicts that waste less of them, all taken together, are notes."""
 NOT_ANALYSED = "SML901"
 """The rule whose findings say what was not analysed."""
 
@@ -75,6 +75,7 @@ class Cost:
         executions: of a warp, on average; iterations of such a loop counted once.
         lanes: that take part in the costliest instruction.
         warps, of_warps: that take part, and those of the block; 0 where not known.
+        is_minor: among the least costly of the kernel, which waste less than `MINOR_SHARE` together.
     """
 
     wavefronts: float
@@ -85,16 +86,12 @@ class Cost:
     lanes: int
     warps: int
     of_warps: int
+    is_minor: bool
 
     @property
     def wasted(self) -> float:
         """Wavefronts that a block could do without."""
         return self.wavefronts - self.ideal
-
-    @property
-    def is_minor(self) -> bool:
-        """Whether a block does it once, and it wastes little of what the kernel takes."""
-        return not self.repeats and self.executions <= 1 and self.share < MINOR_SHARE
 
 
 class Verdict(StrEnum):

@@ -7,10 +7,11 @@ outweighs what a block does once, and neither is left out.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING
 
-from smemlint.finding import Cost
+from smemlint.finding import MINOR_SHARE, Cost
 from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
 
@@ -85,4 +86,23 @@ def cost_of(access: Access, kernel: KernelFacts) -> Cost | None:
         int(access.addressing(worst).sum()),
         access.warps if warps else 0,
         warps,
+        not access.repeats and spent - ideal <= _most_minor(kernel),
     )
+
+
+@lru_cache(maxsize=4)
+def _most_minor(kernel: KernelFacts) -> float:
+    """Returns the most wavefronts that an access may waste and still be minor.
+
+    Accesses in loops of unknown length are none: nobody knows what they cost.
+    """
+    figures = (wavefronts(access) for access in kernel.accesses if not access.repeats)
+    wastes = sorted(spent - ideal for spent, ideal in figures if spent > ideal)
+    limit = MINOR_SHARE * total(kernel).wavefronts
+    most = together = 0.0
+    for waste, equal in groupby(wastes):
+        together += waste * len(list(equal))
+        if together >= limit:
+            break
+        most = waste
+    return most

@@ -57,18 +57,48 @@ def test_a_loop_of_unknown_length_counts_several_times():
     assert [by_line[n].wavefronts for n in (5, 7)] == [4, 64 * OPEN_LOOP_TRIPS]
 
 
-@pytest.mark.parametrize("iterations", [20, 60])
-def test_what_a_block_does_once_and_costs_little_is_a_note(iterations):
-    body = (
-        "  s[x * 2] = 1;\n  __syncthreads();\n"
-        f"  for (int i = 0; i < {iterations}; ++i) {{ t[x] += in[i]; __syncthreads(); }}"
-    )
-    (finding,) = result(body).findings
-    # 2 of 4 wavefronts are wasted; the loop takes 2 warps x (load and store) x iterations
+def severities(conflicts: str, iterations: int) -> dict[int, Severity]:
+    """Severities by line, where a loop takes 4 wavefronts an iteration besides the conflicts."""
+    loop = f"for (int i = 0; i < {iterations}; ++i) {{ t[x] += in[i]; __syncthreads(); }}"
+    return {f.span.line: f.severity for f in result(f"{conflicts}\n  {loop}").findings}
+
+
+@pytest.mark.parametrize(
+    ("iterations", "severity"), [(9, Severity.WARNING), (10, Severity.NOTE), (60, Severity.NOTE)]
+)
+def test_a_conflict_that_wastes_less_than_the_threshold_is_a_note(iterations, severity):
+    # 2 of 4 wavefronts are wasted: of 40 in all, 5 %; of 44, less
     share = 2 / (4 + 4 * iterations)
-    assert finding.cost.share == pytest.approx(share)
-    expected = Severity.NOTE if share < MINOR_SHARE else Severity.WARNING
-    assert finding.severity is expected
+    assert (share < MINOR_SHARE) is (severity is Severity.NOTE)
+    assert severities("  s[x * 2] = 1;", iterations) == {5: severity}
+
+
+@pytest.mark.parametrize(("iterations", "severity"), [(24, Severity.WARNING), (80, Severity.NOTE)])
+def test_a_short_loop_of_known_length_can_cost_little(iterations, severity):
+    # 3 times 2 of 4 wavefronts: 6 of 12 + 4 x iterations
+    loop = "  for (int i = 0; i < 3; ++i) { s[x * 2] = i; __syncthreads(); }"
+    assert severities(loop, iterations) == {5: severity}
+
+
+def test_conflicts_that_cost_little_one_by_one_are_warnings_if_they_cost_much_together():
+    # each wastes 2 of 4 wavefronts, of 4 x (conflicts + iterations)
+    lines = [f"  s[x * 2 + {64 * n % 1024}] = {n}; __syncthreads();" for n in range(3)]
+    for conflicts, iterations in ((1, 20), (2, 20), (3, 20), (3, 40)):
+        share = 2 * conflicts / (4 * (conflicts + iterations))
+        expected = Severity.NOTE if share < MINOR_SHARE else Severity.WARNING
+        found = severities("\n".join(lines[:conflicts]), iterations)
+        assert set(found.values()) == {expected}, (conflicts, iterations)
+
+
+def test_the_cheapest_conflicts_are_notes_beside_a_costly_one():
+    # 2 and 62 wavefronts are wasted of 4 + 64 + 4 x 20
+    found = severities("  s[x * 2] = 1;\n  __syncthreads();\n  s[x * 32 % 2048] = 2;", 20)
+    assert found == {5: Severity.NOTE, 7: Severity.WARNING}
+
+
+def test_a_conflict_in_a_loop_of_unknown_length_is_a_warning_however_cheap():
+    loop = "  for (int i = 0; i < n; ++i) { s[x * 2] = i; __syncthreads(); }"
+    assert severities(loop, 2000) == {5: Severity.WARNING}
 
 
 def test_neighbouring_lines_that_scatter_alike_are_one_finding():
