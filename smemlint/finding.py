@@ -75,7 +75,7 @@ class Cost:
         executions: of a warp, on average; iterations of such a loop counted once.
         lanes: that take part in the costliest instruction.
         warps, of_warps: that take part, and those of the block; 0 where not known.
-        is_minor: among the least costly of the kernel, which waste less than `MINOR_SHARE` together.
+        is_minor: among the least costly of its kernel, as `MINOR_SHARE` says.
     """
 
     wavefronts: float

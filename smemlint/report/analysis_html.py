@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from smemlint.lint.cost import total
+from smemlint.report.page import cell, page, plain, table
 from smemlint.report.table import HEAD, row, title, total_text
-from smemlint.report.terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from smemlint.facts import Facts, KernelFacts
-
-_PLAIN = Terminal()
-_SORT = """
-for (const head of document.querySelectorAll("th")) head.addEventListener("click", () => {
-  const body = head.closest("table").tBodies[0], column = head.cellIndex;
-  const down = head.dataset.down = head.dataset.down === "1" ? "0" : "1";
-  const value = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
-  const rows = [...body.rows].sort((a, b) => {
-    const [x, y] = [value(a), value(b)], [n, m] = [parseFloat(x), parseFloat(y)];
-    return isNaN(n) || isNaN(m) ? x.localeCompare(y) : n - m;
-  });
-  body.append(...(down === "1" ? rows.reverse() : rows));
-});
-"""
-"""A click on the head of a column sorts by it; without a script the tables are as they are."""
 
 
 def analysis_html(parts: Mapping[str, Facts]) -> str:
@@ -37,55 +22,34 @@ def analysis_html(parts: Mapping[str, Facts]) -> str:
     Args:
         parts: the facts by target.
     """
-    style = (Path(__file__).parent / "html.css").read_text(encoding="utf-8")
     kernels = [k for facts in parts.values() for k in facts.kernels if k.accesses]
     kernels.sort(key=lambda k: total(k).ideal - total(k).wavefronts)
     name = "smemlint: kernels and their shared-memory accesses"
-    return "\n".join(
-        (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{name}</title>\n<style>\n{style}th {{ cursor: pointer; }}</style>",
-            f"</head>\n<body>\n<h1>{name}</h1>\n<p class='quiet'>{escape(', '.join(parts))}</p>",
-            *_overview(kernels),
-            *(part for number, kernel in enumerate(kernels) for part in _kernel(number, kernel)),
-            f"<script>{_SORT}</script>\n</body>\n</html>",
-        )
-    )
+    body = [f"<h1>{name}</h1>", f"<p class='quiet'>{escape(', '.join(parts))}</p>"]
+    return page(name, [*body, _overview(kernels), *starmap(_kernel, enumerate(kernels))])
 
 
-def _overview(kernels: Sequence[KernelFacts]) -> Iterator[str]:
-    """Yields a row for each kernel instance, which leads to its accesses."""
+def _overview(kernels: Sequence[KernelFacts]) -> str:
+    """Returns a row for each kernel instance, which leads to its accesses."""
     rows = []
     for number, kernel in enumerate(kernels):
         all_of_it = total(kernel)
-        link = f"<a href='#k{number}'>{_text(kernel.instance.title)}</a>"
-        rows.append(
-            f"<tr><td>{link}<td>{all_of_it.wavefronts:.6g}<td>{all_of_it.ideal:.6g}"
-            f"<td>{all_of_it.wavefronts - all_of_it.ideal:.6g}<td>{all_of_it.efficiency:.0%}"
-        )
+        link = f"<a href='#k{number}'>{plain(kernel.instance.title)}</a>"
+        wasted = all_of_it.wavefronts - all_of_it.ideal
+        figures = (f"{n:.6g}" for n in (all_of_it.wavefronts, all_of_it.ideal, wasted))
+        cells = (link, *figures, f"{all_of_it.efficiency:.0%}")
+        rows.append("".join(map(cell, cells)))
     head = ("kernel", "wavefronts a block", "ideal", "wasted", "efficiency")
-    yield _table(head, rows)
+    return table(head, rows, is_contents=True)
 
 
-def _kernel(number: int, kernel: KernelFacts) -> Iterator[str]:
-    """Yields the accesses of a kernel instance, line by line."""
+def _kernel(number: int, kernel: KernelFacts) -> str:
+    """Returns the accesses of a kernel instance, line by line."""
     everything = total(kernel)
-    yield f"<article id='k{number}'><h2>{_text(title(kernel.instance))}</h2>"
-    yield f"<p>{_text(total_text(kernel))}</p>"
     rows = []
     for access in kernel.accesses:
-        place, *cells = row(access, everything)
-        order = f"{access.span.line}.{access.span.column:04}"
-        first = f"<td data-value='{order}'>{_text(place)}"
-        rows.append("<tr>" + first + "".join(f"<td>{_text(cell)}" for cell in cells))
-    yield _table(HEAD, rows) + "</article>"
-
-
-def _table(head: Iterable[str], rows: Iterable[str]) -> str:
-    cells = "".join(f"<th>{name}" for name in head)
-    return f"<table><thead><tr>{cells}</thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def _text(text: str) -> str:
-    return escape(_PLAIN.visible(text))
+        place, *cells = map(plain, row(access, everything))
+        order = access.span.line + access.span.column / 10_000
+        rows.append(cell(place, order) + "".join(map(cell, cells)))
+    heading = f"<h2>{plain(title(kernel.instance))}</h2><p>{plain(total_text(kernel))}</p>"
+    return f"<article id='k{number}'>{heading}{table(HEAD, rows)}</article>"

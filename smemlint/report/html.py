@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemlint import __version__
 from smemlint.finding import BANK_CONFLICT
 from smemlint.report.bankmap import HATCH, bank_map, most_words
 from smemlint.report.diff import changes
+from smemlint.report.page import cell, page, plain, table
 from smemlint.report.phrases import (
     advice,
     by_cost,
@@ -18,7 +18,6 @@ from smemlint.report.phrases import (
     measurement_text,
     run_text,
 )
-from smemlint.report.terminal import Terminal
 from smemlint.report.thread_picture import picture_of, svg_picture
 from smemlint.sources.source import lines_of
 
@@ -29,44 +28,40 @@ if TYPE_CHECKING:
     from smemlint.finding import Finding
     from smemlint.report.context import Run
 
-_PLAIN = Terminal()
-
 
 def render(run: Run) -> str:
     """Returns the page."""
-    style = (Path(__file__).parent / "html.css").read_text(encoding="utf-8")
     title = "smemlint: shared-memory accesses"
     findings = by_cost(run.result.findings)
-    return "\n".join(
+    return page(
+        title,
         (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>",
             HATCH,
             f"<header><h1>{title}</h1>",
             f"<p>{_code(run_text(run.result))}</p>",
             f"<p class='quiet'>smemlint {__version__}, target {escape(run.arch)}</p></header>",
-            *_contents(findings),
+            _contents(findings) if findings else "",
             *(_article(i, f, run) for i, f in enumerate(findings)),
-            "</body>\n</html>",
-        )
+        ),
     )
 
 
-def _contents(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yields one row a finding, which leads to it."""
-    if not findings:
-        return
-    heads = "<th>place<th>rule<th>severity<th>what<th>wasted<th>certainty"
-    yield f"<table class='contents'><thead><tr>{heads}</thead><tbody>"
+def _contents(findings: Sequence[Finding]) -> str:
+    """Returns one row a finding, which leads to it."""
+    rows = []
     for i, finding in enumerate(findings):
-        place = escape(f"{finding.span.path}:{finding.span.line}")
-        yield (
-            f"<tr><td><a href='#f{i}'>{place}</a><td>{finding.code} {finding.name}"
-            f"<td>{_badge(finding)}<td>{_code(headline(finding))}<td>{_share(finding)}"
-            f"<td>{finding.certainty or ''}"
+        path, line = finding.span.path, finding.span.line
+        cells = (
+            cell(f"<a href='#f{i}'>{escape(f'{path}:{line}')}</a>", f"{path}:{line:09}"),
+            cell(f"{finding.code} {finding.name}"),
+            cell(_badge(finding), int(finding.severity)),
+            cell(_code(headline(finding))),
+            cell(_share(finding)),
+            cell(str(finding.certainty or "")),
         )
-    yield "</tbody></table>"
+        rows.append("".join(cells))
+    head = ("place", "rule", "severity", "what", "wasted", "certainty")
+    return table(head, rows, is_contents=True)
 
 
 def _share(finding: Finding) -> str:
@@ -115,7 +110,7 @@ def _row(label: str, text: str) -> str:
 
 def _code(text: str) -> str:
     """Escaped text; what stands in backticks is code."""
-    pieces = escape(_PLAIN.visible(text)).split("`")
+    pieces = plain(text).split("`")
     if len(pieces) % 2 == 0:
         return "`".join(pieces)
     return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(pieces))
@@ -143,7 +138,7 @@ def _excerpt(finding: Finding, run: Run) -> str:
 def _line(span: Span, text: str, *, is_finding: bool) -> str:
     end = span.end_column - 1 if span.end_line == span.line else len(text)
     pieces = text[: span.column - 1], text[span.column - 1 : end], text[end:]
-    before, marked, after = (escape(_PLAIN.visible(p)) for p in pieces)
+    before, marked, after = map(plain, pieces)
     mark = "mark" if is_finding else "u"
     number = f"<span class='quiet'>{span.line:>4} | </span>"
     return f"{number}{before}<{mark}>{marked}</{mark}>{after.rstrip()}"
@@ -157,7 +152,7 @@ def _diff(finding: Finding, run: Run) -> Iterator[str]:
         for change in changes(finding.fix.edits, path, run.text_of(path)):
             for tag, sign, lines in (("del", "-", change.before), ("ins", "+", change.after)):
                 for number, text in enumerate(lines, change.line):
-                    line = escape(_PLAIN.visible(text.rstrip()))
+                    line = plain(text.rstrip())
                     rows.append(f"<{tag}>{number:>4} {sign} {line}</{tag}>")
     yield "<pre>" + "\n".join(rows) + "</pre>"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -13,8 +15,10 @@ from samples import KERNEL, report, result_of, run_of, sample
 from test_tools import ODD, bare
 
 from smemlint.lint.passes import passes
+from smemlint.report.analysis_html import analysis_html
 from smemlint.report.bankmap import bank_map
 from smemlint.report.formats import rendered
+from smemlint.report.page import cell, page, table
 
 VOID = {"meta", "link", "br", "img", "th", "td", "tr", "path", "rect", "line"}
 
@@ -49,7 +53,8 @@ def test_it_is_one_page_that_loads_nothing():
     outline = Outline(page)
     assert outline.open == []
     assert outline.urls == ["#f0", "#f1"]
-    assert not {"script", "link", "img", "iframe", "object"} & set(outline.tags)
+    assert not {"link", "img", "iframe", "object"} & set(outline.tags)
+    assert outline.tags.count("script") == 1
     assert re.findall(r"url\(([^)]*)\)|@import", page) == ["#hatch"]
     assert page.count("prefers-color-scheme: dark") == 1
 
@@ -100,26 +105,75 @@ def test_linted_text_is_text():
     finding = replace(ODD, message='`<b>` & "x"', notes=("</dl><img src=x>",))
     page = rendered("html", bare(finding, text=evil))
     outline = Outline(page)
-    assert outline.open == [] and not {"script", "img", "b"} & set(outline.tags)
+    assert outline.open == [] and not {"img", "b"} & set(outline.tags)
     assert "<b>" in outline.words and "</dl><img src=x>" in outline.words
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_shows_it(scheme, tmp_path):
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser is None:
+@pytest.fixture
+def browser(tmp_path):
+    """Shows a page in Chromium, with further options; returns what it prints."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
         pytest.skip("needs chromium")
-    (tmp_path / "report.html").write_text(report("html"), encoding="utf-8")
+
+    def show(page: str, *options: str) -> str:
+        (tmp_path / "report.html").write_text(page, encoding="utf-8")
+        return subprocess.run(
+            [program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=800,600",
+             f"--user-data-dir={tmp_path}/profile", *options, f"file://{tmp_path}/report.html"],
+            capture_output=True, timeout=60, check=True, text=True,
+        ).stdout  # fmt: skip
+
+    return show
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_it(scheme, browser, tmp_path):
     dark = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
     picture = tmp_path / f"{scheme}.png"
-    subprocess.run(
-        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=800,600",
-         f"--user-data-dir={tmp_path}/profile", *dark, f"--screenshot={picture}",
-         f"file://{tmp_path}/report.html"],
-        capture_output=True, timeout=60, check=True,
-    )  # fmt: skip
+    browser(report("html"), *dark, f"--screenshot={picture}")
     corner = corner_of(picture.read_bytes())
     assert corner == {"light": (255, 255, 255), "dark": (15, 19, 24)}[scheme]
+
+
+def evaluated(browser, page: str, script: str):
+    """What a script returns, run at the end of the page."""
+    print_it = f"document.body.textContent = JSON.stringify((() => {{ {script} }})());"
+    dom = browser(page.replace("</body>", f"<script>{print_it}</script></body>"), "--dump-dom")
+    return json.loads(unescape(re.search("<body>(.*)</body>", dom, re.DOTALL)[1]))
+
+
+def test_a_click_sorts_and_a_second_one_turns_the_order(browser):
+    rows = [("a.cu:9", "50%", "0.5"), ("a.cu:10", "7%", "-"), ("a.cu:2", "100%", "12")]
+    cells = [cell(p, f"a.cu:{int(p[5:]):09}") + cell(s) + cell(f) for p, s, f in rows]
+    click = """
+      return [0, 0, 1, 2, 2].map((column) => {
+        document.querySelectorAll("th")[column].click();
+        return [...document.querySelector("tbody").rows].map((row) => row.cells[0].textContent);
+      });"""
+    assert evaluated(browser, page("t", [table(("place", "share", "figure"), cells)]), click) == [
+        ["a.cu:2", "a.cu:9", "a.cu:10"],
+        ["a.cu:10", "a.cu:9", "a.cu:2"],
+        ["a.cu:10", "a.cu:9", "a.cu:2"],
+        ["a.cu:10", "a.cu:9", "a.cu:2"],
+        ["a.cu:2", "a.cu:9", "a.cu:10"],
+    ]
+
+
+def test_the_contents_and_what_they_link_to_are_filtered(browser):
+    action = """
+      const filter = document.querySelector("input");
+      filter.value = "CONFLICT";
+      filter.dispatchEvent(new Event("input"));
+      return [...document.querySelectorAll("tr, article")].map((shown) => shown.hidden);"""
+    assert evaluated(browser, report("html"), action) == [False, False, True, False, True]
+
+
+def test_both_pages_have_tables_to_sort():
+    analysis = analysis_html({"sm_90": sample().result.facts})
+    for text, tables in ((report("html"), 1), (analysis, 2)):
+        tags = Outline(text).tags
+        assert (tags.count("table"), tags.count("script")) == (tables, 1)
 
 
 def corner_of(png: bytes) -> tuple[int, int, int]:
