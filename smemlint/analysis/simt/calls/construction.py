@@ -32,7 +32,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
-from smemlint.analysis.simt.interpreter.accesses import write_lvalue
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
 from smemlint.analysis.simt.types.statics import static_value
@@ -64,8 +64,9 @@ def construct(
             return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
         return convert(ev, values[0], kind) if values else zero_value(kind)
     obj = state.new_local(kind.name, kind, state.key(node, kind.name))
-    construct_at(ev, LValue(obj, offset_of(0), kind), arguments, node)
-    return state.memory.read(obj, offset_of(0), kind)
+    place = LValue(obj, offset_of(0), kind)
+    construct_at(ev, place, arguments, node)
+    return read_lvalue(ev, place, node)
 
 
 def construct_at(

@@ -51,10 +51,17 @@ from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import (
     best_fit,
     parameters_of,
+    signature_of,
     target_qualifiers,
     type_words,
 )
-from smemlint.analysis.simt.types.specializations import definitions_for, takes
+from smemlint.analysis.simt.types.patterns import Match
+from smemlint.analysis.simt.types.specializations import (
+    class_fit,
+    definitions_for,
+    takes,
+    unreferenced,
+)
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
@@ -62,7 +69,7 @@ from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function
@@ -86,7 +93,12 @@ def inline_best(
         why = "no definition was read" if fitting is not None else _WHICH
         return unfollowed_values(ev, candidates[0].name, operand_values(ev, operands), node, why)
     function = best_fit(
-        fitting, types, arguments, ev.state.unit.is_type, lambda f: takes(ev, f, types)
+        fitting,
+        types,
+        arguments,
+        ev.state.unit.is_type,
+        lambda f: takes(ev, f, types),
+        lambda f: class_fit(ev, f, types),
     )
     return inline(ev, function, operands, arguments, node, this, record)
 
@@ -140,7 +152,7 @@ def _inline(
     outer: list[Scope] = [scope_of(record)] if record is not None else []
     scope = template_scope(ev, function.template, arguments)
     params = without_packs(function, parameters_of(tree), len(operands))
-    deduce_template_arguments(function, params, operands, scope)
+    deduce_template_arguments(ev, function, params, operands, scope)
     frame = Frame(label, [*outer, scope, {}], this, record)
     result_type = tree.type.type
     with entered_frame(ev, frame, params, operands, node):
@@ -290,6 +302,7 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> V
 
 
 def deduce_template_arguments(
+    ev: Evaluator,
     function: Function,
     params: Sequence[ir.Decl],
     operands: Sequence[Operand],
@@ -305,6 +318,24 @@ def deduce_template_arguments(
         for name, found in _unify(param.type, kind, {*missing, *defaults}):
             if name not in explicit or name in missing:
                 scope.setdefault(name, found)
+    _deduce_from_classes(ev, function, operands, missing, scope)
+
+
+def _deduce_from_classes(
+    ev: Evaluator,
+    function: Function,
+    operands: Sequence[Operand],
+    missing: Collection[str],
+    scope: Scope,
+) -> None:
+    """Binds what class templates of parameters say: `N` of `Int<N>`, `L` of `Tag<L>`."""
+    match = Match(frozenset(missing), ev)
+    for spelling, operand in zip(signature_of(function).classes, operands, strict=False):
+        if missing and match.is_open(spelling) and spelling not in missing:
+            match.fits(spelling, unreferenced(operand.type))
+    for name, found in match.bound.items():
+        if found is not None and not is_opaque(found):
+            scope.setdefault(name, found)
 
 
 def _unify(node: ir.Node | None, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:

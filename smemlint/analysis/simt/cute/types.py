@@ -40,6 +40,10 @@ _WORDS = {
 }
 
 
+STATIC_INTEGERS = frozenset(("Int", "C", "constant", "integral_constant"))
+"""Class templates whose last argument is the value of all objects."""
+
+
 def static_number(value: int) -> AffineInt:
     """Returns CuTe's static integer of that value."""
     return AffineInt(value, STATIC)
@@ -284,7 +288,7 @@ def element_type(owner: object, name: str) -> CType | None:
 
 
 _TEMPLATES: dict[str, Maker] = {
-    **dict.fromkeys(("Int", "C", "constant", "integral_constant"), _integer),
+    **dict.fromkeys(STATIC_INTEGERS, _integer),
     **dict.fromkeys(("Shape", "Stride", "Step", "Coord", "Tile", "IntTuple", "tuple"), _tuple),
     "Swizzle": _swizzle,
     "Layout": _layout,

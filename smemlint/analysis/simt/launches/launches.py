@@ -219,7 +219,7 @@ class LaunchPolicy(HostPolicy):
             passed: dict[str, Value] = {}
             if tree is not None:
                 parameters = parameters_of(tree)
-                deduce_template_arguments(function, parameters, values, scope)
+                deduce_template_arguments(ev, function, parameters, values, scope)
                 passed = self._known_arguments(ev, parameters, values)
             launch = Launch(
                 function.name,

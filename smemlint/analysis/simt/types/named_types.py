@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins.cute_types import cute_type
-from smemlint.analysis.simt.cute.types import element_type, member_value
+from smemlint.analysis.simt.cute.types import element_type, member_value, typed_value
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     I32,
@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 _SAME_TYPE = frozenset(
     ("remove_reference_t", "remove_cv_t", "remove_cvref_t", "decay_t", "add_const_t")
 )
+_CONSTANT_TYPES: dict[str, tuple[str, ...]] = {
+    "integral_constant": (),
+    "bool_constant": (),
+    "true_type": ("1",),
+    "false_type": ("0",),
+}
+"""Standard types that are constants, and their arguments where the name gives them."""
 _ARRAYS = frozenset(("array", "Array", "AlignedArray", "ArrayEngine", "array_aligned"))
 
 
@@ -84,6 +91,10 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
 def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:
     """Returns the type of standard and CUTLASS templates that every kernel author uses."""
     last = name.rsplit("::", 1)[-1]
+    if last in _CONSTANT_TYPES and not ev.state.unit.records.get(last):
+        spellings = _CONSTANT_TYPES[last] or arguments
+        value = typed_value(ev, "integral_constant", spellings) if spellings else None
+        return None if value is None else StaticType(f"{last}<{spellings[-1]}>", value=value)
     if not arguments:
         return None
     if last in _SAME_TYPE:

@@ -37,12 +37,14 @@ class Signature:
     Attributes:
         parameters: the declarations, in order.
         shapes: of each parameter.
+        classes: what each parameter calls its class, as `Tag<L>` or `T`; empty for a built-in type.
         least, most: arguments that it takes; a parameter pack takes any number.
         returns_reference: whether the result is another name for an object.
     """
 
     parameters: tuple[ir.Decl, ...]
     shapes: tuple[Shape, ...]
+    classes: tuple[str, ...]
     least: int
     most: int
     returns_reference: bool
@@ -62,13 +64,14 @@ def signature_of(function: Function) -> Signature:
 def _read(function: Function) -> Signature:
     tree = function.parse_head().tree
     if tree is None:
-        return Signature((), (), 0, UNBOUNDED, False)
+        return Signature((), (), (), 0, UNBOUNDED, False)
     parameters = parameters_of(tree)
     required = sum(p.init is None for p in parameters)
     takes_any = any(p.is_pack for p in function.template)
     return Signature(
         parameters,
         tuple(_shape(p.type) for p in parameters),
+        tuple(_class_spelling(p.type) for p in parameters),
         0 if takes_any else required,
         UNBOUNDED if takes_any else len(parameters),
         _is_reference(tree.type.type),
@@ -108,6 +111,11 @@ def _shape(node: ir.Node) -> Shape:
     return Shape.OTHER if _FLOATING.isdisjoint(words) else Shape.FLOATING
 
 
+def _class_spelling(node: ir.Node) -> str:
+    words = type_words(node) if _shape(node) is Shape.OTHER else []
+    return words[0] if len(words) == 1 else ""
+
+
 def _fits(shape: Shape, argument: CType) -> int:
     """Returns how well an argument's type fits a parameter; below zero where it does not."""
     is_pointer = isinstance(argument, PointerType | ArrayType)
@@ -140,6 +148,7 @@ def best_fit(
     arguments: tuple[str, ...],
     is_type: Callable[[str], bool],
     takes: Callable[[Function], bool],
+    class_fit: Callable[[Function], int | None],
 ) -> Function:
     """Returns the definition that fits best: template arguments, arity, kinds of parameters.
 
@@ -149,6 +158,8 @@ def best_fit(
         arguments: spelling of the template arguments that the call gives.
         is_type: whether such a spelling is a type.
         takes: whether a definition has exactly the types of the call's operands.
+        class_fit: how closely a definition names the classes of the operands; None where it is
+            for other classes.
     """
     if len(candidates) == 1:
         return candidates[0]
@@ -156,12 +167,13 @@ def best_fit(
 
     def fit(function: Function) -> tuple[int, int]:
         template = function.template
-        if arguments and not template and function.specialization is None:
+        classes = class_fit(function)
+        if classes is None or (arguments and not template and function.specialization is None):
             return (-4, 0)
         score = 1 if arguments and len(template) >= len(arguments) else 0
         score += not arguments and not template and takes(function)
         score += sum((p.kind == "type") == k for k, p in zip(kinds, template, strict=False))
         shapes = signature_of(function).shapes
-        return (score, sum(_fits(s, t) for s, t in zip(shapes, types, strict=False)))
+        return (score, classes + sum(_fits(s, t) for s, t in zip(shapes, types, strict=False)))
 
     return max(candidates, key=fit)

@@ -15,8 +15,8 @@ from smemlint.analysis.simt.domain.values import (
     AffineInt,
 )
 from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.patterns import Argument
 from smemlint.analysis.simt.types.specializations import (
-    Argument,
     Specialization,
     specialization_for,
 )

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.ctypes import CType, PointerType, is_opaque
-from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.domain.ctypes import (
+    CType,
+    PointerType,
+    RecordType,
+    StaticType,
+)
 from smemlint.analysis.simt.types.overloads import signature_of
-from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
+from smemlint.analysis.simt.types.patterns import (
+    Argument,
+    Match,
+    same_argument,
+    template_value,
+)
 from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.lazy_dataclasses import dataclass
 
@@ -17,9 +25,6 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function, Record
-
-Argument: TypeAlias = CType | Value | None
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,10 @@ def specialization_for(
     for record in records:
         if record.specialization is None:
             continue
-        match = _Match(record, ev)
-        answer = match.of(arguments)
+        match = Match({p.name for p in record.template if p.name}, ev)
+        _, patterns = template_arguments(f"_<{record.specialization}>")
+        takes_any = any(p.is_pack for p in record.template)
+        answer = None if takes_any else match.all_of(patterns, arguments)
         if answer is None:
             return True
         if answer:
@@ -75,7 +82,7 @@ def definitions_for(
     """
     if not any(f.specialization is not None for f in candidates):
         return candidates
-    given = [_argument(ev, a) for a in arguments]
+    given = [template_value(ev, a) for a in arguments]
     chosen: list[Function] = []
     others: list[Function] = []
     is_open = False
@@ -96,12 +103,33 @@ def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
     if len(parameters) != len(types):
         return False
     return all(
-        _unreferenced(ev.types.resolve(parameter.type)) == _unreferenced(given)
+        unreferenced(ev.types.resolve(parameter.type)) == unreferenced(given)
         for parameter, given in zip(parameters, types, strict=True)
     )
 
 
-def _unreferenced(kind: CType) -> CType:
+def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int | None:
+    """Returns how closely the parameters name the classes of a call's operands.
+
+    A class (`Int<0>`) counts more than a class template (`Int<N>`), and that more than `T`, as in
+    the partial ordering of function templates; None where a parameter is of another class.
+    """
+    match = Match({p.name for p in function.template if p.name}, ev)
+    total = 0
+    for spelling, given in zip(signature_of(function).classes, types, strict=False):
+        kind = unreferenced(given)
+        if not match.names_class(spelling) or not isinstance(kind, RecordType | StaticType):
+            continue
+        answer = match.fits(spelling, kind)
+        if answer is False:
+            return None
+        if answer:
+            total += 1 if match.is_open(spelling) else 2
+    return total
+
+
+def unreferenced(kind: CType) -> CType:
+    """Returns what a reference refers to; any other type itself."""
     return kind.target if isinstance(kind, PointerType) and kind.is_reference else kind
 
 
@@ -111,71 +139,9 @@ def _is_for(
     """Whether an explicit specialization is for these arguments; those behind them are deduced."""
     _, patterns = template_arguments(f"_<{function.specialization}>")
     answers = [
-        spelling == pattern or _same(_argument(ev, pattern), argument)
+        spelling == pattern or same_argument(template_value(ev, pattern), argument)
         for pattern, spelling, argument in zip(patterns, spellings, given, strict=False)
     ]
     if False in answers or len(spellings) > len(patterns):
         return False
     return None if None in answers else True
-
-
-def _argument(ev: Evaluator, spelling: str) -> Argument:
-    """Returns what a template argument is: a type if it names one, else a value."""
-    kind = type_argument(ev, spelling)
-    if kind is not None and not is_opaque(kind):
-        return kind
-    value = value_argument(ev, spelling)
-    return value if isinstance(value, AffineInt) else kind
-
-
-class _Match:
-    """A specialization's patterns held against arguments."""
-
-    def __init__(self, record: Record, ev: Evaluator) -> None:
-        _, self._patterns = template_arguments(f"_<{record.specialization}>")
-        self._free = {p.name for p in record.template if p.name}
-        self._takes_any = any(p.is_pack for p in record.template)
-        self._ev = ev
-        self.bound: dict[str, Argument] = {}
-
-    def of(self, arguments: Sequence[Argument]) -> bool | None:
-        """Returns whether the arguments fit; None where that is not known."""
-        if self._takes_any:
-            return None
-        if len(self._patterns) != len(arguments):
-            return False
-        answers = [self._fits(p, a) for p, a in zip(self._patterns, arguments, strict=True)]
-        if False in answers:
-            return False
-        return None if None in answers else True
-
-    def _fits(self, pattern: str, argument: Argument) -> bool | None:
-        pattern = pattern.removeprefix("typename ").strip()
-        if pattern in self._free:
-            if pattern in self.bound:
-                return _same(self.bound[pattern], argument)
-            self.bound[pattern] = argument
-            return True
-        if argument is None or is_opaque(argument):
-            return None
-        is_open = not self._free.isdisjoint(_WORD.findall(pattern))
-        if isinstance(argument, Value):
-            return None if is_open else _same(value_argument(self._ev, pattern), argument)
-        if pattern.endswith("*"):
-            is_pointer = isinstance(argument, PointerType) and not argument.is_reference
-            return is_pointer and self._fits(pattern[:-1], argument.target)  # type: ignore[union-attr]
-        if is_open:
-            name = template_arguments(pattern)[0].rsplit("::", 1)[-1]
-            is_other = name in self._ev.state.unit.records and name != getattr(argument, "name", "")
-            return False if is_other else None  # of another class; an alias may be anything
-        return _same(type_argument(self._ev, pattern), argument)
-
-
-def _same(one: Argument, other: Argument) -> bool | None:
-    if isinstance(one, AffineInt) and isinstance(other, AffineInt):
-        if one.constant is None or other.constant is None:
-            return None
-        return one.constant == other.constant
-    if isinstance(one, Value) or isinstance(other, Value):
-        return None
-    return one == other  # a type that was not read is none of those that were

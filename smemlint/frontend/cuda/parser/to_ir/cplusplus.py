@@ -36,7 +36,11 @@ def _type_argument(node: c_ast.FuncCall) -> ir.Node:
     operand = node.args.exprs[0]
     if not isinstance(operand, c_ast.Cast):
         return unparsed(node)
-    return ir.TypeArgument(convert_typename(operand.to_type), at=place_of(node))
+    found = convert_typename(operand.to_type)
+    match found.type:  # `Int<0>()` as an argument is an object; in C, a type of functions
+        case ir.FuncDecl(params=(), type=ir.TypeDecl(type=ir.IdentifierType() as made)):
+            return ir.Construct(made, (), at=place_of(node))
+    return ir.TypeArgument(found, at=place_of(node))
 
 
 @converts_marked(markers.BINDING)

@@ -1,0 +1,145 @@
+"""Template arguments held against patterns: `T*`, `Tag<L>`, `Int<0>`.
+
+Partial specializations are chosen so, overloads of a function that differ in class templates, and
+template parameters that stand in the class template of a function's parameter are deduced so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from smemlint.analysis.simt.cute.types import STATIC_INTEGERS
+from smemlint.analysis.simt.domain.ctypes import (
+    CType,
+    PointerType,
+    RecordType,
+    StaticType,
+    is_opaque,
+)
+from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.statics import scope_of
+from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
+from smemlint.frontend.cuda.parser.parse import template_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence, Set
+
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend.program import Record
+
+Argument: TypeAlias = CType | Value | None
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def template_value(ev: Evaluator, spelling: str) -> Argument:
+    """Returns what a template argument is: a type if it names one, else a value."""
+    kind = type_argument(ev, spelling)
+    if kind is not None and not is_opaque(kind):
+        return kind
+    value = value_argument(ev, spelling)
+    return value if isinstance(value, AffineInt) else kind
+
+
+def same_argument(one: Argument, other: Argument) -> bool | None:
+    """Returns whether two template arguments are one; None where that is not known."""
+    if isinstance(one, AffineInt) and isinstance(other, AffineInt):
+        if one.constant is None or other.constant is None:
+            return None
+        return one.constant == other.constant
+    if isinstance(one, Value) or isinstance(other, Value):
+        return None
+    if isinstance(one, StaticType) and isinstance(other, StaticType):
+        return same_argument(one.value, other.value)  # type: ignore[arg-type]
+    return one == other  # a type that was not read is none of those that were
+
+
+def class_arguments(ev: Evaluator, kind: RecordType) -> list[Argument] | None:
+    """Returns the template arguments of a class; None where its template was not read."""
+    record = cast("Record | None", kind.record)
+    if record is None or any(p.is_pack or not p.name for p in record.template):
+        return None
+    if record.specialization is None:
+        return [cast("Argument", kind.statics.get(p.name)) for p in record.template]
+    ev.state.frames.append(Frame(f"arguments of {kind.name}", [scope_of(kind)]))
+    try:
+        _, patterns = template_arguments(f"_<{record.specialization}>")
+        return [template_value(ev, p) for p in patterns]
+    finally:
+        ev.state.frames.pop()
+
+
+class Match:
+    """Patterns held against arguments.
+
+    Args:
+        free: names of the template parameters that the patterns may name.
+        ev: reads what else they name, where the frame stands.
+
+    Attributes:
+        bound: what the arguments say of the free names.
+    """
+
+    def __init__(self, free: Set[str], ev: Evaluator) -> None:
+        self._free = free
+        self._ev = ev
+        self.bound: dict[str, Argument] = {}
+
+    def all_of(self, patterns: Sequence[str], arguments: Sequence[Argument]) -> bool | None:
+        """Returns whether the arguments fit; None where that is not known."""
+        if len(patterns) != len(arguments):
+            return False
+        answers = [self.fits(p, a) for p, a in zip(patterns, arguments, strict=True)]
+        if False in answers:
+            return False
+        return None if None in answers else True
+
+    def fits(self, pattern: str, argument: Argument) -> bool | None:
+        """Returns whether one argument fits its pattern; None where that is not known."""
+        pattern = pattern.removeprefix("typename ").strip()
+        if pattern in self._free:
+            if pattern in self.bound:
+                return same_argument(self.bound[pattern], argument)
+            self.bound[pattern] = argument
+            return True
+        if argument is None or is_opaque(argument):
+            return None
+        is_open = self.is_open(pattern)
+        if isinstance(argument, Value):
+            return None if is_open else same_argument(value_argument(self._ev, pattern), argument)
+        if pattern.endswith("*"):
+            is_pointer = isinstance(argument, PointerType) and not argument.is_reference
+            return is_pointer and self.fits(pattern[:-1], argument.target)  # type: ignore[union-attr]
+        if is_open:
+            return self._fits_class(pattern, argument)
+        return same_argument(type_argument(self._ev, pattern), argument)
+
+    def is_open(self, pattern: str) -> bool:
+        """Returns whether a pattern names a free parameter."""
+        return not self._free.isdisjoint(_WORD.findall(pattern))
+
+    def names_class(self, pattern: str) -> bool:
+        """Returns whether a pattern is a class or class template that was read."""
+        if not pattern or pattern in self._free:
+            return False
+        if self.is_open(pattern):
+            name = _class_name(pattern)
+            return name in self._ev.state.unit.records or name in STATIC_INTEGERS
+        return isinstance(type_argument(self._ev, pattern), RecordType | StaticType)
+
+    def _fits_class(self, pattern: str, argument: CType) -> bool | None:
+        """Returns whether a type is of a class template, as `Tag<L>`; an alias may be anything."""
+        name, patterns = _class_name(pattern), template_arguments(pattern)[1]
+        is_read = name in self._ev.state.unit.records
+        if isinstance(argument, StaticType) and name in STATIC_INTEGERS and not is_read:
+            value = argument.value
+            return self.fits(patterns[-1], value) if isinstance(value, AffineInt) else None
+        if name != getattr(argument, "name", ""):
+            return False if is_read else None
+        given = class_arguments(self._ev, argument) if isinstance(argument, RecordType) else None
+        return None if given is None else self.all_of(patterns, given[: len(patterns)])
+
+
+def _class_name(pattern: str) -> str:
+    return template_arguments(pattern)[0].rsplit("::", 1)[-1]

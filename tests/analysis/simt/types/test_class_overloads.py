@@ -1,0 +1,60 @@
+"""Overloads that differ in class templates, and recursion that ends by one; g++ 12 gives the sums.
+
+Each overload stores with a stride of its own: the conflict says which one was taken.
+"""
+
+import pytest
+from conftest import accesses_of
+
+DEFINITIONS = """
+struct row {};
+struct col {};
+template <class L> struct Tag {};
+template <int N> struct Int {};
+template <class A, class B> struct Pair {};
+__device__ int of(Tag<row>) { return 1; }
+__device__ int of(Tag<col>) { return 32; }
+template <class T> __device__ int any(T) { return 2; }
+template <class L> __device__ int any(Tag<L>) { return 4; }
+__device__ int any(Tag<row>) { return 8; }
+template <class A> __device__ int both(Pair<A, A>) { return 2; }
+template <class A> __device__ int both(Pair<A, row>) { return 4; }
+template <class A> __device__ int both(Pair<A, Tag<A>>) { return 8; }
+template <int N> __device__ int number(Int<N>) { return N; }
+template <int N> __device__ int sum(Int<N>) { return N + sum(Int<N - 1>()); }
+__device__ int sum(Int<0>) { return 1; }
+template <int N> __device__ int sum(std::integral_constant<int, N> n) {
+  return N + sum(std::integral_constant<int, N - 1>{});
+}
+__device__ int sum(std::integral_constant<int, 0>) { return 2; }
+__device__ int chosen(std::true_type) { return 4; }
+__device__ int chosen(std::false_type) { return 8; }
+template <class L> __device__ int named(float *p) { return of(Tag<L>()); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "stride"),
+    [
+        ("of(Tag<col>{})", 32),
+        ("of(Tag<row>())", 1),
+        ("any(Int<1>())", 2),
+        ("any(Tag<col>())", 4),
+        ("any(Tag<row>())", 8),
+        ("both(Pair<col, col>())", 2),
+        ("both(Pair<col, row>())", 4),
+        ("both(Pair<col, Tag<col>>())", 8),
+        ("number(Int<16>())", 16),
+        ("sum(Int<5>())", 16),
+        ("sum(std::integral_constant<int, 3>())", 8),
+        ("chosen(std::false_type())", 8),
+        ("chosen(std::bool_constant<2 == 2>{})", 4),
+        ("named<col>(g)", 32),
+    ],
+)
+def test_the_class_of_an_argument_chooses(call, stride):
+    text = f"""{DEFINITIONS}
+    __global__ void k(float *g) {{ __shared__ int s[1024]; s[{call} * threadIdx.x] = 1; }}
+    void run(float *g) {{ k<<<1, 32>>>(g); }}"""
+    (access,) = accesses_of(text)
+    assert access.ways == stride
