@@ -194,12 +194,14 @@ def _cells(document: Any) -> Iterator[Cell]:
         raise NotANotebook("not a notebook: its JSON is no object")
     sheets = document.get("worksheets")  # of version 3
     first_sheet = sheets[0] if isinstance(sheets, list) and sheets else {}
-    held = document.get("cells", first_sheet.get("cells") if isinstance(first_sheet, dict) else 0)
-    if not isinstance(held, list):
+    cells = document.get("cells", first_sheet.get("cells") if isinstance(first_sheet, dict) else 0)
+    if not isinstance(cells, list):
         raise NotANotebook("not a notebook: it has no list of `cells`")
     line = 1
-    for number, cell in enumerate(held, 1):
-        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+    for number, cell in enumerate(cells, 1):
+        if not isinstance(cell, dict):
+            raise NotANotebook(f"not a notebook: cell {number} is no object")
+        if cell.get("cell_type") != "code":
             continue
         source = cell.get("source", cell.get("input", []))
         given = source if isinstance(source, list) else [source]

@@ -159,6 +159,7 @@ def test_cells_of_other_languages_and_broken_ones_are_left_out_and_said(smemlint
         ('{\n"cells": [,]}', "not a notebook: Expecting value in line 2, column 11"),
         ("[1]", "not a notebook: its JSON is no object"),
         ('{"cells": 3}', "not a notebook: it has no list of `cells`"),
+        ('{"cells": [{"cell_type": "markdown"}, 3]}', "not a notebook: cell 2 is no object"),
         ('{"cells": [{"cell_type": "code", "source": [3]}]}', "the source of cell 1 is no text"),
         ("[" * 100_000, "not a notebook: nested too deeply"),
         ("", "not a notebook: Expecting value in line 1, column 1"),
