@@ -8,6 +8,7 @@ import pytest
 
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
+from smemlint.reasons import Topic
 from smemlint.sources.source import Source
 
 KERNEL = """\
@@ -46,3 +47,21 @@ def numbers(to: str, source: str) -> list[str]:
 )
 def test_what_is_at_fault(to, source, expected):
     assert numbers(to, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("pitch", "subject"),
+    [
+        ("n", "n"),
+        ("(n & ~3)", "n & ~3"),
+        ("((n + 3) / 4)", "(n + 3) / 4"),
+        ("(n * m)", "n * m"),
+        ("(max(n, m) >> 2)", "max(n, m) >> 2"),
+    ],
+)
+def test_a_pitch_that_is_assumed_is_named_as_the_source_writes_it(pitch, subject):
+    text = KERNEL.replace("float4 *out)", "float4 *out, int n, int m)")
+    text = text.replace("(in, out)", "(in, out, n, m)") % ("lane", f"lane / 4 * {pitch} + lane % 4")
+    (copy,) = (f for f in check([Source("k.cu", text)], Settings()).findings if f.code == "SML103")
+    numbers = [a.subject for a in copy.access.assumptions if a.topic is Topic.NUMBER]
+    assert numbers == [subject]

@@ -42,6 +42,7 @@ from smemlint.analysis.simt.domain.linear_forms import (
     wrapped,
 )
 from smemlint.analysis.simt.domain.scev import scaled, sum_of
+from smemlint.analysis.simt.domain.spelling import operation
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
 from smemlint.reasons import Reason, ReasonCode
 
@@ -332,7 +333,7 @@ class AffineDomain:
         """A fresh symbol for a uniform result, else `Unknown` with the split that would help."""
         if a.is_uniform and b.is_uniform:
             key = f"({op} {a.identity()} {b.identity()})"
-            name = f"({a!r}) {op} ({b!r})"
+            name = operation(op, repr(a), repr(b))
             return self.symbol(key, name, type, multiple=multiple, nonnegative=nonnegative)
         if modulus is not None and len(a.terms) > 1 and not b.terms:
             one = self._as_one(a)
@@ -350,7 +351,7 @@ class AffineDomain:
             return None
         unit = gcd(*steps)
         total = AffineInt(0, a.type, a.terms)
-        name = " + ".join(s.name for s, _ in a.terms)
+        name = repr(total) if unit == 1 else operation("/", repr(total), str(unit))
         key = f"sum {total.identity()}"
         part = self.symbol(key, name, a.type, nonnegative=lower(total) >= 0)
         more = self.multiply(AffineInt(part.base, I64, part.terms), AffineInt(unit, I64))

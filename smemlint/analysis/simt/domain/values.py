@@ -15,6 +15,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import I32, I64
 from smemlint.analysis.simt.domain.lanes import identity
+from smemlint.analysis.simt.domain.spelling import sum_of_products
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason
 
@@ -105,10 +106,8 @@ class AffineInt:
         return self.base if isinstance(self.base, int) and not self.terms else None
 
     def __repr__(self) -> str:
-        parts = [str(self.base) if isinstance(self.base, int) else "lanes"]
-        for symbol, c in self.terms:
-            parts.append(f"{c if isinstance(c, int) else 'lanes'}*{symbol.name}")
-        return " + ".join(parts)
+        terms = ((s.name, c if isinstance(c, int) else None) for s, c in self.terms)
+        return sum_of_products(terms, self.base if isinstance(self.base, int) else None)
 
     def identity(self) -> str:
         """Returns a text that is equal only for equal values, to key what is computed from it."""

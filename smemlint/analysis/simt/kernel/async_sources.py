@@ -108,10 +108,18 @@ def _shifts(offset: AffineInt, width: int) -> range:
 
 
 def _pitches_named(offset: AffineInt) -> Iterator[Assumption]:
-    """What holds where lanes are moved apart by whole lines."""
-    for symbol, step in _moving(offset):
-        text = f"`{symbol.name}` is a multiple of {_period(symbol, step)}"
-        yield Assumption(Topic.NUMBER, text, symbol.name)
+    """What holds where lanes are moved apart by whole lines: of each sum that a lane multiplies."""
+    sums: dict[tuple[bytes, int], list[tuple[Symbol, int]]] = {}
+    for symbol, factor in offset.terms:
+        if not isinstance(factor, int) and not isinstance(symbol, Conditional):
+            step = int(np.gcd.reduce(np.abs(factor)))
+            sign = 1 if factor[np.flatnonzero(factor)[0]] > 0 else -1
+            direction = np.asarray(sign * factor // step, np.int64).tobytes()
+            sums.setdefault((direction, step), []).append((symbol, sign))
+    for (_, step), terms in sums.items():
+        period = int(np.lcm.reduce([_period(symbol, step) for symbol, _ in terms]))
+        number = AffineInt(0, terms=tuple(terms))
+        yield Assumption(Topic.NUMBER, f"`{number!r}` is a multiple of {period}", repr(number))
 
 
 def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
