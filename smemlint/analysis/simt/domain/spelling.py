@@ -25,7 +25,8 @@ def operation(op: str, left: str, right: str) -> str:
 
 def sum_of_products(terms: Iterable[tuple[str, int | None]], constant: int | None = 0) -> str:
     """Returns the sum of names times factors, and a constant; None is a factor of each lane's."""
-    added, subtracted = ["lanes"] if constant is None else [], []
+    added: list[str] = ["lanes"] if constant is None else []
+    subtracted: list[str] = []
     for name, factor in (*_with_masks(terms), *([("", constant)] if constant else [])):
         side = subtracted if factor is not None and factor < 0 else added
         side.append(_product(factor, name))
