@@ -53,6 +53,7 @@ class BankConflict(Rule):
             explanation(access, pattern),
             _fusion(access, pattern),
             _layout(access),
+            f"no other layout is named: {access.unadvised}" if access.unadvised else "",
         )
         message = f"{ways:g}-way bank conflict {verb} {access.array.shown}"
         yield self.finding(

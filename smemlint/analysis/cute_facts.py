@@ -4,15 +4,64 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.facts import LayoutUse
+from smemlint.facts import Certainty, LayoutUse
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
-    from smemlint.facts import Span
+    from smemlint.facts import SharedArray, Span
 
 
 ELEMENTWISE = "cute-elementwise"
 """The family of copies that CuTe makes element by element, whatever lies together."""
+
+
+def tensor_use(
+    span: Span,
+    kernel: str,
+    tensor: cute.Tensor,
+    array: SharedArray | None,
+    base: int | None,
+    *,
+    extent: int | None = None,
+    is_bound: bool = False,
+) -> LayoutUse | None:
+    """Returns the layout of a shared tensor as a fact; None of a layout that is not static.
+
+    Args:
+        span: of the call that makes the tensor.
+        kernel: that it stands in.
+        tensor: the tensor.
+        array: that it points into; None if not known.
+        base: byte of the array where it begins; None if not known.
+        extent: bytes of what is addressed.
+        is_bound: see `LayoutUse`.
+    """
+    plain = tensor.layout.plain
+    if not plain.is_static:
+        return None
+    swizzle, units = tensor.swizzle, "bytes" if tensor.swizzle is not None else "elements"
+    if isinstance(tensor.layout, cute.ComposedLayout):
+        swizzle, units = tensor.layout.swizzle, "elements"
+    size = max(tensor.bits // 8, 1)
+    unit = size if units == "bytes" else 1
+    modes = plain.static_modes()
+    return LayoutUse(
+        span,
+        "cute",
+        f"{swizzle} o {plain}" if swizzle is not None else str(plain),
+        kernel,
+        (swizzle.bits, swizzle.base, swizzle.shift) if swizzle is not None else None,
+        units=units,
+        element_bytes=size,
+        shape=tuple(extent for extent, _ in modes),
+        stride=tuple(stride * unit for _, stride in modes),
+        extent=extent // size * unit if extent is not None else None,
+        array=array,
+        certainty=Certainty.ASSUMED,
+        is_bound=is_bound,
+        base=base,
+        ranks=tuple(len(mode.static_modes()) for mode in plain.modes()),
+    )
 
 
 def elementwise_use(

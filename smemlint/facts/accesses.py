@@ -167,6 +167,7 @@ class Access:
             also `FRAGMENT`.
         layout: the swizzle that the addresses went through; None without one.
         advice: what to write instead, evaluated by the front end; empty where nothing was found.
+        unadvised: why nothing was found; empty where nothing was looked for.
         calls: where else the profiler shows some of the instructions.
         origin: the compiled code that it was read from, e.g. `matmul.ptx (sm_90)`; empty for a
             source.
@@ -203,6 +204,7 @@ class Access:
     conditions: tuple[Assumption, ...] = ()
     layout: LayoutUse | None = None
     advice: str = ""
+    unadvised: str = ""
     calls: tuple[CallLine, ...] = ()
     origin: str = ""
     is_confirmed: bool | None = None

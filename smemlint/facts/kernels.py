@@ -27,11 +27,13 @@ class NotAnalysed:
         span: of the construct.
         kernel: the enclosing kernel; empty at file level.
         reason: in words, lower case, no full stop.
+        array: the only shared array that it can touch; None where it may be any.
     """
 
     span: Span
     kernel: str
     reason: Reason
+    array: SharedArray | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

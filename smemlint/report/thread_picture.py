@@ -77,8 +77,9 @@ def svg_picture(values: ThreadValues) -> str:
 
 
 def _heading(values: ThreadValues) -> str:
-    unit = f"chunks of {values.elements} elements" if values.elements > 1 else "elements"
-    return f"lanes {values.first} to {values.last} in rows of {unit}; equal banks wait"
+    unit = f"{values.elements} elements" if values.elements > 1 else "element"
+    lanes = f"lanes {values.first} to {values.last}, each at the {unit} that it reaches"
+    return f"{lanes}; lanes of one bank wait for each other"
 
 
 def _cell(lanes: tuple[int, ...]) -> str:

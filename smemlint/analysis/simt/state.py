@@ -284,7 +284,7 @@ class State:
         latest: the latest object of each key.
         globals: names outside of functions that were evaluated.
         split_requests: moduli of symbols whose residues would settle an address.
-        unfollowed: constructs that were not followed, and why.
+        unfollowed: constructs that were not followed, why, and the only array that they touch.
         open_loops: loops around, also of callers, of which one iteration stands for all.
         sequence: number of the latest fresh symbol.
         under_way: the latest statement of the kernel's own body that was begun.
@@ -318,7 +318,7 @@ class State:
     latest: dict[str, Object] = field(default_factory=dict)
     globals: Scope = field(default_factory=dict)
     split_requests: dict[str, int] = field(default_factory=dict)
-    unfollowed: dict[tuple[Span, Reason], None] = field(default_factory=dict)
+    unfollowed: dict[tuple[Span, Reason], SharedArray | None] = field(default_factory=dict)
     open_loops: int = 0
     sequence: int = 0
     loop_plans: dict[ir.Loop, LoopPlan] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.facts import SharedArray
     from smemlint.layout.cute import CopiedFrom, Instruction, Tensor
 
 KINDS = {
@@ -46,7 +47,8 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
         if instruction.op not in KINDS:
             name = name_of(instruction.tensor)
             text = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
-            ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
+            place = ev.state.unit.span(node), Reason(ReasonCode.NOT_MODELLED, text)
+            ev.state.unfollowed.setdefault(place, array_of(instruction.tensor))
     for instruction, offset in merged_partly(located, _has_swizzle, ev.state.mask):
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
@@ -92,6 +94,12 @@ def name_of(tensor: Tensor) -> str:
     """Returns the name of what a tensor points into."""
     origin = tensor.origin
     return origin.pointer.object.name if isinstance(origin, Origin) else "a tensor"
+
+
+def array_of(tensor: Tensor) -> SharedArray | None:
+    """Returns the shared array that a tensor points into; None where it is not known."""
+    origin = tensor.origin
+    return origin.pointer.object.shared if isinstance(origin, Origin) else None
 
 
 def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.swizzle_advice import all_of, best_swizzle, may_lack_patterns, offsets_of
+from smemlint.facts import AccessKind
 from smemlint.layout import cute
 from smemlint.layout.solver import best_padding
 from smemlint.layout.swizzle import Swizzle
@@ -21,51 +22,69 @@ from smemlint.limits.budgets import (
     MAX_STEPS_OF_A_TRIAL,
 )
 from smemlint.limits.steps import spend
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from smemlint.analysis.simt.domain.values import Pointer
-    from smemlint.facts import Access, KernelFacts, SharedArray
+    from smemlint.facts import Access, KernelFacts, LayoutUse, SharedArray, Span
     from smemlint.layout.cute import AnyLayout
 
-    Evaluate = Callable[["LayoutTrial"], KernelFacts]
+    Evaluate = Callable[["LayoutTrial"], KernelFacts | None]
+    _Key = tuple[tuple[Span, int, str], int]
+
+_CHUNK = 16
+"""Bytes that swizzles of TMA and of MMA descriptors move together."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutTrial:
-    """Another layout for the tensors that begin at one place and have no swizzle of bytes.
+    """Another layout for the tensors that begin at one place.
 
     Attributes:
         array, base: the place: a shared array and a byte of it.
-        swizzle: is composed with each layout, in place of its own; None for none.
+        swizzle: takes the place of each tensor's own; None for none.
+        units: `elements` where it is composed with the layouts, `bytes` where it is the pointers'.
         pitch, padding: elements of a row, and how many each row gets besides.
     """
 
     array: SharedArray
     base: int
     swizzle: Swizzle | None = None
+    units: str = "elements"
     pitch: int = 0
     padding: int = 0
 
-    def concerns(self, pointer: Pointer) -> bool:
-        """Returns whether a tensor over a pointer gets the other layout."""
-        array = pointer.object.shared
-        is_there = pointer.offset.constant == self.base
-        return is_there and array is not None and _place(array) == _place(self.array)
+    def concerns(self, array: SharedArray | None, at: int | None) -> bool:
+        """Returns whether a tensor at a byte of an array gets the other layout.
 
-    def applied(self, layout: AnyLayout) -> AnyLayout:
-        """Returns the other layout in place of one.
+        The array may not have its name yet, which the DSL takes from the first variable.
+        """
+        if array is None or at != self.base:
+            return False
+        mine = self.array
+        is_alike = array.span == mine.span and array.base == mine.base
+        return is_alike and array.name in ("", mine.name)
+
+    def applied(
+        self, layout: AnyLayout, swizzle: Swizzle | None
+    ) -> tuple[AnyLayout, Swizzle | None]:
+        """Returns what takes the place of a tensor's layout and of its pointer's swizzle.
 
         Raises:
-            CuteError: its strides are not those of rows, or it is a slice of a swizzled one.
+            CuteError: the strides are not those of rows, the layout is a slice of a swizzled one,
+                or its swizzle is of other units.
         """
+        if (swizzle is not None) != (self.units == "bytes"):
+            raise cute.CuteError("a swizzle of other units")
+        if self.units == "bytes":
+            return layout, self.swizzle
         if isinstance(layout, cute.ComposedLayout) and layout.offset != 0:
             raise cute.CuteError("a slice of a swizzled layout")
         plain = layout.plain
         if self.swizzle is not None:
-            return cute.compose_swizzle(self.swizzle, plain)
-        return cute.Layout(plain.shape, self._padded(plain.stride))
+            return cute.compose_swizzle(self.swizzle, plain), None
+        return cute.Layout(plain.shape, self._padded(plain.stride)), None
 
     def _padded(self, stride: cute.IntTuple) -> cute.IntTuple:
         if isinstance(stride, tuple):
@@ -75,69 +94,133 @@ class LayoutTrial:
         return stride // self.pitch * (self.pitch + self.padding) + stride % self.pitch
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """What goes through the layouts that begin at one place.
+
+    Attributes:
+        array, base: the place.
+        accesses: of it.
+        is_fixed: TMA moves it or an MMA reads it by descriptor: its layout must be one of theirs.
+    """
+
+    array: SharedArray
+    base: int
+    accesses: tuple[Access, ...]
+    is_fixed: bool
+
+    @property
+    def uses(self) -> list[LayoutUse]:
+        """Their layouts."""
+        return [a.layout for a in self.accesses if a.layout is not None]
+
+    @property
+    def use(self) -> LayoutUse:
+        """The layout of the first one."""
+        return self.uses[0]
+
+    @property
+    def rows(self) -> list[int]:
+        """The strides of rows, in units of the layouts."""
+        unit = self.use.element_bytes if self.use.units == "bytes" else 1
+        return sorted({min(rest) for u in self.uses if (rest := [s for s in u.stride if s > unit])})
+
+    @property
+    def extent(self) -> int:
+        """The elements or bytes up to the last one."""
+        return max(_cosize(u.shape, u.stride) for u in self.uses)
+
+
 def with_layout_advice(facts: KernelFacts, evaluate: Evaluate) -> KernelFacts:
-    """Returns the facts; accesses that conflict name the layout that frees their tensors.
+    """Returns the facts; accesses that conflict name a layout that frees their tensor, or why none.
 
     Args:
         facts: of a kernel.
-        evaluate: returns the facts of the same kernel under a trial.
+        evaluate: returns the facts of the same kernel under a trial; None if it has none.
     """
-    # What was not followed may move the tensor by TMA or read it by descriptor, which allow few
-    # layouts, or may touch it in another way.
-    if facts.not_analysed or facts.steps > MAX_STEPS_OF_A_TRIAL:
+    advice: dict[_Key | None, tuple[str, str]] = {}
+    for key, group in _groups(facts).items():
+        if any(_needs_advice(a) for a in group.accesses):
+            why = _hindrance(group, facts)
+            advice[key] = ("", why) if why else _advice(group, facts, evaluate)
+    if not advice:
         return facts
-    advice: dict[tuple[object, int] | None, str] = {}
-    for key, accesses in _groups(facts.accesses).items():
-        if any(a.ways > 1 for a in accesses) and _is_whole(accesses, facts.accesses):
-            advice[key] = _advice(accesses, facts, evaluate)
-    if not any(advice.values()):
-        return facts
-    return replace(
-        facts,
-        accesses=tuple(
-            replace(a, advice=advice.get(_key(a), "")) if a.ways > 1 and not a.advice else a
-            for a in facts.accesses
-        ),
-    )
+    return replace(facts, accesses=tuple(_advised(a, advice.get(_key(a))) for a in facts.accesses))
 
 
-def _place(array: SharedArray) -> tuple[object, str]:
-    return array.span, array.name
+def _advised(access: Access, found: tuple[str, str] | None) -> Access:
+    if found is None or not _needs_advice(access):
+        return access
+    return replace(access, advice=found[0], unadvised=found[1])
 
 
-def _key(access: Access) -> tuple[object, int] | None:
-    """The place of the tensor that an access goes through; None for swizzles of byte addresses."""
+def _needs_advice(access: Access) -> bool:
+    """Returns whether an access conflicts; what copies wait for in global memory has other help."""
+    return access.ways > 1 and access.kind is not AccessKind.ASYNC_COPY
+
+
+def _place(array: SharedArray) -> tuple[Span, int, str]:
+    return array.span, array.base, array.name
+
+
+def _key(access: Access) -> _Key | None:
+    """The place of the tensor that an access goes through; None where it is not known."""
     use, array = access.layout, access.array
-    if use is None or array is None or (use.family, use.units) != ("cute", "elements"):
+    if use is None or array is None or use.family != "cute" or use.base is None:
         return None
-    return None if use.base is None else (_place(array), use.base)
+    return _place(array), use.base
 
 
-def _groups(accesses: Sequence[Access]) -> dict[tuple[object, int], list[Access]]:
-    groups: dict[tuple[object, int], list[Access]] = {}
-    for access in accesses:
+def _groups(facts: KernelFacts) -> dict[_Key, _Group]:
+    found: dict[_Key, list[Access]] = {}
+    for access in facts.accesses:
         key = _key(access)
         if key is not None:
-            groups.setdefault(key, []).append(access)
+            found.setdefault(key, []).append(access)
+    fixed = {_place(n.array) for n in facts.not_analysed if n.array is not None}
+    groups = {}
+    for key, accesses in found.items():
+        array = accesses[0].array
+        assert array is not None
+        groups[key] = _Group(array, key[1], tuple(accesses), key[0] in fixed)
     return groups
 
 
-def _is_whole(mine: Sequence[Access], accesses: Sequence[Access]) -> bool:
-    """Returns whether all is known of what touches the bytes of a group."""
-    array, use = mine[0].array, mine[0].layout
-    assert array is not None and use is not None
-    here = [a for a in accesses if a.array is not None and _place(a.array) == _place(array)]
-    others = [a for a in here if a not in mine]
-    if not all(a.certainty.is_decided and a.patterns for a in (*mine, *others)):
-        return False
-    uses = [a.layout for a in mine if a.layout is not None]
-    if any((u.element_bytes, u.swizzle) != (use.element_bytes, use.swizzle) for u in uses):
-        return False
-    first = array.base + (use.base or 0)
-    last = first + use.element_bytes * max(_cosize(u.shape, u.stride) for u in uses)
-    return all(not may_lack_patterns(a) and _lies_outside(a, first, last) for a in others) and all(
-        _lies_inside(a, first, last) for a in mine
-    )
+def _hindrance(group: _Group, facts: KernelFacts) -> str:
+    """Returns why no other layout is looked for; empty where nothing stands against it."""
+    shown = group.array.shown
+    unknown = next((n for n in facts.not_analysed if n.array is None), None)
+    if unknown is not None:
+        # It may move the tensor by TMA or read it by descriptor, which allow few layouts.
+        return f"line {unknown.span.line} is not analysed and may use {shown} too"
+    if facts.steps > MAX_STEPS_OF_A_TRIAL:
+        return "evaluating the kernel again takes too long"
+    return _stranger(group, facts.accesses)
+
+
+def _stranger(group: _Group, accesses: Sequence[Access]) -> str:
+    """Returns which access of the bytes of a group is not known to go through its layout."""
+    mine, use = group.accesses, group.use
+    here = [a for a in accesses if a.array is not None and _place(a.array) == _place(group.array)]
+    open_ = next((a for a in here if not a.certainty.is_decided or not a.patterns), None)
+    if open_ is not None:
+        return f"the access in line {open_.span.line} is not decided"
+    first = group.array.base + group.base
+    last = first + group.extent * (1 if use.units == "bytes" else use.element_bytes)
+    for access in here:
+        line = access.span.line
+        if access not in mine:
+            if may_lack_patterns(access) or not _lies_outside(access, first, last):
+                return f"line {line} reaches the same bytes without the layout"
+        elif access.layout is None or _form(access.layout) != _form(use):
+            return f"line {line} reaches the same bytes through another layout"
+        elif not _lies_inside(access, first, last):
+            return f"line {line} reaches beyond the layout"
+    return ""
+
+
+def _form(use: LayoutUse) -> tuple[object, ...]:
+    return use.element_bytes, use.swizzle, use.units
 
 
 def _lies_outside(access: Access, first: int, last: int) -> bool:
@@ -150,60 +233,78 @@ def _lies_inside(access: Access, first: int, last: int) -> bool:
     return all(((r >= first) & (r < last)).all() for r in reached)
 
 
-def _advice(accesses: Sequence[Access], facts: KernelFacts, evaluate: Evaluate) -> str:
-    use = accesses[0].layout
-    assert use is not None
-    copies = all_of(accesses)
-    for trial in islice(_trials(accesses), MAX_LAYOUT_TRIALS):
+def _advice(group: _Group, facts: KernelFacts, evaluate: Evaluate) -> tuple[str, str]:
+    """Returns what to write instead, or why nothing is known that is better."""
+    for trial in islice(_trials(group), MAX_LAYOUT_TRIALS):
         spend(facts.steps)
         after = evaluate(trial)
-        if not _is_freed(accesses, after, trial):
-            continue
-        if trial.swizzle is not None:
-            instead = " instead" if use.swizzle is not None else ""
-            return f"compose the layout with {trial.swizzle}{instead}: that frees {copies}"
+        if after is not None and _is_freed(group, facts, after, trial):
+            return _words(group, trial), ""
+    if group.is_fixed:
+        return "", f"TMA and MMA descriptors allow few layouts of {group.array.shown}, none is free"
+    return "", f"no swizzle or padding that was evaluated frees {all_of(group.accesses)}"
+
+
+def _words(group: _Group, trial: LayoutTrial) -> str:
+    freed = f"that frees {all_of(group.accesses)}"
+    if trial.swizzle is None:
         padded = trial.pitch + trial.padding
         return (
-            f"give its rows a stride of {padded} elements instead of {trial.pitch}: that frees "
-            f"{copies}, and the array grows with `cosize`"
+            f"give its rows a stride of {padded} elements instead of {trial.pitch}: {freed}, and "
+            "the array grows with `cosize`"
         )
-    return ""
+    written = str(trial.swizzle)
+    if is_python_path(group.array.span.path):
+        s = trial.swizzle
+        written = f"`cute.make_swizzle({s.bits}, {s.base}, {s.shift})`"
+    if trial.units == "bytes":
+        return f"give its pointer {written} instead: {freed}"
+    instead = " instead" if group.use.swizzle is not None else ""
+    return f"compose the layout with {written}{instead}: {freed}"
 
 
-def _trials(accesses: Sequence[Access]) -> Iterator[LayoutTrial]:
+def _trials(group: _Group) -> Iterator[LayoutTrial]:
     """Yields what may free a group, by the addresses that were seen."""
-    array, use = accesses[0].array, accesses[0].layout
-    assert array is not None and use is not None and use.base is not None
-    size = use.element_bytes
+    array, use = group.array, group.use
+    size = use.element_bytes if use.units == "elements" else 1
+    begin = array.base + group.base if use.units == "elements" else 0
     before = Swizzle(*(use.swizzle or (0, 0, 0)))
-    patterns = [p for a in accesses for p in offsets_of(a, array.base + use.base, size, before)]
+    patterns = [p for a in group.accesses for p in offsets_of(a, begin, size, before)]
     if len(patterns) > MAX_ADVISED_PATTERNS:
         return
-    extents = [a.layout for a in accesses if a.layout is not None]
-    extent = max(_cosize(u.shape, u.stride) for u in extents)
     try:
-        swizzle = best_swizzle(patterns, size, extent)
+        if group.is_fixed:
+            swizzle = _swizzle_of_hardware(group, size)
+        else:
+            swizzle = best_swizzle(patterns, size, group.extent)
         if swizzle is not None:
-            yield LayoutTrial(array, use.base, swizzle=swizzle)
-        for pitch in sorted({min(rest) for u in extents if (rest := _rows(u.stride))}):
+            yield LayoutTrial(array, group.base, swizzle, use.units)
+        for pitch in group.rows if use.units == "elements" and not group.is_fixed else ():
             padding, achieved = best_padding(patterns, size, pitch)
             if achieved.is_free and padding:
-                yield LayoutTrial(array, use.base, pitch=pitch, padding=padding)
+                yield LayoutTrial(array, group.base, pitch=pitch, padding=padding)
     except ValueError:
         return
 
 
-def _rows(stride: tuple[int, ...]) -> list[int]:
-    return [s for s in stride if s > 1]
+def _swizzle_of_hardware(group: _Group, unit: int) -> Swizzle | None:
+    """Returns the swizzle that TMA and descriptors have for rows of this length; None if none."""
+    rows = {unit * row for row in group.rows}
+    bits = next((b for b in (1, 2, 3) if rows == {_CHUNK << b}), None)
+    begin = group.array.base + group.base
+    if bits is None or _CHUNK % unit or begin % (8 * (_CHUNK << bits)):
+        return None
+    return Swizzle(bits, (_CHUNK // unit).bit_length() - 1, 3)
 
 
 def _cosize(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
     return 1 + sum((n - 1) * abs(d) for n, d in zip(shape, stride, strict=True))
 
 
-def _is_freed(before: Sequence[Access], facts: KernelFacts, trial: LayoutTrial) -> bool:
+def _is_freed(group: _Group, before: KernelFacts, facts: KernelFacts, trial: LayoutTrial) -> bool:
     """Returns whether a trial's evaluation shows the same accesses, none slower and all free."""
-    if facts.not_analysed:
+    known = {(n.span, n.reason) for n in before.not_analysed}
+    if any((n.span, n.reason) not in known for n in facts.not_analysed):
         return False
     after = {
         (a.span, a.kind): a
@@ -211,12 +312,13 @@ def _is_freed(before: Sequence[Access], facts: KernelFacts, trial: LayoutTrial) 
         if a.array is not None and a.layout is not None and a.layout.base == trial.base
         if _place(a.array) == _place(trial.array)
     }
-    for access in before:
+    for access in group.accesses:
         other = after.pop((access.span, access.kind), None)
         if other is None or not other.certainty.is_decided or not other.patterns:
             return False
         if other.width_bytes != access.width_bytes or other.instructions != access.instructions:
             return False
-        if other.ways > 1 or any((p.addresses % p.width).any() for p in other.patterns):
+        most = access.ways if access.kind is AccessKind.ASYNC_COPY else 1
+        if other.ways > most or any((p.addresses % p.width).any() for p in other.patterns):
             return False
     return not after

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.cute_facts import tensor_use
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.ctypes import I64, CType, FloatType
@@ -16,15 +17,14 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     offset_of,
 )
-from smemlint.facts import Certainty, LayoutUse
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.facts import LayoutUse
     from smemlint.frontend import ir
     from smemlint.layout.cute import AnyLayout
-    from smemlint.layout.swizzle import Swizzle
 
 _SPACES = {Space.SHARED: cute.Space.SHARED, Space.LOCAL: cute.Space.REGISTER}
 
@@ -46,8 +46,9 @@ def make_tensor(
     if swizzle is not None and swizzle.is_identity:
         swizzle = None
     trial = ev.state.trial
-    if trial is not None and swizzle is None and trial.concerns(pointer):
-        plain = trial.applied(plain)
+    offset = pointer.offset.constant
+    if trial is not None and trial.concerns(pointer.object.shared, offset):
+        plain, swizzle = trial.applied(plain, swizzle)
     base = to_engine(pointer.offset, ev.state.domain) * 8
     origin = Origin(pointer)
     tensor = cute.Tensor(space, bits, plain, base, swizzle, origin)
@@ -60,57 +61,21 @@ def with_use(ev: Evaluator, tensor: cute.Tensor, node: ir.Node) -> cute.Tensor:
     """Returns a shared tensor whose accesses know its layout, and its origin the swizzle."""
     origin = tensor.origin
     assert isinstance(origin, Origin)
-    found: tuple[Swizzle, str] | None = None
-    if isinstance(tensor.layout, cute.ComposedLayout):
-        found = tensor.layout.swizzle, "elements"
-    elif tensor.swizzle is not None:
-        found = tensor.swizzle, "bytes"
-    if not tensor.layout.plain.is_static:
+    obj, at = origin.pointer.object, origin.pointer.offset.constant
+    array, extent = obj.shared, None
+    if array is not None and array.bytes is not None and at is not None:
+        extent = array.bytes - at
+    kernel = ev.state.frames[0].name
+    span = ev.state.unit.span(node)
+    use = tensor_use(span, kernel, tensor, array, at, extent=extent, is_bound=True)
+    if use is None:
         return tensor
-    swizzle, units = found if found is not None else (None, "elements")
-    use = _use(ev, tensor, origin.pointer, swizzle, units, node)
-    if swizzle is None:
-        pointer = replace(origin.pointer, object=_view(origin.pointer.object, use))
+    if use.swizzle is None:
+        pointer = replace(origin.pointer, object=_view(obj, use))
         return replace(tensor, origin=Origin(pointer))
     use = ev.state.layouts.setdefault(f"tensor {use.span} {use.spelled} {use.base}", use)
-    pointer = replace(origin.pointer, object=_view(origin.pointer.object, use))
+    pointer = replace(origin.pointer, object=_view(obj, use))
     return replace(tensor, origin=Origin(pointer, use))
-
-
-def _use(
-    ev: Evaluator,
-    tensor: cute.Tensor,
-    pointer: Pointer,
-    swizzle: Swizzle | None,
-    units: str,
-    node: ir.Node,
-) -> LayoutUse:
-    """Returns the layout over a pointer as a fact."""
-    array, at = pointer.object.shared, pointer.offset.constant
-    size = pointer.target.size
-    unit = size if units == "bytes" else 1
-    modes = tensor.layout.plain.static_modes()
-    extent = None
-    if array is not None and array.bytes is not None and at is not None:
-        extent = (array.bytes - at) // size * unit
-    plain = tensor.layout.plain
-    return LayoutUse(
-        ev.state.unit.span(node),
-        "cute",
-        f"{swizzle} o {plain}" if swizzle is not None else str(plain),
-        ev.state.frames[0].name,
-        (swizzle.bits, swizzle.base, swizzle.shift) if swizzle is not None else None,
-        units=units,
-        element_bytes=size,
-        shape=tuple(extent for extent, _ in modes),
-        stride=tuple(stride * unit for _, stride in modes),
-        extent=extent,
-        array=array,
-        certainty=Certainty.ASSUMED,
-        is_bound=True,
-        base=at,
-        ranks=tuple(len(mode.static_modes()) for mode in plain.modes()),
-    )
 
 
 def _view(obj: Object, use: LayoutUse) -> Object:

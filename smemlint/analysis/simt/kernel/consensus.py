@@ -40,6 +40,8 @@ def consensus(facts: Sequence[KernelFacts]) -> KernelFacts:
         differing = [o.get((access.span, access.kind)) for o in others]
         if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
             access = replace(access, certainty=Certainty.SAMPLED, reason=_DIFFERS)
+        if any(d is not None and d.advice != access.advice for d in differing):
+            access = replace(access, advice="")
         accesses.append(access)
     return replace(first, accesses=tuple(accesses))
 

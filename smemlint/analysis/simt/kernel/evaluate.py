@@ -41,7 +41,6 @@ from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
-from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import (
     Access,
     Argument,
@@ -122,20 +121,26 @@ def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
     Arguments are unknown at first; where that leaves accesses open and the launch passes known
     numbers, those are taken and named.
     """
+    facts, arguments = _under_arguments(unit, task, arch)
+    return with_layout_advice(
+        facts, lambda trial: _evaluated(unit, replace(task, trial=trial), arch, arguments)
+    )
+
+
+def _under_arguments(
+    unit: Unit, task: KernelTask, arch: str
+) -> tuple[KernelFacts, Mapping[str, Value]]:
+    """Returns the facts, and the arguments of the launch that they were found with."""
     facts = _evaluated(unit, task, arch, {})
-    if not any(_may_hang_on_an_argument(a) for a in facts.accesses):
-        return with_layout_advice(
-            facts, lambda trial: _evaluated(unit, replace(task, trial=trial), arch, {})
-        )
-    arguments = task.arguments()
+    arguments = task.arguments() if any(map(_may_hang_on_an_argument, facts.accesses)) else {}
     if not arguments:
-        return facts
+        return facts, {}
     passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in arguments.items())
     text = f"{passed} as passed at the launch" + (f" at {PLACE}" if task.place else "")
     passing = Assumption(Topic.ARGUMENT, text, place=task.place)
     told = replace(task, assumptions=(*task.assumptions, passing))
     under_arguments = _evaluated(unit, told, arch, arguments)
-    return under_arguments if under_arguments.decided > facts.decided else facts
+    return (under_arguments, arguments) if under_arguments.decided > facts.decided else (facts, {})
 
 
 def _may_hang_on_an_argument(access: Access) -> bool:
@@ -163,8 +168,8 @@ def _evaluated(
         if obj.shared is not None:
             arrays.setdefault(f"{obj.name}:{obj.shared.span}", obj.shared)
     notes = [
-        NotAnalysed(span, task.instance.kernel, reason)
-        for span, reason in first.ev.state.unfollowed
+        NotAnalysed(span, task.instance.kernel, reason, array)
+        for (span, reason), array in first.ev.state.unfollowed.items()
     ]
     steps = lost + sum(run.ev.state.budget.steps for run in runs)
     if first.failure is not None:
@@ -178,7 +183,7 @@ def _evaluated(
     return KernelFacts(
         task.instance,
         tuple(arrays.values()),
-        with_swizzle_advice(accesses),
+        accesses,
         tuple(notes),
         steps,
         tuple(layouts.values()),

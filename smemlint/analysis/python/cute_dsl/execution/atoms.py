@@ -10,6 +10,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     OpValue,
     UnknownTensor,
     WithoutLanes,
+    array_of,
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
@@ -244,8 +245,9 @@ def make_tma_atom(call: Call) -> Value:
 @function("tma_partition")
 def tma_partition(call: Call) -> Value:
     """`tma_partition(..)`: boxes of shared memory, and of global memory."""
-    shared = UnknownTensor(cute.Space.SHARED, "a box that TMA moves")
-    return (as_value(shared), as_value(UnknownTensor(cute.Space.GLOBAL, "a box that TMA moves")))
+    box = "a box that TMA moves"
+    shared = UnknownTensor(cute.Space.SHARED, box, object=array_of(call.tensor(3, "smem_tensor")))
+    return (as_value(shared), as_value(UnknownTensor(cute.Space.GLOBAL, box)))
 
 
 @function("make_tmem_copy", "make_s2t_copy", "get_tmem_load_op", "make_umma_smem_desc")

@@ -20,6 +20,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     ThreadSlice,
     UnknownTensor,
     WithoutLanes,
+    array_of,
     payload_of,
 )
 from smemlint.analysis.simt.cute.accesses import KINDS, thread_form
@@ -129,9 +130,10 @@ def _touches_shared(call: Call, sides: Sequence[AnyTensor]) -> bool:
 
 def _without_lanes(call: Call, policy: WithoutLanes, sides: Sequence[AnyTensor]) -> None:
     call.run.reached.add(call.run.span_of(call.node))
-    name = next((name_of(s) for s in sides if isinstance(s, cute.Tensor) and s.is_shared), "")
-    what = f"`{name}` is moved" if name else "a copy"
-    call.run.note(call.node, f"{what} by {policy.mechanism}, which has no lane addresses")
+    array = next((a for s in sides if (a := array_of(s)) is not None), None)
+    what = f"`{array.name}` is moved" if array is not None and array.name else "a copy"
+    text = f"{what} by {policy.mechanism}, which has no lane addresses"
+    call.run.note(call.node, text, array)
 
 
 def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
@@ -141,7 +143,8 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
     if not shared and cute.Space.SHARED not in spaces and None not in spaces:
         return None
     if not shared:
-        call.run.note(call.node, f"`{call.name}`: {reason}")
+        array = next((a for s in sides if (a := array_of(s)) is not None), None)
+        call.run.note(call.node, f"`{call.name}`: {reason}", array)
         return None
     for tensor in shared:
         kind = AccessKind.LOAD if tensor is sides[0] else AccessKind.STORE
@@ -179,13 +182,6 @@ def _one_side(
         return _undecided(call, sides, str(error))
     issue(call.run, issued, call.node)
     return None
-
-
-def name_of(tensor: cute.Tensor) -> str:
-    """Returns the name of what a tensor points into."""
-    origin = tensor.origin
-    known = isinstance(origin, Origin) and origin.object is not None
-    return origin.object.name if known and isinstance(origin, Origin) and origin.object else ""
 
 
 # ---- elements
@@ -298,11 +294,8 @@ def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) ->
 
 
 def _has_swizzle(tensor: cute.Tensor) -> bool:
-    return _use_of(tensor) is not None
-
-
-def _use_of(tensor: cute.Tensor) -> object:
-    return tensor.origin.use if isinstance(tensor.origin, Origin) else None
+    use = tensor.origin.use if isinstance(tensor.origin, Origin) else None
+    return use is not None and use.swizzle is not None
 
 
 def emit(
@@ -365,7 +358,7 @@ def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumb
     offset = AffineInt(found.base, I64, found.terms, found.form)
     if isinstance(offset.base, int):
         return offset
-    if _use_of(tensor) is not None:
+    if _has_swizzle(tensor):
         # The exclusive-or hides from the compiler which accesses are neighbours.
         offset.form = atom(offset.identity(), is_divergent=True)
     else:

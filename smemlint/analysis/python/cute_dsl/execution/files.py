@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import guesses
@@ -17,12 +18,13 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import LeftOut
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.cute_dsl.execution.program import Program
-from smemlint.analysis.python.cute_dsl.execution.state import Execution
+from smemlint.analysis.python.cute_dsl.execution.state import Execution, KernelTrial
 from smemlint.analysis.python.cute_dsl.execution.statements import ByThread, handlers
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS
 from smemlint.analysis.python.interpreter.values import Class, Function, is_known
+from smemlint.analysis.simt.cute.layout_trials import with_layout_advice
 from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_shared_tensor
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.interpreter.dispatch import ExpressionHandlers
     from smemlint.analysis.python.interpreter.values import Scope, Value
+    from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.config.settings import Settings
     from smemlint.frontend.python.python_source import PythonText
 
@@ -112,10 +115,7 @@ class _File:
         found.entered |= state.entered
         found.layouts.update(state.layouts)
         found.reads.update(state.texts.read)
-        template = tuple((k, str(v)) for k, v in run.overrides.items())
-        return [
-            facts_of(state, k, self.settings.arch, assumptions, template) for k in state.finished
-        ]
+        return run.advised_facts(assumptions)
 
     def _add(self, facts: KernelFacts) -> None:
         key = _identity(facts)
@@ -226,6 +226,7 @@ class _Run:
         arch: the target.
         overrides: options of its command line that are not at their defaults.
         enter: what is executed behind its definitions; None for its own `__main__`.
+        trial: the kernel that is executed alone with another layout; None for all with their own.
     """
 
     def __init__(
@@ -234,10 +235,13 @@ class _Run:
         arch: str,
         overrides: Mapping[str, Value],
         enter: Callable[[_Run, Scope], None] | None = None,
+        trial: KernelTrial | None = None,
     ) -> None:
+        self.text = text
         self.overrides = overrides
+        self.enter = enter
         self.failure = ""
-        self.state = Execution(Texts(text, self._interpret), arch)
+        self.state = Execution(Texts(text, self._interpret), arch, trial)
         self.program = Program(self.state, dict(overrides))
         expressions: ExpressionHandlers = {
             **EXPRESSIONS,
@@ -264,6 +268,27 @@ class _Run:
                 enter(self, scope)
         except (OverBudget, RecursionError):
             self.failure = "it takes too long to follow"
+
+    def facts(self, assumptions: tuple[Assumption, ...]) -> Iterator[KernelFacts]:
+        """Yields the facts of the kernels that it executed."""
+        template = tuple((k, str(v)) for k, v in self.overrides.items())
+        for kernel in self.state.finished:
+            yield facts_of(self.state, kernel, assumptions, template, self.interpreter.steps)
+
+    def advised_facts(self, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
+        """Returns the same with the layouts that free tensors with conflicts."""
+        return [
+            with_layout_advice(facts, partial(self._tried, number, assumptions))
+            for number, facts in enumerate(self.facts(assumptions))
+        ]
+
+    def _tried(
+        self, number: int, assumptions: tuple[Assumption, ...], layout: LayoutTrial
+    ) -> KernelFacts | None:
+        """Returns the facts of one of the kernels with another layout; None if it is not met."""
+        trial = KernelTrial(number, layout)
+        again = _Run(self.text, self.state.arch, self.overrides, self.enter, trial)
+        return next(again.facts(assumptions), None)
 
     def _interpret(self, text: PythonText) -> Scope:
         scope: Scope = {"__name__": "a module"}

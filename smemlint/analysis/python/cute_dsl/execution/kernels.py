@@ -15,7 +15,6 @@ from smemlint.analysis.simt.codegen.ptxas_fusion import merged
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
-from smemlint.analysis.swizzle_advice import with_swizzle_advice
 from smemlint.facts import Instance, KernelFacts, NotAnalysed
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_KERNELS
@@ -50,6 +49,8 @@ def execute_kernel(
     if extents is None:
         run.unlaunched.setdefault(function.node, "the block of its launch is not known")
         return
+    if not run.takes_next():
+        return
     kernel = run.begin(function.node.name, function.node, extents, node)
     outer = interpreter.open_paths
     interpreter.open_paths = 0
@@ -75,6 +76,8 @@ def execute_guessed(
     block: tuple[int, int, int],
 ) -> None:
     """Executes a kernel that nothing launches with a guess at its block."""
+    if not run.takes_next():
+        return
     kernel = run.begin(function.node.name, function.node, block, None)
     try:
         call(interpreter, function, receiver, arguments)
@@ -123,11 +126,11 @@ class Places:
 def facts_of(
     run: Execution,
     kernel: Kernel,
-    arch: str,
     assumptions: Sequence[Assumption],
     template: tuple[tuple[str, str], ...],
+    steps: int,
 ) -> KernelFacts:
-    """Returns the facts of an executed kernel."""
+    """Returns the facts of an executed kernel; `steps` is what its execution took."""
     launch = kernel.launch
     origin = f"launch in line {run.span_of(launch).line}" if launch is not None else ""
     instance = Instance(
@@ -137,7 +140,7 @@ def facts_of(
         kernel.block,
         origin,
     )
-    summary = AccessSummary(Places(run), instance, assumptions, arch)  # type: ignore[arg-type]
+    summary = AccessSummary(Places(run), instance, assumptions, run.arch)  # type: ignore[arg-type]
     if kernel.failure is not None:
         events = (
             replace(e, offset=UnknownNumber(kernel.failure)) for e in kernel.trace.all_events()
@@ -146,7 +149,10 @@ def facts_of(
     else:
         bases = {id(a): a.shared.base for a in kernel.arrays if a.shared is not None}
         summary.add(merged(kernel.trace, bases))
-    notes = [NotAnalysed(span, kernel.name, reason) for span, reason in kernel.notes]
+    notes = [
+        NotAnalysed(span, kernel.name, reason, array.shared if array is not None else None)
+        for (span, reason), array in kernel.notes.items()
+    ]
     if kernel.trace.is_full:
         notes.append(
             NotAnalysed(
@@ -159,8 +165,8 @@ def facts_of(
     return KernelFacts(
         instance,
         tuple(arrays.values()),
-        with_swizzle_advice(summary.facts()),
+        summary.facts(),
         tuple(notes),
-        kernel.trace.events,
+        steps,
         tuple(kernel.layouts.values()),
     )

@@ -1,16 +1,27 @@
-"""What executing a file left out for its number: launches, choices, functions, files."""
+"""What executing a file left out: for its number, or calls that may access shared memory."""
 
 from __future__ import annotations
 
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
+from smemlint.analysis.python.cute_dsl.execution.values import Pointer, array_of, payload_of
 from smemlint.facts import NotAnalysed, Span
+from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterable, Iterator
+
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.analysis.simt.domain.values import Object
+
+_WITHOUT_ACCESSES = ("mbarrier", "barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc")
+"""Parts of names of functions that take addresses of barriers, or start what has no lanes."""
 
 
 @dataclass(slots=True)
@@ -45,3 +56,40 @@ class LeftOut:
             for (where, kernel, what), count in self._counts.items()
             if count
         ]
+
+
+def note_unfollowed(run: Execution, name: str, given: Iterable[Value], node: ast.AST) -> None:
+    """Notes a call that is not followed if it is given shared memory, which it may access.
+
+    Args:
+        run: the execution.
+        name: of what is called.
+        given: the arguments.
+        node: the call.
+    """
+    if any(part in name for part in _WITHOUT_ACCESSES):
+        return
+    arrays = list(dict.fromkeys(_arrays(given)))
+    if arrays:
+        shown = arrays[0].name if arrays[0] is not None else ""
+        text = (
+            f"`{name}` is not followed, and is given `{shown}`"
+            if shown
+            else (f"`{name}` is not followed, and is given shared memory")
+        )
+        run.note(node, text, arrays[0] if len(arrays) == 1 else None)
+
+
+def _arrays(values: Iterable[Value]) -> Iterator[Object | None]:
+    """Yields the shared arrays among values; None for one that is not known."""
+    for value in values:
+        payload = payload_of(value)
+        if isinstance(value, tuple | list):
+            yield from _arrays(value)
+        elif isinstance(payload, cute.Tensor):
+            if payload.is_shared:
+                yield array_of(payload)
+        elif isinstance(payload, Pointer | StorageField):
+            pointer = payload if isinstance(payload, Pointer) else payload.pointer
+            if pointer.space is cute.Space.SHARED:
+                yield pointer.origin.object

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     layout_of,
     payload_of,
 )
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -196,14 +197,32 @@ def align(call: Call) -> Value:
 
 @method("toint", "llvm_ptr", "raw_ptr")
 def as_number(call: Call) -> Value:
-    """An address as a number."""
-    return Opaque("address")
+    """An address as a number; of shared memory it stays what it points to."""
+    pointer = payload_of(call.owner)
+    is_shared = isinstance(pointer, Pointer) and pointer.space is cute.Space.SHARED
+    return call.owner if is_shared else Opaque("address")
+
+
+@function("load", "store")
+def access_address(call: Call) -> Value:
+    """`arch.load(pointer, dtype)` and `arch.store(pointer, value)`."""
+    pointer = payload_of(call.value(0, "ptr"))
+    dtype = call.value(1, "dtype")
+    if not isinstance(pointer, Pointer):
+        raise cute.CuteError(reason_of(call.value(0, "ptr"), "a pointer is not known"))
+    if isinstance(dtype, DType) and call.name == "load":
+        pointer = replace(pointer, origin=replace(pointer.origin, dtype=dtype))
+    return _accessed(call, pointer)
 
 
 def pointer_access(call: Call) -> Value:
     """`pointer.load()` and `pointer.store(value)`."""
     pointer = payload_of(call.owner)
     assert isinstance(pointer, Pointer)
+    return _accessed(call, pointer)
+
+
+def _accessed(call: Call, pointer: Pointer) -> Value:
     kind = AccessKind.LOAD if call.name == "load" else AccessKind.STORE
     access_pointer(call.run, pointer, kind, call.node)
     return DATA if call.name == "load" else None
@@ -212,7 +231,7 @@ def pointer_access(call: Call) -> Value:
 # ---- what leaves its owner
 
 
-@method("set", "update", "advance", "with_", "bitcast")
+@method("set", "update", "advance", "with_", "bitcast", "ir_value", "to_llvm_ptr")
 def returns_owner(call: Call) -> Value:
     """Methods whose effect is not followed."""
     return call.owner

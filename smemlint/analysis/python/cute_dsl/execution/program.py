@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
 )
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
 from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
+from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
 from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -255,6 +257,8 @@ class Program:
                 return Opaque(f"{callee.name}()")
             case StructType() if arguments:
                 return storage.storage_at(callee, arguments[0], node)
+            case Unknown():
+                self._leave(ast.unparse(node.func), arguments, named, node)
         return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
 
     def _converted(self, dtype: DType, arguments: list[Value]) -> Value:
@@ -290,7 +294,7 @@ class Program:
         scopes: Scopes,
     ) -> Value:
         path, name = callee.path, callee.name
-        if path.startswith("builtins."):
+        if path.startswith("builtins.") and hasattr(builtins, name):
             return call_builtin(self.run, interpreter, name, arguments, named, node, scopes)
         if name == "compile" and arguments and path.startswith("cutlass"):
             kept = {k: v for k, v in named.items() if k not in ("options", "no_cache")}
@@ -307,7 +311,12 @@ class Program:
             return host.torch_call(self._call(name, None, arguments, named, node), name)
         if path.startswith(_LIBRARIES):
             return self._library(callee, arguments, named, node)
+        self._leave(name, arguments, named, node)
         return UNKNOWN
+
+    def _leave(self, name: str, arguments: list[Value], named: Scope, node: ast.Call) -> None:
+        """Leaves a call that is not followed with a note if it may access shared memory."""
+        note_unfollowed(self.run, name, (*arguments, *named.values()), node)
 
     def _library(
         self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call
@@ -326,6 +335,7 @@ class Program:
         if handler is not None:
             owner = Symbol(callee.path.rpartition(".")[0])
             return executed(handler, self._call(name, owner, arguments, named, node))
+        self._leave(name, arguments, named, node)
         if any(part in callee.path for part in _UNIFORM):
             return Opaque(name)
         return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled"))
@@ -370,6 +380,7 @@ class Program:
         handler = METHODS.get(name)
         if handler is not None:
             return executed(handler, call)
+        self._leave(name, [owner, *arguments], named, node)
         return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled"))
 
     # ---- launches

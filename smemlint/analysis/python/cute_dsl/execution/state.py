@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.cute_dsl.execution.modules import Texts
     from smemlint.analysis.python.interpreter.values import DType
+    from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.facts import LayoutUse
     from smemlint.reasons import Assumption
 
@@ -42,7 +43,7 @@ class Kernel:
         launch: the call that launches it; None where its block is guessed.
         mask: the threads that are active at the current place.
         next_byte: where the next allocation begins at the earliest; None when not known.
-        notes: what was not followed, each place once.
+        notes: what was not followed, each place once, and the only array that it touches.
         failure: why the execution stopped early; None where it did not.
         data_branches: how many branches on data are around the current place.
     """
@@ -55,7 +56,7 @@ class Kernel:
     trace: Trace = field(default_factory=lambda: Trace(MAX_DSL_EVENTS))
     arrays: list[Object] = field(default_factory=list)
     next_byte: int | None = 0
-    notes: dict[tuple[Span, Reason], None] = field(default_factory=dict)
+    notes: dict[tuple[Span, Reason], Object | None] = field(default_factory=dict)
     failure: Reason | None = None
     data_branches: int = 0
     layouts: dict[object, LayoutUse] = field(default_factory=dict)
@@ -64,6 +65,19 @@ class Kernel:
     def threads(self) -> int:
         """The threads of a block, filled up to whole warps."""
         return len(self.mask)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTrial:
+    """Another layout that tensors of one kernel get.
+
+    Attributes:
+        kernel: the number of the kernel, in the order in which they are executed.
+        layout: the other layout.
+    """
+
+    kernel: int
+    layout: LayoutTrial
 
 
 class Execution:
@@ -81,11 +95,14 @@ class Execution:
         left_out: how many launches of each kernel were left out for their number.
         texts: the files that are executed.
         arch: the target.
+        trial: the kernel that is executed alone with another layout; None for all with their own.
     """
 
-    def __init__(self, texts: Texts, arch: str) -> None:
+    def __init__(self, texts: Texts, arch: str, trial: KernelTrial | None = None) -> None:
         self.texts = texts
         self.arch = arch
+        self.trial = trial
+        self._begun = 0
         self.domain = AffineDomain()
         self.unlaunched: dict[ast.FunctionDef, str] = {}
         self.left_out: Counter[ast.FunctionDef] = Counter()
@@ -121,6 +138,11 @@ class Execution:
 
     # ---- kernels
 
+    def takes_next(self) -> bool:
+        """Returns whether the next kernel is executed; asked once for each."""
+        self._begun += 1
+        return self.trial is None or self._begun - 1 == self.trial.kernel
+
     def begin(
         self, name: str, node: ast.FunctionDef, block: tuple[int, int, int], launch: ast.AST | None
     ) -> Kernel:
@@ -136,12 +158,18 @@ class Execution:
             self.finished.append(self.kernel)
         self.kernel = None
 
-    def note(self, node: ast.AST, text: str) -> None:
-        """Notes something that a kernel does and that is not followed."""
+    def note(self, node: ast.AST, text: str, array: Object | None = None) -> None:
+        """Notes something that a kernel does and that is not followed.
+
+        Args:
+            node: the construct.
+            text: why.
+            array: the only one that it touches; None where it may be any.
+        """
         reason = Reason(ReasonCode.NOT_MODELLED, text)
         kernel = self.kernel
         if kernel is not None and not kernel.trace.is_muted:
-            kernel.notes.setdefault((self.span_of(node), reason))
+            kernel.notes.setdefault((self.span_of(node), reason), array)
 
     # ---- memory
 

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from math import gcd
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.cute_facts import tensor_use
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import (
     Call,
@@ -25,10 +26,10 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Rest,
     ThreadSlice,
     UnknownTensor,
+    array_of,
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Value
-from smemlint.facts import Certainty, LayoutUse
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     import ast
 
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
+    from smemlint.facts import SharedArray
     from smemlint.layout.cute import AnyLayout
 
 INDEX = DType("coordinate", 32)
@@ -66,12 +68,15 @@ def make_tensor(call: Call) -> Value:
 
 
 def tensor_at(run: Execution, pointer: Pointer, layout: AnyLayout, node: ast.AST) -> cute.Tensor:
-    """Returns the tensor of a pointer and a layout."""
+    """Returns the tensor of a pointer and a layout, or of what is tried in place of these."""
     if isinstance(layout, cute.ComposedLayout):
         layout = cute.compose_swizzle(layout.swizzle, layout.layout, layout.offset)
     swizzle = pointer.swizzle
     if swizzle is not None and swizzle.is_identity:
         swizzle = None
+    array, at = _place_of(pointer)
+    if run.trial is not None and run.trial.layout.concerns(array, at):
+        layout, swizzle = run.trial.layout.applied(layout, swizzle)
     tensor = cute.Tensor(
         pointer.space,
         pointer.origin.dtype.bits,
@@ -81,42 +86,21 @@ def tensor_at(run: Execution, pointer: Pointer, layout: AnyLayout, node: ast.AST
         pointer.origin,
         pointer.alignment,
     )
-    return _with_use(run, tensor, pointer.origin, node) if tensor.is_shared else tensor
-
-
-def _with_use(run: Execution, tensor: cute.Tensor, origin: Origin, node: ast.AST) -> cute.Tensor:
-    """Returns a shared tensor whose origin knows the swizzle as a fact."""
-    found: tuple[Swizzle, str] | None = None
-    if isinstance(tensor.layout, cute.ComposedLayout):
-        found = tensor.layout.swizzle, "elements"
-    elif tensor.swizzle is not None:
-        found = tensor.swizzle, "bytes"
     kernel = run.kernel
-    if found is None or kernel is None or not tensor.layout.plain.is_static:
+    if not tensor.is_shared or kernel is None:
         return tensor
-    swizzle, units = found
-    array = origin.object.shared if origin.object is not None else None
-    size = max(tensor.bits // 8, 1)
-    unit = size if units == "bytes" else 1
-    modes = tensor.layout.plain.static_modes()
-    text = f"{swizzle} o {tensor.layout.plain}"
-    start = tensor.base
-    use = LayoutUse(
-        run.span_of(node),
-        "cute",
-        text,
-        kernel.name,
-        (swizzle.bits, swizzle.base, swizzle.shift),
-        units=units,
-        element_bytes=size,
-        shape=tuple(extent for extent, _ in modes),
-        stride=tuple(stride * unit for _, stride in modes),
-        array=array,
-        certainty=Certainty.ASSUMED,
-        base=start // 8 if isinstance(start, int) else None,
-    )
-    use = kernel.layouts.setdefault((use.span, text, units), use)
-    return replace(tensor, origin=replace(origin, use=use))
+    use = tensor_use(run.span_of(node), kernel.name, tensor, array, at)
+    if use is not None and use.swizzle is not None:
+        use = kernel.layouts.setdefault((use.span, use.spelled, use.units, use.base), use)
+    return replace(tensor, origin=replace(pointer.origin, use=use))
+
+
+def _place_of(pointer: Pointer) -> tuple[SharedArray | None, int | None]:
+    """The shared array that a pointer points into, and at which byte of it, where that is known."""
+    array = pointer.origin.object.shared if pointer.origin.object is not None else None
+    if array is None or not isinstance(pointer.base, int):
+        return array, None
+    return array, pointer.base // 8 - array.base
 
 
 @function("make_rmem_tensor", "make_fragment", "make_rmem_tensor_like", "make_fragment_like")
@@ -338,6 +322,10 @@ def make_operand(call: Call) -> Value:
         dtype = tensor.origin.dtype
     reads_memory = mma.op.b_is_descriptor if operand == "B" else mma.op.a_is_descriptor
     if operand != "C" and reads_memory:
+        array = array_of(tensor)
+        if array is not None:
+            text = f"`{array.name}` is read by an MMA's descriptor, which has no lane addresses"
+            call.run.note(call.node, text, array)
         return as_value(UnknownTensor(cute.Space.REGISTER, "a descriptor of shared memory", dtype))
     made = mma.fragment(tensor, operand, dtype.bits)
     return as_value(replace(made, origin=Origin(dtype), alignment=32))

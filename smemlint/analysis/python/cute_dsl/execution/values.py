@@ -107,7 +107,7 @@ class Origin:
     Attributes:
         dtype: of its elements.
         object: of global or shared memory; None for registers.
-        use: the swizzle as a fact; None without one.
+        use: the layout as a fact; None where it is not static.
     """
 
     dtype: DType
@@ -145,11 +145,13 @@ class UnknownTensor:
         space: the memory; None where it is not known.
         reason: why.
         dtype: of its elements.
+        object: the array that it lies in; None where that is not known.
     """
 
     space: cute.Space | None
     reason: str
     dtype: DType | None = None
+    object: Object | None = None
 
     @property
     def may_be_shared(self) -> bool:
@@ -204,3 +206,12 @@ def layout_of(value: Value) -> AnyLayout | None:
     if isinstance(payload, cute.Tensor):
         return payload.layout
     return payload if isinstance(payload, cute.Layout | cute.ComposedLayout) else None
+
+
+def array_of(tensor: AnyTensor) -> Object | None:
+    """Returns the shared array that a tensor points into; None where it is not known."""
+    if isinstance(tensor, UnknownTensor):
+        return tensor.object
+    if not tensor.is_shared:
+        return None
+    return tensor.origin.object if isinstance(tensor.origin, Origin) else None
