@@ -80,6 +80,19 @@ def spacing_advice(array: SharedArray, usage: Usage, spacing: Spacing) -> str:
     )
 
 
+def pitch_advice(array: SharedArray, usage: Usage, spacing: Spacing) -> str:
+    """Returns the same for an array that the launch sizes, with the size that is reached."""
+    run, extra = spacing.run, spacing.extra
+    times = f" * {extra}" if extra > 1 else ""
+    reached = max(a.array.bytes or 0 for a in usage.accesses if a.array is not None)
+    more = (reached - 1) // (run * array.element_bytes) * extra * array.element_bytes
+    return (
+        f"a pitch of {run + extra} instead of {run} elements, `i + i / {run}{times}` in place of "
+        f"each element offset `i` of `{array.name}`, and {more} bytes more in the launch, removes "
+        f"the bank conflicts of {_all(usage)}"
+    )
+
+
 def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
     """Returns the swizzle as an expression, in coordinates where rows are powers of two."""
     return (
@@ -111,7 +124,7 @@ def _all(usage: Usage) -> str:
 def _expression(array: SharedArray, swizzle: Swizzle) -> str:
     """`tile[y][x ^ (y & 31)]`, or `s[i ^ ((i & 992) >> 5)]` of the element offset."""
     columns = array.dims[-1] or 0
-    bits = columns.bit_length() - 1
+    bits = max(columns.bit_length() - 1, 0)
     splits = columns == 1 << bits and swizzle.z_mask < columns <= swizzle.y_mask & -swizzle.y_mask
     if len(array.dims) == 2 and splits:
         moved = _shifted(f"y & {swizzle.y_mask >> bits}", swizzle.shift - bits)

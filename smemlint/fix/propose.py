@@ -11,9 +11,11 @@ from smemlint.fix.constants import padding_constant
 from smemlint.fix.declaration import declaration_of, mentions_of
 from smemlint.fix.declarator import Declarator
 from smemlint.fix.edits import applied
+from smemlint.fix.launch_sized import sized
 from smemlint.fix.messages import (
     constant_advice,
     padding_fix,
+    pitch_advice,
     shape_advice,
     spacing_advice,
     swizzle_advice,
@@ -125,7 +127,7 @@ class _Repair:
             if comparison.healed(finding) is not None:
                 words = constant_advice(self._array, change, comparison, line=line)
                 return replace(finding, help=words)
-        message = self._shape or self._swizzle or self._spacing
+        message = self._shape or self._index
         if not message and padded is not None:
             message = trade_off(self._array, padded)
         if message:
@@ -149,16 +151,21 @@ class _Repair:
         return shape_advice(self._array, self._usage, best[0])
 
     @cached_property
-    def _swizzle(self) -> str:
-        if not self._usage.is_decided:
+    def _index(self) -> str:
+        """Another index for each element."""
+        array, usage = self._array, self._usage
+        if not usage.is_decided:
             return ""
-        swizzle = best_swizzle(self._usage)
-        return swizzle_advice(self._array, self._usage, swizzle) if swizzle is not None else ""
-
-    @cached_property
-    def _spacing(self) -> str:
-        spacing = best_spacing(self._usage) if self._usage.may_be_fused else None
-        return spacing_advice(self._array, self._usage, spacing) if spacing is not None else ""
+        by_launch = sized(usage)
+        if by_launch is not None and not usage.may_be_fused:
+            spacing = best_spacing(by_launch)
+            if spacing is not None:
+                return pitch_advice(array, by_launch, spacing)
+        swizzle = best_swizzle(by_launch or usage)
+        if swizzle is not None:
+            return swizzle_advice(array, usage, swizzle)
+        spacing = best_spacing(usage) if usage.may_be_fused else None
+        return spacing_advice(array, usage, spacing) if spacing is not None else ""
 
     def _evaluated(self, facts: Facts, run: Run, most_steps: int) -> Padded | None:
         """The best padding; None where none is better, or evaluation does not show that it is."""
