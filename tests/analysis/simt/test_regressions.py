@@ -232,6 +232,27 @@ def test_a_rolled_loop_makes_no_copies_of_a_call() -> None:
     assert calls[-1] == (19, 6, 2.333)
 
 
+def test_all_accesses_on_the_first_line_of_a_function_are_shown_at_its_call() -> None:
+    # nvcc 13.0, sm_90: LDS, LDS and STS lie between the call's row and the next one
+    text = """__device__ void add(float *s, int t) {
+  s[t] += s[t + 32];
+  __syncwarp();
+  s[t] += s[t + 16];
+}
+__global__ void k(float *g) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  s[t] = g[t];
+  __syncthreads();
+  if (t < 32)
+    add(s, t);
+}
+void f(float *g) { k<<<1, 64>>>(g); }
+"""
+    shown = [(a.span.line, [c.span.line for c in a.calls]) for a in accesses_of(text)]
+    assert shown == [(2, [12])] * 3 + [(4, [])] * 3 + [(9, [])]
+
+
 def test_what_a_function_does_behind_a_barrier_is_not_shown_at_its_call() -> None:
     text = SWAPS.replace("float x = *a;", "__syncthreads(); float x = *a;")
     assert [a.calls for a in accesses_of(text) if a.span.line == 3] == [()]

@@ -19,7 +19,7 @@ def opened_call(state: State, node: ir.Node, offset: AffineInt | Unknown) -> ir.
     address of their own, on its line, name it.
     """
     is_new = isinstance(offset, AffineInt) and _is_first(state, scev_of(offset).terms)
-    line, found = node.at, None
+    line, found = state.unit.line(node), None
     for depth, frame in reversed(list(enumerate(state.frames))):
         if frame.call is None or not frame.opens_with(line, state.trace):
             break
