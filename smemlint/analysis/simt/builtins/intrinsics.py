@@ -11,6 +11,7 @@ from smemlint.analysis.simt.builtins.atomics import is_one_for_a_warp
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, builtin, register
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import FLOAT, I32, U64, FloatType
+from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import settled
@@ -214,7 +215,9 @@ def shuffled(ev: Evaluator, name: str, value: Value, lane: Value, width: int | N
         made = _exchanged(value, lane, name, width)
         made.form = _seen(made, is_broadcast)
         return made
-    return Unknown(Reason(ReasonCode.DATA, "a value from another lane"), is_data=True)
+    why = Unknown(Reason(ReasonCode.DATA, "a value from another lane"), is_data=True)
+    is_from_one = name == "__shfl_sync" and width == WARP and agrees_by_warp(lane)
+    return one_for_a_warp(why) if is_from_one else why
 
 
 def _seen(value: AffineInt, is_broadcast: bool) -> Scev:

@@ -9,6 +9,7 @@ import numpy as np
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import I32, U32
+from smemlint.analysis.simt.domain.data_ranges import one_for_a_warp
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 _VOTE = Unknown(Reason(ReasonCode.DATA, "a vote of the warp"), is_data=True)
+_REDUCTIONS = tuple(f"__reduce_{name}_sync" for name in ("add", "min", "max", "and", "or", "xor"))
 _LANES = np.arange(WARP, dtype=np.int64)
 
 
@@ -36,8 +38,10 @@ def _vote(ev: Evaluator, call: BuiltinCall) -> Value:
     members, predicate, *_ = argument_values(ev, call.node)
     truth = to_condition(ev, predicate)
     mask = ev.state.mask
-    if not isinstance(truth, AffineInt) or not truth.is_concrete or not _are_all(members):
+    if not _are_all(members):
         return _VOTE
+    if not isinstance(truth, AffineInt) or not truth.is_concrete:
+        return one_for_a_warp(_VOTE)
     holds = mask & (np.asarray(truth.base) != 0)
     if call.name == "__ballot_sync":
         return _ballot(holds)
@@ -58,13 +62,14 @@ def _ballot(holds: NDArray[np.bool_]) -> AffineInt:
 
 
 @builtin(
-    "__match_any_sync", "__match_all_sync", "__reduce_add_sync", "__reduce_min_sync",
-    "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync", "__reduce_xor_sync", "__fns",
-    "clock", "clock64", "__clock", "__clock64", "__globaltimer",
+    "__match_any_sync", "__match_all_sync", *_REDUCTIONS, "__fns", "clock", "clock64", "__clock",
+    "__clock64", "__globaltimer",
 )  # fmt: skip
 def _from_lanes(ev: Evaluator, call: BuiltinCall) -> Value:
     values = argument_values(ev, call.node)
     if len(values) > 1 and isinstance(values[1], FloatValue):
         return values[1]
     reason = Reason(ReasonCode.DATA, f"the result of `{call.name}` depends on data")
-    return Unknown(reason, is_data=True)
+    why = Unknown(reason, is_data=True)
+    is_one = call.name in _REDUCTIONS and len(values) > 1 and _are_all(values[0])
+    return one_for_a_warp(why) if is_one else why

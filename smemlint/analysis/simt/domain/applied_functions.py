@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import digest, settled
 from smemlint.analysis.simt.domain.scev import CONSTANT, atom
@@ -69,4 +70,6 @@ def _of_unknown(name: str, operands: Sequence[Value]) -> Unknown:
     is_data = unknown is None or any(isinstance(v, Unknown) and v.is_data for v in operands)
     is_uniform = all(getattr(v, "is_uniform", False) for v in operands)
     reason = unknown.reason if unknown else Reason(ReasonCode.DATA, f"`{name}` of no integer")
-    return Unknown(reason, is_data, is_uniform)
+    made = Unknown(reason, is_data, is_uniform)
+    is_one = not is_uniform and all(map(agrees_by_warp, operands))
+    return one_for_a_warp(made) if is_one else made

@@ -181,13 +181,15 @@ class DataRange(Unknown):
 
     Attributes:
         base: one for each thread, or one for all.
-        step: between the values.
-        count: of values.
+        step: between the values; a power of two where `count` is None.
+        count: of values; None where `k` is any integer, up to a multiple of 2 to the 32.
+        is_one_for_a_warp: all threads of a warp have the same `k`.
     """
 
     base: Lanes
     step: int
-    count: int
+    count: int | None
+    is_one_for_a_warp: bool = False
 
     def __eq__(self, other: object) -> bool:
         return self is other

@@ -19,7 +19,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     StaticType,
     is_sized,
 )
-from smemlint.analysis.simt.domain.data_ranges import converted
+from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, converted, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import LValue, is_any
 from smemlint.analysis.simt.domain.swizzled import declared_use, swizzled
 from smemlint.analysis.simt.domain.trace import Event
@@ -96,7 +96,10 @@ def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Va
             return Aggregate(kind, cells)
         case _:
             why = Unknown(Reason(ReasonCode.DATA, f"a value read from {where}"), is_data=True)
-            return converted(why, kind) if isinstance(kind, IntType) else why
+            if not isinstance(kind, IntType):
+                return why
+            at = why_lost(place.object, place.offset) if is_lost(place.offset) else place.offset
+            return one_for_a_warp(why) if agrees_by_warp(at) else converted(why, kind)
 
 
 def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:

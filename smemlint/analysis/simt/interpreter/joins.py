@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
+from smemlint.analysis.simt.domain.data_ranges import (
+    agrees_by_warp,
+    one_for_a_warp,
+    without_range,
+)
 from smemlint.analysis.simt.domain.masking import (
     is_truth,
     lane_predicate,
@@ -15,6 +20,7 @@ from smemlint.analysis.simt.domain.masking import (
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    DataRange,
     FloatValue,
     LanePredicate,
     Object,
@@ -89,7 +95,7 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
         if is_truth(a) and is_truth(b):
             return _truth_after(condition, a, b)
         inside = _within_bounds(ev, a, b, node)
-        return inside or Unknown(condition.reason, condition.is_data)
+        return inside or _one_of(a, b, condition, Unknown(condition.reason, condition.is_data))
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         return a if isinstance(a, FloatValue) else b
     if isinstance(a, Pointer) and isinstance(b, Pointer):
@@ -106,8 +112,16 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
         if isinstance(value, LanePredicate) and is_truth(other):
             return _truth_after(condition, a, b)
         if isinstance(value, Unknown):
-            return under_mask(None, value)
+            known = under_mask(None, value)
+            return _one_of(a, b, condition, known) if isinstance(known, DataRange) else known
     return Unknown(condition.reason, condition.is_data)
+
+
+def _one_of(a: Value, b: Value, condition: Unknown, why: Unknown) -> Unknown:
+    """Returns what a choice leaves of two values: data, one for a warp where all three are."""
+    is_data = isinstance(condition, DataRange) or isinstance(why, DataRange)
+    is_one = is_data and all(map(agrees_by_warp, (a, b, condition)))
+    return one_for_a_warp(why) if is_one else without_range(why)
 
 
 def _join_pointers(

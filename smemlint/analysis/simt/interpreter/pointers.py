@@ -72,7 +72,7 @@ def advance(
     `is_computed`: the pointer is a value, not the first element of an array or of a row.
     """
     size = pointer.target.size
-    if isinstance(index, DataRange) and size and not pointer.offset.terms:
+    if data_ranges.is_divergent_data(index) and size and not pointer.offset.terms:
         bytes_on = data_ranges.scaled(index, sign * size)
         if isinstance(bytes_on, DataRange):
             return data_ranges.moved(bytes_on, pointer.offset.base)

@@ -11,8 +11,9 @@ import numpy as np
 
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.values import AffineInt, DataRange, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.async_sources import copy_of
+from smemlint.analysis.simt.kernel.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.facts import (
     Access,
     AccessKind,
@@ -171,7 +172,11 @@ class AccessSummary:
             site.widest = event
         offset = event.offset
         if isinstance(offset, Unknown):
-            data = _data_addresses(offset, event)
+            lanes = lanes_of_any_data(event)
+            if lanes is not None:
+                self._add_lanes(site, event, lanes)
+                return
+            data = data_addresses(event)
             site.data = data if site.undecided is None else site.data and data and site.data
             site.undecided = site.undecided or offset
             return
@@ -413,16 +418,3 @@ def _why_open(
         text = "which neighbours the compiler makes one instruction of is not modelled"
         return Reason(ReasonCode.COMPILER, text)
     return None
-
-
-def _data_addresses(offset: Unknown, event: Event) -> DataAddresses | None:
-    """What the first warp of an event whose offset is data of a range may access."""
-    warps = event.mask.reshape(-1, WARP)
-    active = np.flatnonzero(warps.any(axis=1))
-    if not isinstance(offset, DataRange) or not len(active):
-        return None
-    base = np.broadcast_to(np.asarray(offset.base, np.int64), event.mask.shape)
-    first = active[0]
-    return DataAddresses(
-        base.reshape(-1, WARP)[first], warps[first], offset.step, offset.count, event.width
-    )

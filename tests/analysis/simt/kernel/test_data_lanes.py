@@ -1,0 +1,116 @@
+"""Accesses at addresses that are data, whose cost is the same for all data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import accesses_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.values import DataRange
+from smemlint.analysis.simt.kernel.data_lanes import lanes_of_any_data
+from smemlint.facts import AccessKind, Certainty
+from smemlint.frontend import ir
+from smemlint.hardware import wavefronts
+from smemlint.reasons import Reason, ReasonCode
+
+KERNEL = """
+__global__ void k(const int *g, const unsigned char *bytes, float *out) {{
+  __shared__ float s[4096];
+  __shared__ float row[32];
+  __shared__ int counts[16][128];
+  __shared__ double wide[16];
+  int t = threadIdx.x, warp = t / 32, lane = t % 32, x = g[t];
+  {body};
+}}
+void f(int *g) {{ k<<<1, 128>>>(g, (unsigned char *)g, (float *)g); }}
+"""
+FREE = (
+    "counts[x][t] = 1",
+    "out[t] = s[bytes[t] * 128 + t]",
+    "out[t] = row[x]",
+    "out[t] = row[x & 7]",
+    "if (lane == 5) s[x] = 1",
+    "if (x > 3) counts[x][t] = 1",
+)
+ONE_FOR_A_WARP = (
+    "s[g[warp] + lane] = 1",
+    "s[__ldg(g + warp) * 2 + lane] = 1",
+    "s[__shfl_sync(~0u, x, 7) + lane] = 1",
+    "s[__popc(__ballot_sync(~0u, x > 0)) + lane] = 1",
+    "s[(g[warp] >> 3) % 48 + lane] = 1",
+    "s[g[g[warp]] + lane] = 1",
+    "s[__reduce_add_sync(~0u, x) + lane] = 1",
+    "int n = 3; if (g[warp] > 2) n = 5; s[n + lane] = 1",
+)
+OPEN = (
+    "s[x + lane] = 1",
+    "s[(x & 3) * 16 + lane] = 1",
+    "out[t] = s[x * 16 + lane]",
+    "out[t] = s[(x << 7) + 4 * lane]",
+    "out[t] = wide[x]",  # lanes of one word may or may not share a wavefront
+    "s[__shfl_sync(~0u, x, 7, 16) + lane] = 1",
+    "s[__ballot_sync(0xffff, x > 0) + lane] = 1",
+    "s[g[warp] * x + lane] = 1",
+    "int n = g[warp]; if (x > 2) n = 5; s[n + lane] = 1",
+    "int n = x << 7; if (t & 1) n = 5; s[n + t] = 1",
+    "out[t] = s[g[warp] * 2 + lane * 2]",  # LDS.64 where the compiler finds a neighbour
+    "atomicAdd(&counts[0][g[warp] + lane], 1)",
+)
+
+
+def of_data(body: str) -> list[tuple[Certainty, float | None]]:
+    """Certainty and wavefronts of the access in the last statement."""
+    found = accesses_of(KERNEL.format(body=body))
+    return [(a.certainty, a.wavefronts and a.wavefronts.mean) for a in found]
+
+
+@pytest.mark.parametrize("body", [*FREE, *ONE_FOR_A_WARP])
+def test_no_data_conflict(body: str) -> None:
+    assert of_data(body) == [(Certainty.ASSUMED, 1.0)]
+
+
+@pytest.mark.parametrize("body", OPEN)
+def test_data_may_conflict(body: str) -> None:
+    assert {certainty for certainty, _ in of_data(body)} == {Certainty.DATA_DEPENDENT}
+
+
+def test_a_warp_that_moves_as_one_conflicts_as_it_did() -> None:
+    assert of_data("s[g[warp] + lane * 2] = 1") == [(Certainty.ASSUMED, 2.0)]
+
+
+lanes = st.lists(st.integers(0, 255), min_size=32, max_size=32)
+
+
+@settings(max_examples=300)
+@given(
+    base=st.one_of(
+        lanes, st.sampled_from([4, 8, 32, 128]).map(lambda n: [n * k for k in range(32)])
+    ),
+    step=st.sampled_from([1, 2, 4, 12, 32, 128, 132, 512]),
+    count=st.sampled_from([1, 2, 8, 31, 32, 33, 500]),
+    width=st.sampled_from([1, 2, 4]),
+    active=st.integers(1, (1 << 32) - 1),
+    is_one=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_what_is_decided_costs_the_same_for_all_data(
+    base: list[int], step: int, count: int, width: int, active: int, is_one: bool, seed: int
+) -> None:
+    mask = np.array([active >> k & 1 for k in range(32)], bool)
+    why = Reason(ReasonCode.DATA, "data")
+    begin, step = np.array(base, np.int64) * width, step * width
+    offset = DataRange(
+        why, is_data=True, base=begin, step=step, count=count, is_one_for_a_warp=is_one
+    )
+    event = Event(ir.Constant("int", "0"), None, AccessKind.LOAD, width, offset, mask)
+    decided = lanes_of_any_data(event)
+    if decided is None:
+        return
+    k = np.random.default_rng(seed).integers(0, count, (200, 1 if is_one else 32))
+    made = begin + step * k
+    spent = wavefronts(made, kind="load", width=width, active=np.broadcast_to(mask, made.shape))
+    said = wavefronts(decided[None], kind="load", width=width, active=mask[None])
+    assert set(spent.wavefronts.tolist()) == set(said.wavefronts.tolist())
