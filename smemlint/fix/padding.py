@@ -20,7 +20,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -218,15 +218,12 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
         return None
     plain, *scores = priced(groups, [Padding(1, 0), *candidates])
     array = groups[0].array
-    better = [
-        (score, padding.added_bytes(array), padding)
-        for score, padding in zip(scores, candidates, strict=True)
+    better = (
+        (padding, score)
+        for padding, score in zip(candidates, scores, strict=True)
         if score < plain and is_worth(padding.added_bytes(array), array, score, plain)
-    ]
-    if not better:
-        return None
-    score, _, padding = min(better, key=lambda item: item[:2])
-    return padding, score
+    )
+    return _cheapest(better, array)
 
 
 def best_pitches(usage: Usage, axis: int, least: int) -> list[int]:
@@ -278,15 +275,15 @@ def aligning_padding(usage: Usage) -> tuple[Padding, Score] | None:
         scores = priced(groups, candidates)
     except ValueError:  # what a copy reads is not aligned, wherever it writes
         return None
-    found = [
-        (score, padding.added_bytes(array), padding)
-        for score, padding in zip(scores, candidates, strict=True)
-        if isfinite(score.ways)
-    ]
-    if not found:
-        return None
-    score, _, padding = min(found, key=lambda item: item[:2])
-    return padding, score
+    found = zip(candidates, scores, strict=True)
+    return _cheapest(((p, score) for p, score in found if isfinite(score.ways)), array)
+
+
+def _cheapest(
+    candidates: Iterable[tuple[Padding, Score]], array: SharedArray
+) -> tuple[Padding, Score] | None:
+    """Returns the padding of the least cost, of several the one that adds least."""
+    return min(candidates, key=lambda c: (c[1], c[0].added_bytes(array)), default=None)
 
 
 def _is_aligned(group: Group, padding: Padding) -> bool:

@@ -102,11 +102,7 @@ class _Repair:
         self._padded: Padded | None = None
         self._trial: tuple[str, int, Comparison] | None = None
         try:
-            if self._source is not None:
-                self._declaration = declaration_of(self._source, array)
-            self._padded = self._evaluated(facts, run, most_steps)
-            if self._padded is None and not self._is_too_long:
-                self._trial = self._other_constant(facts, run, max(most_steps, MAX_TRIAL_STEPS))
+            self._evaluate(facts, run, most_steps)
         except OutOfSteps as spent:
             self._failure = Reason(ReasonCode.STEP_LIMIT, f"no fix: {spent}")
         except MemoryError:
@@ -167,23 +163,33 @@ class _Repair:
         spacing = best_spacing(usage) if usage.may_be_fused else None
         return spacing_advice(array, usage, spacing) if spacing is not None else ""
 
-    def _evaluated(self, facts: Facts, run: Run, most_steps: int) -> Padded | None:
+    def _evaluate(self, facts: Facts, run: Run, most_steps: int) -> None:
+        """Looks for a padding, and without one for another value of the constant that pads."""
+        if self._source is None:
+            return
+        found = self._declaration = declaration_of(self._source, self._array)
+        if found is None:
+            return
+        self._padded = self._best_padded(self._source, found, facts, run, most_steps)
+        if self._padded is None and not self._is_too_long and isinstance(found, Declarator):
+            most_steps = max(most_steps, MAX_TRIAL_STEPS)
+            self._trial = self._other_constant(self._source, found, facts, run, most_steps)
+
+    def _best_padded(
+        self, source: Source, found: Declaration, facts: Facts, run: Run, most_steps: int
+    ) -> Padded | None:
         """The best padding; None where none is better, or evaluation does not show that it is."""
-        array, usage, source, found = self._array, self._usage, self._source, self._declaration
-        best = _best(usage) if found is not None else None
-        if source is None or found is None or best is None:
+        array, usage = self._array, self._usage
+        best = _best(usage)
+        named = mentions_of(found, source.path) if best is not None else None
+        if best is None or named is None or not usage.reaches(named.pointers):
             return None
         padding, _ = best
-        named = mentions_of(found, source.path)
-        if named is None or not usage.reaches(named.pointers):
-            return None
         kernels = self._kernels(facts, most_steps)
-        if kernels is None:
-            return None
         self.steps = _steps(kernels)
         arrays = {a.array for a in usage.accesses if a.array is not None}
         added = max(padding.added_bytes(a) for a in arrays)
-        for edit, spelled in _edits(found, padding, source, usage, run):
+        for edit, spelled in _edits(found, padding, source, usage, run) if kernels else ():
             text = applied(source.text, [edit])
             comparison = compare(kernels, array.span, padding, text, run, is_typed=named.is_typed)
             if comparison is not None:
@@ -191,22 +197,19 @@ class _Repair:
         return None
 
     def _other_constant(
-        self, facts: Facts, run: Run, most_steps: int
+        self, source: Source, found: Declarator, facts: Facts, run: Run, most_steps: int
     ) -> tuple[str, int, Comparison] | None:
         """A value of the constant that pads the rows which frees the costliest access."""
-        array, usage, source, found = self._array, self._usage, self._source, self._declaration
-        if source is None or not isinstance(found, Declarator) or not usage.is_decided:
-            return None
-        if len(array.dims) < 2 or not all(array.dims[1:]):
+        array, usage = self._array, self._usage
+        if not usage.is_decided or len(array.dims) < 2 or not all(array.dims[1:]):
             return None
         axis = len(array.dims) - 1
         constant = padding_constant(source, found, axis, usage.accesses, run.sources)
         if constant is None or constant.number is None:
             return None
         kernels = self._kernels(facts, most_steps)
-        if kernels is None:
-            return None
-        for extra in best_pitches(usage, axis, -constant.value)[:MAX_CONSTANT_TRIALS]:
+        pitches = best_pitches(usage, axis, -constant.value) if kernels else ()
+        for extra in pitches[:MAX_CONSTANT_TRIALS]:
             edit = constant.changed(extra)
             assert edit is not None
             text = applied(source.text, [edit])
@@ -215,11 +218,11 @@ class _Repair:
                 return constant.phrase(extra), constant.number.line, comparison
         return None
 
-    def _kernels(self, facts: Facts, most_steps: int) -> Sequence[KernelFacts] | None:
-        """Returns the kernels to evaluate with an edit; None where that takes too many steps."""
+    def _kernels(self, facts: Facts, most_steps: int) -> Sequence[KernelFacts]:
+        """Returns the kernels to evaluate with an edit; none where that takes too many steps."""
         kernels = concerned(facts, self._array.span)
         self._is_too_long = _steps(kernels) > most_steps
-        return None if self._is_too_long else kernels
+        return () if self._is_too_long else kernels
 
 
 def _steps(kernels: Sequence[KernelFacts]) -> int:

@@ -161,13 +161,12 @@ class ProgramIndex:
             from smemlint.frontend.python.jit.unit import load_python_unit
 
             return load_python_unit(path, self.read(path) or "", self.read, module_constants)
-        s = self.settings
-        flags = self._build(path).flags
+        settings, flags = self.settings, self._build(path).flags
         options = LoadOptions(
-            arch=s.arch if "arch" in s.given else flags.arch(s.arch),
-            defines={**flags.defines, **s.defines},
-            undefines=(flags.undefines | s.undefines) - s.defines.keys(),
-            include_dirs=(*s.include_dirs, *flags.include_dirs),
+            arch=settings.arch if "arch" in settings.given else flags.arch(settings.arch),
+            defines={**flags.defines, **settings.defines},
+            undefines=(flags.undefines | settings.undefines) - settings.defines.keys(),
+            include_dirs=(*settings.include_dirs, *flags.include_dirs),
             forced_includes=flags.forced_includes,
             read=self.read,
             refusal=self.refusal,
@@ -180,8 +179,8 @@ class ProgramIndex:
         if path not in self._builds:
             self._builds[path] = Build()
             if not is_python_path(path):
-                s = self.settings
-                self._builds[path] = build_of(path, s.build_path, self.read, s.build or 0)
+                folder, number = self.settings.build_path, self.settings.build or 0
+                self._builds[path] = build_of(path, folder, self.read, number)
         return self._builds[path]
 
     def unused_builds(self, path: str) -> Iterator[NotAnalysed]:

@@ -144,6 +144,8 @@ class _Reader:
             raise _SyntaxProblem(f"`{first[:20]}` begins no statement")
         operands = tuple(_operand(part) for part in _split(self._to_semicolon()))
         opcode = tuple(first.split("."))
+        if opcode[0] != "call" and Vector(()) in operands:  # only lists of arguments are empty
+            raise _SyntaxProblem("a vector has no elements")
         here, call = self._locations.current, self._locations.first
         self._locations.first = ()
         call = call if call != here else ()
@@ -180,8 +182,6 @@ def _operand(words: Sequence[str], depth: int = 0) -> Operand:
             raise _SyntaxProblem(f"`{first[:20]}` is no operand")
         return Name(first) if number is None else Immediate(number)
     if first in ("{", "("):
-        if first == "{" and len(words) <= 2:  # an empty list of arguments is one, `{}` is no vector
-            raise _SyntaxProblem("a vector has no elements")
         return Vector(tuple(_operand(part, depth + 1) for part in _split(words[1:-1])))
     if first == "[":
         return _address(words, depth)

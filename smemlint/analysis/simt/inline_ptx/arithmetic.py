@@ -249,7 +249,7 @@ def unpacked(registers: Registers, value: Value, type_: str, count: int) -> list
         count: of parts.
     """
     whole = INTEGERS.get(type_)
-    part = INTEGERS.get(f"{type_[0]}{whole.bits // count}") if whole is not None and count else None
+    part = INTEGERS.get(f"{type_[0]}{whole.bits // count}") if whole is not None else None
     if part is None or not isinstance(value, AffineInt):
         return [value if isinstance(value, FloatValue) else RESULT] * count
     parts: list[Value] = [convert(registers.ev, value, part)]
