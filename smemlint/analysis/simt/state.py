@@ -291,7 +291,9 @@ class State:
         resolution: types that were resolved or are being resolved.
         loop_plans, mod_refs, definitions: what was found once of a node or name.
         members_read: of expressions that load a variable, the members that are read of it.
-        blocks_read: the blocks that were searched for them.
+        unread: loads whose value nothing hangs on.
+        undefined: loads that are added to a variable that is never given a value, and its name.
+        blocks_read: the blocks that were searched for these.
         sums: that were computed, of which the compiler makes others.
     """
 
@@ -326,6 +328,8 @@ class State:
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
+    unread: set[ir.Node] = field(default_factory=set)
+    undefined: dict[ir.Node, str] = field(default_factory=dict)
     blocks_read: set[ir.Node] = field(default_factory=set)
     under_way: ir.Node | None = None
     sums: Sums = field(default_factory=Sums)

@@ -51,6 +51,9 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
                 registers.clear()
             registers.out.append(item)
             continue
+        if not item.issued:
+            registers.out.append(item)
+            continue
         is_answered = False
         if item.kind is AccessKind.STORE and not item.volatile:
             stores[id(item.object)] = item

@@ -190,6 +190,11 @@ def record_access(
         pieces = [(at, piece) for at in range(0, width, piece)]
         if kind is AccessKind.LOAD and not place.volatile:
             pieces = _pieces_read(ev, place.type, node) or pieces
+    if kind is AccessKind.LOAD and not place.volatile:
+        if node in ev.state.unread:
+            extra["issued"] = 0
+        elif node in ev.state.undefined and not any(loop.is_run_time for loop in ev.state.loops):
+            offset = _added_to_nothing(ev.state.undefined[node])
     extends = kind is AccessKind.LOAD and place.type == I16  # never fused
     for at, size in pieces:
         moved = (
@@ -199,6 +204,11 @@ def record_access(
         )
         volatile = place.volatile or extends
         emit_event(ev, kind, place.object, moved, size, node, volatile=volatile, **extra)
+
+
+def _added_to_nothing(name: str) -> Unknown:
+    text = f"`{name}` is added to but never given a value: the compiler may delete the sum"
+    return Unknown(Reason(ReasonCode.NO_VALUE, text))
 
 
 def _pieces_read(ev: Evaluator, kind: RecordType, node: ir.Node) -> list[tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import members_read
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.frontend import ir
@@ -21,6 +22,10 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
     if node not in state.blocks_read:
         state.blocks_read.add(node)
         state.members_read.update(members_read(node))
+        dead = dead_values(node)
+        if dead is not None:
+            state.unread.update(dead.loads)
+            state.undefined.update(dead.undefined)
     frame.enter_scope()
     try:
         for item in node.block_items:

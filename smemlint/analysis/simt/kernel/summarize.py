@@ -172,6 +172,8 @@ class AccessSummary:
             site.widest = event
         offset = event.offset
         if isinstance(offset, Unknown):
+            if not event.issued:
+                return  # the compiler deletes it, wherever it is
             lanes = lanes_of_any_data(event)
             if lanes is not None:
                 self._add_lanes(site, event, lanes)

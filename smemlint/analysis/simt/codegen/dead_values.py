@@ -1,0 +1,218 @@
+"""Loads that the compiler deletes, as nothing hangs on the value.
+
+SASS of nvcc 13.0.88, sm_90, -O3, for kernels that load `s[4 * t]` and store something else:
+
+| what becomes of the load | SASS |
+| --- | --- |
+| `float v = s[4 * t]; float w = sqrt(v * 2);`, `w` is not read | none |
+| `float a = 0; for (i < n) a += s[4 * t + i] * in[i];`, `a` is not read | none |
+| `float v = __shfl_down_sync(~0u, s[4 * t], 1);`, `v` is not read | LDS |
+| `float a; for (i < 4) a += s[4 * t + i]; out[t] = a;`, an undefined sum | none |
+| the same of `i < n` | LDS |
+| `float a; for (i < 4) a = a * 2 + s[4 * t + i]; out[t] = a;` | LDS.128 |
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WORD = re.compile(r"\w+")
+_NUMBERS = frozenset(
+    ("bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double", "half")
+)
+_STEPS = frozenset(("++", "--", "p++", "p--"))
+_LIVE = ""
+"""Stands for a reader that is no variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadValues:
+    """What a block computes for nothing.
+
+    Attributes:
+        loads: the expressions that load what only variables without a reader are made of.
+        undefined: those whose value is added to a variable that is never given one, and its name.
+    """
+
+    loads: frozenset[ir.Node]
+    undefined: dict[ir.Node, str]
+
+
+def dead_values(block: ir.Compound) -> DeadValues | None:
+    """Returns what becomes of nothing among the variables that a block declares; None for none."""
+    declared = [d for d in block.block_items if isinstance(d, ir.Decl) and _is_number(d)]
+    uses = {d.name: _Uses(d.init is not None) for d in declared}
+    if len(uses) < len(declared):  # a name of two scopes
+        return None
+    reader = _Reader(uses)
+    for item in block.block_items:
+        reader.statement(item)
+    _spread_life(uses)
+    unread = [use for use in uses.values() if not use.is_live]
+    summed = {name: use for name, use in uses.items() if use.is_live and not use.is_given}
+    loads = frozenset(node for use in unread for e in use.made_of for node in _loads(e))
+    undefined = {
+        node: name for name, use in summed.items() for e in use.made_of for node in _loads(e)
+    }
+    if not loads and not undefined:
+        return None
+    return DeadValues(loads, undefined)
+
+
+def _is_number(node: ir.Decl) -> bool:
+    kind = node.type
+    return (
+        isinstance(kind, ir.TypeDecl)
+        and isinstance(kind.type, ir.IdentifierType)
+        and _NUMBERS.issuperset(kind.type.names)
+        and not node.storage
+        and "volatile" not in (*node.quals, *kind.quals)
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Uses:
+    """What a block does with a variable.
+
+    Attributes:
+        is_given: it has a value that is not a sum with what it held before, or may have.
+        made_of: the expressions that its values are made of, or what is added to it.
+        readers: the variables that are made of it.
+    """
+
+    is_given: bool
+    made_of: list[ir.Node] = field(default_factory=list)
+    readers: set[str] = field(default_factory=set)
+
+    @property
+    def is_live(self) -> bool:
+        return _LIVE in self.readers
+
+
+def _spread_life(uses: dict[str, _Uses]) -> None:
+    """Adds that what a variable with a reader is made of has one, too."""
+    made_from: dict[str, list[_Uses]] = defaultdict(list)
+    for use in uses.values():
+        for reader in use.readers:
+            made_from[reader].append(use)
+    work = [name for name, use in uses.items() if use.is_live]
+    while work:
+        for use in made_from.get(work.pop(), ()):
+            if not use.is_live:
+                use.readers.add(_LIVE)
+                work += [name for name, other in uses.items() if other is use]
+
+
+class _Reader:
+    """Reads a block for what is done with some variables."""
+
+    def __init__(self, uses: dict[str, _Uses]) -> None:
+        self._uses = uses
+
+    def statement(self, node: ir.Node | None) -> None:
+        """Takes a statement, whose value nobody reads."""
+        match node:
+            case ir.Assignment(lvalue=ir.ID(name=name)) if name in self._uses:
+                self._assign(name, node)
+            case ir.UnaryOp(expr=ir.ID(name=name)) if name in self._uses and node.op in _STEPS:
+                self._uses[name].is_given = True
+            case ir.ID() | ir.Cast(expr=ir.ID()) | None:
+                pass
+            case ir.Decl() if node.name in self._uses:
+                if node.init is not None:
+                    self._uses[node.name].made_of.append(node.init)
+                    self._read(node.init, node.name)
+            case ir.Compound(block_items=items) | ir.Default(stmts=items):
+                self._statements(items)
+            case ir.Case():
+                self._read(node.expr, _LIVE)
+                self._statements(node.stmts)
+            case ir.If():
+                self._read(node.cond, _LIVE)
+                self._statements((node.iftrue, node.iffalse))
+            case ir.While() | ir.DoWhile() | ir.Switch():
+                self._read(node.cond, _LIVE)
+                self.statement(node.stmt)
+            case ir.For():
+                if node.cond is not None:
+                    self._read(node.cond, _LIVE)
+                self._statements((node.init, node.next, node.stmt))
+            case _:
+                self._read(node, _LIVE)
+
+    def _statements(self, nodes: tuple[ir.Node | None, ...]) -> None:
+        for node in nodes:
+            self.statement(node)
+
+    def _assign(self, name: str, node: ir.Assignment) -> None:
+        use = self._uses[name]
+        added = _added(name, node)
+        use.is_given |= added is None
+        use.made_of.append(node.rvalue if added is None else added)
+        self._read(node.rvalue, name)
+
+    def _read(self, node: ir.Node, reader: str) -> None:
+        """Takes an expression, or anything else that is not taken apart."""
+        match node:
+            case ir.ID(name=text):
+                self._name(text, reader, is_given=False)
+            case ir.Unparsed() | ir.Lambda() | ir.Assembly() | ir.UnparsedType():
+                for name in self._uses:  # their text is not looked at
+                    self._name(name, _LIVE, is_given=True)
+            case ir.FuncCall():
+                for each in node.walk():  # an argument may be passed by reference
+                    if isinstance(each, ir.ID):
+                        self._name(each.name, _LIVE, is_given=True)
+            case (
+                ir.Assignment(lvalue=ir.ID() as place)
+                | ir.UnaryOp(op="&" | "++" | "--" | "p++" | "p--", expr=ir.ID() as place)
+            ):
+                self._name(place.name, _LIVE, is_given=True)
+                if isinstance(node, ir.Assignment):
+                    self._read(node.rvalue, _LIVE)
+            case ir.Decl() if node.name in self._uses:  # another variable of that name
+                self._name(node.name, _LIVE, is_given=True)
+            case _:
+                for child in node.children():
+                    self._read(child, reader)
+
+    def _name(self, text: str, reader: str, *, is_given: bool) -> None:
+        for word in _WORD.findall(text):
+            use = self._uses.get(word)
+            if use is not None:
+                use.readers.add(reader)
+                use.is_given |= is_given
+
+
+def _added(name: str, node: ir.Assignment) -> ir.Node | None:
+    """Returns what an assignment adds to what the variable held; None where it does not."""
+    if node.op in ("+=", "-="):
+        return node.rvalue
+    match node.rvalue:
+        case ir.BinaryOp(op="+" | "-", left=ir.ID(name=left), right=right) if left == name:
+            return right if node.op == "=" else None
+        case ir.BinaryOp(op="+", left=left, right=ir.ID(name=right)) if right == name:
+            return left if node.op == "=" else None
+    return None
+
+
+def _loads(node: ir.Node) -> Iterator[ir.Node]:
+    """Yields the places that an expression reads, but for what calls and assignments in it do."""
+    match node:
+        case ir.ArrayRef() | ir.StructRef() | ir.UnaryOp(op="*"):
+            yield node
+        case ir.UnaryOp(op="-" | "+" | "~" | "!") | ir.BinaryOp() | ir.TernaryOp() | ir.Cast():
+            pass
+        case _:
+            return
+    for child in node.children():
+        yield from _loads(child)
