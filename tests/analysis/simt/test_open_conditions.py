@@ -176,3 +176,43 @@ void run(Real *o) { k<<<1, 32>>>(o); }
 """)
     assert store.wavefronts.mean == 2
     assert "PRECISION == 1" in {assumption.subject for assumption in store.assumptions}
+
+
+STAIRCASE = """
+__global__ void k(float *out, int n, unsigned m) {
+  extern __shared__ float s[];
+  int lane = threadIdx.x %% 32;
+  for (int row = 0; row < n; ++row)
+    if (%s) s[20 * lane + row] = out[row];
+  out[lane] = s[lane];
+}
+void f(float *a) { k<<<64, 128, 8192>>>(a, 9, 31); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "certainty"),
+    [
+        ("row < lane", "data-dependent"),
+        ("row < lane && lane < n", "data-dependent"),
+        ("!(lane <= row || n < 5)", "data-dependent"),
+        ("row * 32 + lane < n", "assumed"),
+        ("lane < n", "assumed"),
+    ],
+)
+def test_what_loses_threads_with_each_iteration_leaves_conflicts_open(test, certainty) -> None:
+    store, _ = accesses_of(STAIRCASE % test)
+    assert store.certainty == certainty
+
+
+@pytest.mark.parametrize(
+    ("test", "certainty"),
+    [("(threadIdx.x & m) == 0", "data-dependent"), ("threadIdx.x < m", "assumed")],
+)
+def test_how_many_threads_share_a_word_of_an_atomic_hangs_on_them_too(test, certainty) -> None:
+    atomic, *_ = accesses_of(
+        "__global__ void k(float *out, unsigned m) { __shared__ float sum;"
+        f"if ({test}) atomicAdd(&sum, out[threadIdx.x]); __syncthreads(); *out = sum; }}"
+        "void f(float *a) { k<<<1, 64>>>(a, 31); }"
+    )
+    assert (atomic.kind, atomic.certainty) == ("atomic", certainty)

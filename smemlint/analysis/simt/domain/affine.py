@@ -18,7 +18,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.bounded import bounded
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
-from smemlint.analysis.simt.domain.intervals import decided, lower, upper
+from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, lower, upper
 from smemlint.analysis.simt.domain.lanes import (
     digest,
     is_zero,
@@ -43,7 +43,7 @@ from smemlint.analysis.simt.domain.linear_forms import (
 )
 from smemlint.analysis.simt.domain.scev import scaled, sum_of
 from smemlint.analysis.simt.domain.spelling import operation
-from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Symbol, Unknown
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class AffineDomain:
         *,
         multiple: int = 1,
         nonnegative: bool = False,
+        is_iteration: bool = False,
     ) -> AffineInt:
         """Returns the unknown of that key, split where a split is set.
 
@@ -95,9 +96,12 @@ class AffineDomain:
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}.."
         nonnegative = nonnegative or not type.signed
         if key not in self.splits:
-            return AffineInt(0, type, ((Symbol(key, name, multiple, nonnegative), 1),))
+            whole = Symbol(key, name, multiple, nonnegative, is_iteration=is_iteration)
+            return AffineInt(0, type, ((whole, 1),))
         modulus, residue = self.splits[key]
-        quotient = Symbol(f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative)
+        quotient = Symbol(
+            f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative, is_iteration=is_iteration
+        )
         return AffineInt(residue, type, ((quotient, modulus),))
 
     def operate(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
@@ -285,12 +289,14 @@ class AffineDomain:
         if known is not None:
             return AffineInt(int(known), BOOL)
         uniform = a.is_uniform and b.is_uniform
-        is_sparse = op == "==" and not uniform and varies_in_a_warp(difference.base)
-        return Unknown(
-            Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known"),
-            is_data=is_sparse,
-            is_uniform=uniform,
-        )
+        reason = Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known")
+        varies = not uniform and varies_in_a_warp(difference.base)
+        if varies and all(s.is_iteration for s, _ in difference.terms):
+            may_hold, holds = decided_by_lane(op, difference)
+            return LanePredicate(
+                reason, op == "==", may_hold=may_hold, holds=holds, is_staggered=True
+            )
+        return Unknown(reason, is_data=varies and op == "==", is_uniform=uniform)
 
     def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """`max(a, b)` or `min(a, b)`."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from smemlint.analysis.simt.domain.lanes import largest, smallest
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from smemlint.analysis.simt.domain.values import AffineInt
 
 _INFINITY = 1 << 62
@@ -49,3 +53,36 @@ def decided(op: str, low: int, high: int) -> bool | None:
             return False if low > 0 or high < 0 else None
         case _:
             return True if low > 0 or high < 0 else None
+
+
+def decided_by_lane(op: str, a: AffineInt) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Returns the lanes for which `a op 0` may hold, and those for which it is settled to."""
+    low, high = _bounds_by_lane(a)
+    match op:
+        case "<":
+            return low < 0, high < 0
+        case "<=":
+            return low <= 0, high <= 0
+        case ">":
+            return high > 0, low > 0
+        case ">=":
+            return high >= 0, low >= 0
+        case "==":
+            return (low <= 0) & (high >= 0), (low == 0) & (high == 0)
+        case _:
+            return (low != 0) | (high != 0), (low > 0) | (high < 0)
+
+
+def _bounds_by_lane(a: AffineInt) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    low = high = np.asarray(a.base, dtype=np.int64)
+    for s, c in a.terms:
+        factors = np.asarray(c, dtype=np.int64)
+        below, above = np.minimum(factors, 0), np.maximum(factors, 0)
+        if s.most is None or not s.nonnegative:
+            below, above = np.sign(below) * _INFINITY, np.sign(above) * _INFINITY
+        else:
+            below, above = below * s.most, above * s.most
+        if not s.nonnegative:
+            below, above = below - above, above - below
+        low, high = np.maximum(low + below, -_INFINITY), np.minimum(high + above, _INFINITY)
+    return low, high

@@ -59,12 +59,25 @@ def truth_bounds(value: Value) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return np.asarray(True), np.asarray(False)
 
 
-def lane_predicate(why: Unknown, may_hold: NDArray[np.bool_], holds: NDArray[np.bool_]) -> Unknown:
+def lane_predicate(
+    why: Unknown,
+    may_hold: NDArray[np.bool_],
+    holds: NDArray[np.bool_],
+    *,
+    is_staggered: bool = False,
+) -> Unknown:
     """Returns the condition with these bounds, where they say anything about single threads."""
     if not may_hold.ndim and not holds.ndim:
         return Unknown(why.reason, why.is_data)
     may_hold, holds = np.broadcast_arrays(may_hold, holds)
-    return LanePredicate(why.reason, why.is_data, may_hold=may_hold, holds=holds)
+    return LanePredicate(
+        why.reason, why.is_data, may_hold=may_hold, holds=holds, is_staggered=is_staggered
+    )
+
+
+def is_staggered(*values: Value) -> bool:
+    """Returns whether one of the truth values holds for other threads in each iteration."""
+    return any(isinstance(v, LanePredicate) and v.is_staggered for v in values)
 
 
 def is_truth(value: Value) -> bool:
@@ -111,7 +124,12 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     unknown = a if isinstance(a, Unknown) else b
     if isinstance(unknown, Unknown) and is_truth(a) and is_truth(b):
         (a_may, a_does), (b_may, b_does) = truth_bounds(a), truth_bounds(b)
-        return lane_predicate(unknown, np.where(mask, a_may, b_may), np.where(mask, a_does, b_does))
+        return lane_predicate(
+            unknown,
+            np.where(mask, a_may, b_may),
+            np.where(mask, a_does, b_does),
+            is_staggered=is_staggered(a, b),
+        )
     if isinstance(unknown, Unknown):
         return Unknown(unknown.reason, unknown.is_data)
     return Unknown(

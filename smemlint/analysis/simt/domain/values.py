@@ -38,6 +38,7 @@ class Symbol:
         multiple: a number that is known to divide it.
         nonnegative: known to be >= 0.
         most: a number that it is known not to be above; None where there is none.
+        is_iteration: it numbers the iterations of a loop of which one stands for all.
     """
 
     key: str
@@ -45,6 +46,7 @@ class Symbol:
     multiple: int = 1
     nonnegative: bool = False
     most: int | None = None
+    is_iteration: bool = False
 
     def part(self) -> Symbol:
         """Returns what is left when what divides it is divided out."""
@@ -138,10 +140,12 @@ class LanePredicate(Unknown):
     Attributes:
         may_hold: the threads for which it is not known to be false.
         holds: the threads for which it is known to be true.
+        is_staggered: each iteration of a loop adds threads, or takes some away.
     """
 
     may_hold: NDArray[np.bool_]
     holds: NDArray[np.bool_]
+    is_staggered: bool = False
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -151,7 +155,7 @@ class LanePredicate(Unknown):
 
     def negated(self) -> LanePredicate:
         """Its opposite."""
-        return LanePredicate(self.reason, self.is_data, may_hold=~self.holds, holds=~self.may_hold)
+        return replace(self, may_hold=~self.holds, holds=~self.may_hold)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -10,7 +10,7 @@ from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
-from smemlint.analysis.simt.domain.masking import select, truth_bounds
+from smemlint.analysis.simt.domain.masking import is_staggered, select, truth_bounds
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
@@ -55,8 +55,8 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
 def note_data_condition(
     ev: Evaluator, condition: Unknown, holds: Assumption, cond: ir.Node
 ) -> None:
-    """Remembers an assumption that holds for few threads, which data or arguments tell."""
-    if not condition.is_uniform and _singles_out(cond):
+    """Remembers an assumption that holds for few threads, or for others each iteration."""
+    if is_staggered(condition) or (not condition.is_uniform and _singles_out(cond)):
         ev.state.data_conditions.add(holds)
 
 

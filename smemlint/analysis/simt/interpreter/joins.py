@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.data_ranges import (
     without_range,
 )
 from smemlint.analysis.simt.domain.masking import (
+    is_staggered,
     is_truth,
     lane_predicate,
     same,
@@ -173,7 +174,10 @@ def _truth_after(condition: Unknown, a: Value, b: Value) -> Unknown:
     (a_may, a_does), (b_may, b_does) = truth_bounds(a), truth_bounds(b)
     why = next((v for v in (a, b) if isinstance(v, Unknown)), condition)
     return lane_predicate(
-        why, (may_hold & a_may) | (~holds & b_may), (~may_hold | a_does) & (holds | b_does)
+        why,
+        (may_hold & a_may) | (~holds & b_may),
+        (~may_hold | a_does) & (holds | b_does),
+        is_staggered=is_staggered(condition, a, b),
     )
 
 

@@ -17,7 +17,12 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_any, is_reference
-from smemlint.analysis.simt.domain.masking import lane_predicate, propagated, truth_bounds
+from smemlint.analysis.simt.domain.masking import (
+    is_staggered,
+    lane_predicate,
+    propagated,
+    truth_bounds,
+)
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     CallableValue,
@@ -180,6 +185,7 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
         Unknown(unknown.reason, is_data),
         combine(may_hold, other_may),
         combine(holds, other_does),
+        is_staggered=is_staggered(left, right),
     )
 
 

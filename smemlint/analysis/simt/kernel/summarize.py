@@ -240,10 +240,14 @@ class AccessSummary:
                 undecided = made
             else:
                 patterns = made
-        if site.depends_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
+        if site.depends_on_data and any(_hangs_on_threads(p, site.kind) for p in patterns):
             # Fewer threads may not conflict at all; where all of them do not, none ever will.
             undecided = Unknown(
-                Reason(ReasonCode.DATA, "which threads take part depends on data"), is_data=True
+                Reason(
+                    ReasonCode.DATA,
+                    "which threads take part depends on data or changes with the iteration",
+                ),
+                is_data=True,
             )
         turns_vary = undecided is None and _has_varying_turns(site)
         priced = [p for p in patterns if p.ideal]
@@ -395,6 +399,14 @@ def _agree_by_warp(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> bool:
 
 def _warps(mask: NDArray[np.bool_]) -> int:
     return int(mask.reshape(-1, WARP).any(axis=1).sum())
+
+
+def _hangs_on_threads(pattern: WarpPattern, kind: AccessKind) -> bool:
+    """Whether fewer threads may have fewer wavefronts, or fewer turns of an atomic."""
+    if pattern.wavefronts > pattern.profiler_ideal:
+        return True
+    words = pattern.addresses[pattern.active] // WORD
+    return kind is AccessKind.ATOMIC and len(np.unique(words)) < len(words)
 
 
 def _has_varying_turns(site: _Site) -> bool:

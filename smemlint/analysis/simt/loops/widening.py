@@ -83,7 +83,9 @@ def execute_widened(
     state = ev.state
     loop = state.loops[-1]
     mask = state.mask
-    trip = state.domain.symbol(state.key(node, "iteration"), "the iteration", I32, nonnegative=True)
+    trip = state.domain.symbol(
+        state.key(node, "iteration"), "the iteration", I32, nonnegative=True, is_iteration=True
+    )
     forms: dict[tuple[int, int], tuple[Object, int, Value]] = {}
     taken = _entered(state.source_text(cond)) if cond is not None else None
     assumed, gone = len(state.assumptions), state.none_active()
