@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     from smemlint.driver.run import check
     from smemlint.driver.targets import check_targets
     from smemlint.lint.causes import joined_by_cause
-    from smemlint.report.phrases import plural
 
     inputs = prepare(arguments)
     if inputs.is_done:
@@ -60,10 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         is_fixed_stdin = inputs.is_stdin
         fix_modes.write(session, is_stdin=is_fixed_stdin)
         result, sources = session.result, list(session.sources)
-        closing.append(f"{plural(session.fixed, 'finding')} fixed")
-        if session.outdated:
-            files = plural(len(session.outdated), "file")
-            closing.append(f"{files} of compiled code left aside: compile the fixed source again")
+        closing += fix_modes.remarks(session)
     elif verifies:
         # What is kept between runs has no addresses: a replay needs them.
         result = check(sources, settings, inputs.configuration)

@@ -47,6 +47,17 @@ def write(session: Session, *, is_stdin: bool) -> None:
     sys.stdout.buffer.flush()
 
 
+def remarks(session: Session) -> list[str]:
+    """Returns what the closing line says of the fixes that were applied."""
+    from smemlint.report.phrases import plural
+
+    found = [f"{plural(session.fixed, 'finding')} fixed"]
+    if session.outdated:
+        files = plural(len(session.outdated), "file")
+        found.append(f"{files} of compiled code left aside: compile the fixed source again")
+    return found
+
+
 def show(session: Session, settings: Settings) -> int:
     """Prints the changes as a diff; returns the exit code, which tells whether there are any."""
     from smemlint.fix.diff import diff

@@ -119,21 +119,11 @@ def wavefronts(
         turns = attempt(rows, np.ones_like(rows, bool) if mask is None else mask, operation)
         spent, counted = (turn.reshape(shape) for turn in turns)
         return Cost(spent, spent, counted)
-    parts = [
-        _cost(
-            rows[i : i + _CHUNK], None if mask is None else mask[i : i + _CHUNK], kind, width, rule
-        )
-        for i in range(0, len(rows), _CHUNK)
-    ]
-    spent, passes, of_lines = (
-        np.concatenate([part[k] for part in parts]) if len(parts) > 1 else parts[0][k]
-        for k in (0, 1, 2)
-    )
+    spent, passes, of_lines = _costs(rows, mask, kind, width, rule)
     factor = attempts(operation) if kind == "atomic" else 1
     spent, passes = spent * factor, passes * factor
-    counted = passes
-    if kind in ("load", "store"):
-        counted = _profiler_ideal(spent, of_lines, mask, width)
+    is_plain = kind in ("load", "store")
+    counted = _profiler_ideal(spent, of_lines, mask, width) if is_plain else passes
     return Cost(spent.reshape(shape), passes.reshape(shape), counted.reshape(shape), assumed)
 
 
@@ -189,6 +179,22 @@ def _participants(
         return None
     mask = np.broadcast_to(np.asarray(active, dtype=np.bool_), shape).reshape(-1, LANES)
     return None if mask.all() else mask
+
+
+def _costs(
+    rows: NDArray[np.int64],
+    mask: NDArray[np.bool_] | None,
+    kind: str,
+    width: int,
+    rule: Serialization | None,
+) -> _Figures:
+    """Prices rows of lanes, so many at once that what lies between fits into the cache."""
+    chunks = [slice(i, i + _CHUNK) for i in range(0, len(rows), _CHUNK)]
+    parts = [_cost(rows[c], None if mask is None else mask[c], kind, width, rule) for c in chunks]
+    if len(parts) == 1:
+        return parts[0]
+    spent, passes, of_lines = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return spent, passes, of_lines
 
 
 def _cost(

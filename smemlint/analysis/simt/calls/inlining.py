@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from smemlint.analysis.simt.calls.operands import (
     operand_of,
@@ -69,10 +69,13 @@ from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.analysis.simt.state import State
     from smemlint.frontend.program import Function
+
+_T = TypeVar("_T")
 
 _WHICH = "which specialization is meant is not known"
 
@@ -217,60 +220,61 @@ def _bind_parameter(
     frame: Frame,
     node: ir.Node,
 ) -> tuple[str, Binding]:
-    state = ev.state
-    name = param.name
+    state, name = ev.state, param.name
+    type_ = _in_frame(state, frame, lambda: ev.types.resolve(param.type))
+    if isinstance(type_, ArrayType):
+        type_ = PointerType(type_.element)
+    if index >= len(operands):
+        init = param.init
+        value: Value = Unknown(Reason(ReasonCode.NO_VALUE, f"`{name}` has its default value"))
+        if init is not None:
+            value = _in_frame(state, frame, lambda: ev.evaluate(init))
+        default = state.new_local(name, type_, state.key(node, name), convert(ev, value, type_))
+        return name, Variable(default, type_)
+    operand = operands[index]
+    if is_reference(type_):
+        assert isinstance(type_, PointerType)
+        return name, _bind_reference(ev, name, type_, operand, node)
+    value = operand_value(ev, operand)
+    if isinstance(value, Unknown) and value.is_uniform and isinstance(type_, IntType):
+        value = state.domain.symbol(state.key(node, name), name, type_)
+    converted = convert(ev, value, type_)
+    if isinstance(type_, OpaqueType):
+        type_ = type_of(converted)
+    if isinstance(converted, Pointer) and "volatile" in target_qualifiers(param.type):
+        converted = Pointer(converted.object, converted.offset, converted.target, True)
+    return name, Variable(state.new_local(name, type_, state.key(node, name), converted), type_)
+
+
+def _bind_reference(
+    ev: Evaluator, name: str, type_: PointerType, operand: Operand, node: ir.Node
+) -> Variable:
+    """Returns a parameter that refers to the operand's place, or to a temporary of its value."""
+    state, place = ev.state, operand.place
+    if place is None:
+        value = operand_value(ev, operand)
+        if isinstance(value, Pointer) and not isinstance(type_.target, PointerType):
+            place = LValue(value.object, value.offset, value.target, value.is_volatile)
+        else:
+            temporary = type_of(value) if isinstance(type_.target, OpaqueType) else type_.target
+            local = state.new_local(name, temporary, state.key(node, name), value)
+            place = LValue(local, offset_of(0), temporary)
+    target = place.type if isinstance(type_.target, OpaqueType | ArrayType) else type_.target
+    if isinstance(place.type, RecordType) and not isinstance(target, RecordType):
+        target = place.type
+    pointer = Pointer(place.object, place.offset, target, place.volatile)
+    obj = Object(name, type_, Space.LOCAL, state.key(node, name), {0: pointer}, born=state.mask)
+    return Variable(obj, PointerType(target, True))
+
+
+def _in_frame(state: State, frame: Frame, evaluate: Callable[[], _T]) -> _T:
+    """Returns what is evaluated with a frame on top of the stack."""
     caller = state.frames
     state.frames = [*caller, frame]
     try:
-        kind = ev.types.resolve(param.type)
+        return evaluate()
     finally:
         state.frames = caller
-    if isinstance(kind, ArrayType):
-        kind = PointerType(kind.element)
-    if index >= len(operands):
-        init = param.init
-        state.frames = [*caller, frame]
-        try:
-            value = (
-                ev.evaluate(init)
-                if init is not None
-                else Unknown(Reason(ReasonCode.NO_VALUE, f"`{name}` has its default value"))
-            )
-        finally:
-            state.frames = caller
-        return name, Variable(
-            state.new_local(name, kind, state.key(node, name), convert(ev, value, kind)), kind
-        )
-    operand = operands[index]
-    place = operand.place
-    if is_reference(kind):
-        assert isinstance(kind, PointerType)
-        if place is None:
-            value = operand_value(ev, operand)
-            if isinstance(value, Pointer) and not isinstance(kind.target, PointerType):
-                place = LValue(value.object, value.offset, value.target, value.is_volatile)
-            else:
-                temporary = type_of(value) if isinstance(kind.target, OpaqueType) else kind.target
-                place = LValue(
-                    state.new_local(name, temporary, state.key(node, name), value),
-                    offset_of(0),
-                    temporary,
-                )
-        target = place.type if isinstance(kind.target, OpaqueType | ArrayType) else kind.target
-        if isinstance(place.type, RecordType) and not isinstance(target, RecordType):
-            target = place.type
-        pointer = Pointer(place.object, place.offset, target, place.volatile)
-        obj = Object(name, kind, Space.LOCAL, state.key(node, name), {0: pointer}, born=state.mask)
-        return name, Variable(obj, PointerType(target, True))
-    value = operand_value(ev, operand)
-    if isinstance(value, Unknown) and value.is_uniform and isinstance(kind, IntType):
-        value = state.domain.symbol(state.key(node, name), name, kind)
-    converted = convert(ev, value, kind)
-    if isinstance(kind, OpaqueType):
-        kind = type_of(converted)
-    if isinstance(converted, Pointer) and "volatile" in target_qualifiers(param.type):
-        converted = Pointer(converted.object, converted.offset, converted.target, True)
-    return name, Variable(state.new_local(name, kind, state.key(node, name), converted), kind)
 
 
 def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> Value:

@@ -254,16 +254,10 @@ class AccessSummary:
         broken = len(priced) < len(patterns)
         has_figure = bool(priced) and not broken
         taken = (*self._assumptions, *site.conditions(), *site.taken)
-        certainty = Certainty.ASSUMED if taken else Certainty.PROVED
+        is_sample = site.may_part or turns_vary or _may_fuse(site, priced)
+        certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))
         if undecided is not None:
-            certainty = Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
             patterns, has_figure = [], False
-        elif (
-            site.may_part
-            or (site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced))
-            or turns_vary
-        ):
-            certainty = Certainty.SAMPLED
         widths = [g.width for g in site.groups.values()]
         issued = sum(p.count for p in patterns)
         if site.has_alternatives or not issued:  # only one of those that are priced is issued
@@ -417,6 +411,20 @@ def _has_varying_turns(site: _Site) -> bool:
         )
         for group in site.groups.values()
     )
+
+
+def _may_fuse(site: _Site, priced: Sequence[WarpPattern]) -> bool:
+    """Whether the compiler may fuse accesses that conflict as they are."""
+    return site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced)
+
+
+def _certainty(undecided: Unknown | None, *, is_sample: bool, has_assumptions: bool) -> Certainty:
+    """Returns how sure an access's figure is."""
+    if undecided is not None:
+        return Certainty.DATA_DEPENDENT if undecided.is_data else Certainty.UNKNOWN
+    if is_sample:
+        return Certainty.SAMPLED
+    return Certainty.ASSUMED if has_assumptions else Certainty.PROVED
 
 
 def _why_open(

@@ -63,6 +63,21 @@ class Trips:
     is_general: bool
 
 
+@dataclass(slots=True)
+class _Run:
+    """What is known of a loop while it is run.
+
+    Attributes:
+        starts: where each iteration begins in the trace.
+        left: threads whose condition ended the loop.
+        is_constant: no thread's did before that of all.
+    """
+
+    starts: list[int]
+    left: Mask
+    is_constant: bool = True
+
+
 def execute_iterations(
     ev: Evaluator,
     parts: LoopParts,
@@ -87,55 +102,69 @@ def execute_iterations(
         is_certain: the condition is known to hold for all of them.
     """
     state = ev.state
-    entry = state.mask
-    left = state.none_active()
-    name = counter_of(parts.node)
+    entry, name = state.mask, counter_of(parts.node)
     loop = Loop(state.none_active(), state.none_active(), name, share=state.budget.share())
     state.loops.append(loop)
-    assumed, returned = len(state.assumptions), len(state.frame.returns)
+    assumed = len(state.assumptions)
     state.memory.begin()
     head = state.frame.scopes[-1] if isinstance(parts.node, ir.For | ir.RangeFor) else {}
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
-    starts: list[int] = []
     mark = state.sums.mark()
-    is_constant = True
+    run = _Run([], state.none_active())
     try:
-        while is_any(state.mask) and len(starts) != most:
-            if not is_certain and not (parts.first and not starts and not done):
-                rest = foreseen - done - len(starts) if foreseen is not None else 1
-                going = _threads_going_on(ev, parts, len(starts), rest)
-                if going is None:
-                    break
-                if going is not state.mask:
-                    is_constant = False
-                    left = left | (state.mask & ~going)
-                    state.mask = going
-                    if not is_any(going):
-                        break
-            if together is not None and len(starts) % together == 0:
-                _mark_loop_carried(ev, carried, parts.node, together, done + len(starts))
-            loop.copy = len(starts) % together if together is not None else len(starts)
-            starts.append(len(state.trace.items))
-            execute_iteration(ev, name, parts.step, parts.body, loop)
-            if _is_endless(parts) and (
-                loop.is_left_openly or _has_returned_openly(state.frame.returns[returned:])
-            ):
-                execute_widened(ev, parts.node, None, parts.step, parts.body, is_uniform=True)
-                break
+        _iterate(ev, parts, run, together, carried, most, foreseen, done, is_certain)
     finally:
         state.loops.pop()
         drop_guards(ev, assumed, state.memory.commit(), own=own)
-    if loop.is_run_time or not is_constant:
+    if loop.is_run_time or not run.is_constant:
         state.sums.leave(mark)
     if _is_endless(parts) and not may_be_left(parts.body):
         state.mask = state.none_active()
-    state.mask = kept(entry, state.mask | left | loop.broken)
+    state.mask = kept(entry, state.mask | run.left | loop.broken)
     join_at_target(ev, loop.breaks)
     if together is None:
-        is_constant = is_constant and not loop.is_run_time
-        together = _in_one_block(parts, loop, len(starts), foreseen, is_constant=is_constant)
-    state.trace.fence_between(starts[together::together])
-    return Trips(len(starts), together, loop.is_general)
+        is_constant = run.is_constant and not loop.is_run_time
+        together = _in_one_block(parts, loop, len(run.starts), foreseen, is_constant=is_constant)
+    state.trace.fence_between(run.starts[together::together])
+    return Trips(len(run.starts), together, loop.is_general)
+
+
+def _iterate(
+    ev: Evaluator,
+    parts: LoopParts,
+    run: _Run,
+    together: int | None,
+    carried: Carried,
+    most: int | None,
+    foreseen: int | None,
+    done: int,
+    is_certain: bool,
+) -> None:
+    """Executes iterations until no thread goes on; for the arguments see `execute_iterations`."""
+    state, starts = ev.state, run.starts
+    loop, returned = state.loops[-1], len(state.frame.returns)
+    while is_any(state.mask) and len(starts) != most:
+        if not is_certain and not (parts.first and not starts and not done):
+            rest = foreseen - done - len(starts) if foreseen is not None else 1
+            going = _threads_going_on(ev, parts, len(starts), rest)
+            if going is None:
+                return
+            if going is not state.mask:
+                run.is_constant = False
+                run.left = run.left | (state.mask & ~going)
+                state.mask = going
+                if not is_any(going):
+                    return
+        if together is not None and len(starts) % together == 0:
+            _mark_loop_carried(ev, carried, parts.node, together, done + len(starts))
+        loop.copy = len(starts) % together if together is not None else len(starts)
+        starts.append(len(state.trace.items))
+        execute_iteration(ev, loop.counter, parts.step, parts.body, loop)
+        if _is_endless(parts) and (
+            loop.is_left_openly or _has_returned_openly(state.frame.returns[returned:])
+        ):
+            execute_widened(ev, parts.node, None, parts.step, parts.body, is_uniform=True)
+            return
 
 
 def _in_one_block(

@@ -19,9 +19,12 @@ from smemlint.analysis.simt.loops.known_trips import execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.analysis.simt.domain.memory import UndoLog
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts
+    from smemlint.analysis.simt.state import State
 
 REPEATED = 4
 """Blocks of a loop from which on they are not run one by one."""
@@ -85,18 +88,9 @@ def _execute_representative(
 ) -> bool:
     """Runs a block that stands for all between the first and the last.
 
-    False, and everything undone, where it does not stand for them.
-
-    Args:
-        ev: the evaluator.
-        parts: of the loop.
-        together: see `execute_iterations`.
-        carried: see `execute_iterations`.
-        changes: what the first block changed.
-        first: what it issued.
-        size: iterations of a block.
-        done: iterations that were run.
-        blocks: how many blocks there are.
+    False, and everything undone, where it does not stand for them. `changes` and `first` are what
+    the first block changed and issued, `size` is how many iterations a block has, `done` how many
+    were run; of the others see `execute_iterations`.
     """
     state = ev.state
     steps = _steps_of_block(ev, changes)
@@ -107,14 +101,8 @@ def _execute_representative(
     costs = [loop.cost for loop in state.loops]
     splits, notes = dict(state.split_requests), dict(state.unfollowed)
     block = Symbol(state.key(parts.node, "block"), "the iteration", 1, True, blocks - 3)
-    begins: list[tuple[Object, int, Value, int]] = []
     state.memory.begin()
-    for obj, at, by in steps:
-        begin = moved(obj.cells[at], block, by)
-        begins.append((obj, at, begin, by))
-        state.memory.set_cell(obj, at, begin)
-    for obj, at, _ in changes.values():  # what some threads hold, they need not hold later
-        state.memory.set_cell(obj, at, _for_all(obj.cells.get(at)))
+    begins = _enter_block(state, changes, steps, block)
     execute_iterations(ev, parts, together, carried, size, done=done, is_certain=True)
     general = state.trace.items[start:]
     is_one = (
@@ -138,13 +126,24 @@ def _execute_representative(
     for obj, at, end in ends.values():
         value = put_in(end, block, last) if end is not None else None
         state.memory.set_cell(obj, at, _for_all(value))
-    for item in (
-        *at_block(general, block, 0, 1),
-        Fence("block"),
-        *at_block(general, block, last, last),
-    ):
+    between, end_of_all = at_block(general, block, 0, 1), at_block(general, block, last, last)
+    for item in (*between, Fence("block"), *end_of_all):
         state.trace.put(item)
     return True
+
+
+def _enter_block(
+    state: State, changes: UndoLog, steps: Sequence[tuple[Object, int, int]], block: Symbol
+) -> list[tuple[Object, int, Value, int]]:
+    """Sets each cell that a block changes to what it is at the beginning of any block."""
+    begins = []
+    for obj, at, by in steps:
+        begin = moved(obj.cells[at], block, by)
+        begins.append((obj, at, begin, by))
+        state.memory.set_cell(obj, at, begin)
+    for obj, at, _ in changes.values():  # what some threads hold, they need not hold later
+        state.memory.set_cell(obj, at, _for_all(obj.cells.get(at)))
+    return begins
 
 
 def _steps_of_block(ev: Evaluator, changes: UndoLog) -> list[tuple[Object, int, int]] | None:

@@ -110,15 +110,10 @@ def execute_widened(
                 break
         _set_cells(ev, forms)
         if not state.trace.is_muted or has_returned:
-            state.trace.fence("iteration")
             state.mask = mask
             del loop.breaks.jumps[broken:]
-            begin, cost = len(state.trace.items), loop.cost
-            execute_iteration(ev, "", step, body, loop)
-            pragma = getattr(node, "pragma", "")
-            mark_open_fusions(state.trace.items[begin:], trip, loop.cost - cost, pragma)
+            _execute_general(ev, node, step, body, trip)
             gone = mask & ~(state.mask | loop.broken)
-            state.trace.fence("iteration")
             _set_cells(ev, forms)
     finally:
         state.open_loops -= 1
@@ -133,6 +128,19 @@ def execute_widened(
     state.mask = mask
     if is_any(gone) and cond is not None:  # the loop may as well not be entered
         assume(ev, [outcome(state.source_text(cond), False)], has_returned=True)
+
+
+def _execute_general(
+    ev: Evaluator, node: ir.Node, step: ir.Node | None, body: ir.Node, trip: AffineInt
+) -> None:
+    """Records the accesses of the iteration that stands for all, as a block of its own."""
+    state, loop = ev.state, ev.state.loops[-1]
+    state.trace.fence("iteration")
+    begin, cost = len(state.trace.items), loop.cost
+    execute_iteration(ev, "", step, body, loop)
+    pragma = getattr(node, "pragma", "")
+    mark_open_fusions(state.trace.items[begin:], trip, loop.cost - cost, pragma)
+    state.trace.fence("iteration")
 
 
 def _set_cells(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
