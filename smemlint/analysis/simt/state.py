@@ -18,7 +18,7 @@ from smemlint.analysis.simt.domain.environment import (
 )
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
-from smemlint.frontend import ir
+from smemlint.analysis.simt.node_facts import NodeFacts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
 from smemlint.limits.steps import spend
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.affine import AffineDomain
     from smemlint.analysis.simt.domain.ctypes import CType, RecordType
     from smemlint.analysis.simt.domain.trace import Trace
-    from smemlint.analysis.simt.loops.mod_ref import ModRef
     from smemlint.analysis.simt.types.cache import Resolution
     from smemlint.facts import LayoutUse, SharedArray, Span
+    from smemlint.frontend import ir
     from smemlint.frontend.program import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.reasons import Assumption
@@ -289,11 +289,8 @@ class State:
         sequence: number of the latest fresh symbol.
         under_way: the latest statement of the kernel's own body that was begun.
         resolution: types that were resolved or are being resolved.
-        loop_plans, mod_refs, definitions: what was found once of a node or name.
-        members_read: of expressions that load a variable, the members that are read of it.
-        unread: loads whose value nothing hangs on.
-        undefined: loads that are added to a variable that is never given a value, and its name.
-        blocks_read: the blocks that were searched for these.
+        loop_plans, definitions: what was found once of a node or name.
+        node_facts: what was read off the nodes of the unit.
         sums: that were computed, of which the compiler makes others.
     """
 
@@ -324,16 +321,11 @@ class State:
     open_loops: int = 0
     sequence: int = 0
     loop_plans: dict[ir.Loop, LoopPlan] = field(default_factory=dict)
-    mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
-    members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
-    unread: set[ir.Node] = field(default_factory=set)
-    undefined: dict[ir.Node, str] = field(default_factory=dict)
-    blocks_read: set[ir.Node] = field(default_factory=set)
+    node_facts: NodeFacts = field(default_factory=NodeFacts)
     under_way: ir.Node | None = None
     sums: Sums = field(default_factory=Sums)
-    _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _chain: tuple[Frame | None, str] = (None, "")
     _active: tuple[Mask | None, bool] = (None, False)
 
@@ -399,21 +391,11 @@ class State:
         for loop in self.loops:
             if loop.counter:
                 if names is None:
-                    names = self.names_in(node)
+                    names = self.node_facts.names_in(node)
                 if loop.counter in names:
                     loop.cost += 1
 
     # ---- nodes
-
-    def names_in(self, node: ir.Node) -> frozenset[str]:
-        """Returns the identifiers of an expression."""
-        known = self._names.get(node)
-        if known is None:
-            own = {node.name} if isinstance(node, ir.ID) else set()
-            for child in node.children():
-                own |= self.names_in(child)
-            known = self._names[node] = frozenset(own)
-        return known
 
     def key(self, node: ir.Node, what: str = "") -> str:
         """Returns a text that names this node under this chain of calls."""

@@ -191,10 +191,11 @@ def record_access(
         if kind is AccessKind.LOAD and not place.volatile:
             pieces = _pieces_read(ev, place.type, node) or pieces
     if kind is AccessKind.LOAD and not place.volatile:
-        if node in ev.state.unread:
+        facts = ev.state.node_facts
+        if node in facts.unread:
             extra["issued"] = 0
-        elif node in ev.state.undefined and not any(loop.is_run_time for loop in ev.state.loops):
-            offset = _added_to_nothing(ev.state.undefined[node])
+        elif node in facts.undefined and not any(loop.is_run_time for loop in ev.state.loops):
+            offset = _added_to_nothing(facts.undefined[node])
     extends = kind is AccessKind.LOAD and place.type == I16  # never fused
     for at, size in pieces:
         moved = (
@@ -213,7 +214,7 @@ def _added_to_nothing(name: str) -> Unknown:
 
 def _pieces_read(ev: Evaluator, kind: RecordType, node: ir.Node) -> list[tuple[int, int]]:
     """The members that are read of what a variable is loaded with; empty where all may be."""
-    names = ev.state.members_read.get(node)
+    names = ev.state.node_facts.members_read.get(node)
     if names is None or not names < {m.name for m in kind.members}:
         return []
     end = 0

@@ -83,6 +83,8 @@ def drop_guards(
     """
     state = ev.state
     guards = state.assumptions[assumed:]
+    if not guards:
+        return
     del state.assumptions[assumed:]
     assume(ev, [a for a in guards if a in state.frame.guards], has_returned=False)
     for obj, offset, old in before.values():

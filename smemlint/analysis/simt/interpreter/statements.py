@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.codegen.dead_values import dead_values
-from smemlint.analysis.simt.codegen.narrowing import members_read
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.frontend import ir
 
@@ -19,13 +17,7 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
     state = ev.state
     frame = state.frame
     is_of_kernel = len(state.frames) == 1
-    if node not in state.blocks_read:
-        state.blocks_read.add(node)
-        state.members_read.update(members_read(node))
-        dead = dead_values(node)
-        if dead is not None:
-            state.unread.update(dead.loads)
-            state.undefined.update(dead.undefined)
+    state.node_facts.read_block(node)
     frame.enter_scope()
     try:
         for item in node.block_items:

@@ -68,22 +68,24 @@ def copy_of(event: Event) -> Copy | Unknown:
             Reason(ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy")
         )
     taken = event.source_assumptions
-    aligned = [s for s in sides if not ((s[0] | s[1]) % event.width).any()]
-    if len(sides) == 1 or not aligned:  # what is aligned for no residue faults
+    classes = np.array(sides)
+    is_aligned = np.logical_not((classes % event.width).any(axis=(1, 2)))
+    if len(sides) == 1 or not is_aligned.any():  # what is aligned for no residue faults
         return Copy(*sides[0], taken)
-    costs = _costs(aligned, event)
+    aligned = sides[is_aligned.argmax()]
+    costs = _costs(classes[is_aligned], event)
     first = costs[0]
-    if all(cost == first for cost in costs):
-        return Copy(*aligned[0], taken)
-    is_cheapest = all(a <= b for cost in costs for a, b in zip(first, cost, strict=True))
-    if not is_cheapest or aligned[0] is not sides[0]:
+    if (costs == first).all():
+        return Copy(*aligned, taken)
+    is_cheapest = (costs >= first).all()
+    if not is_cheapest or not is_aligned[0]:
         return Unknown(Reason(ReasonCode.RESIDUES, "the cost of the copy hangs on unknown numbers"))
     together = len(_shifts(event.offset, event.width)) * len(_shifts(event.source, event.width))
-    is_by_pitch = all(cost == first for cost in costs[:together])
+    is_by_pitch = (costs[:together] == first).all()
     named = [*_pitches_named(event.offset), *_pitches_named(event.source)]
     if not is_by_pitch:
         named += [*_shifts_named(event.offset), *_shifts_named(event.source)]
-    return Copy(*aligned[0], (*taken, *named))
+    return Copy(*aligned, (*taken, *named))
 
 
 def _classes(
@@ -172,20 +174,15 @@ def _lanes(offset: AffineInt, values: dict[str, int], mask: NDArray[np.bool_]) -
     return np.broadcast_to(np.asarray(total, np.int64), mask.shape)
 
 
-def _costs(
-    sides: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], event: Event
-) -> list[list[int]]:
-    """Wavefronts of each warp, for each of the classes."""
-    form, warps = event.operation.rpartition(".")[2], len(event.mask) // LANES
-    mask = np.tile(event.mask.reshape(-1, LANES), (len(sides), 1))
-    to, source = (
-        _from_line(np.stack(side).reshape(-1, LANES), mask) for side in zip(*sides, strict=True)
-    )
-    costs = [
-        _price(form, event.width, *(lanes.tobytes() for lanes in row))
-        for row in zip(to, source, mask, strict=True)
-    ]
-    return [costs[begin : begin + warps] for begin in range(0, len(costs), warps)]
+def _costs(classes: NDArray[np.int64], event: Event) -> NDArray[np.int64]:
+    """Wavefronts of each warp (a column) for each class (a row): both sides of all threads."""
+    form = event.operation.rpartition(".")[2]
+    mask = np.tile(event.mask.reshape(-1, LANES), (len(classes), 1))
+    to, source = (_from_line(classes[:, i].reshape(-1, LANES), mask) for i in range(2))
+    rows = np.concatenate((to, source, mask.astype(np.int64)), axis=1)
+    keys: list[bytes] = rows.view(f"V{rows.itemsize * rows.shape[1]}").ravel().tolist()
+    costs = [_price(form, event.width, key) for key in keys]
+    return np.array(costs).reshape(len(classes), -1)
 
 
 def _from_line(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -195,7 +192,6 @@ def _from_line(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.
 
 
 @lru_cache(maxsize=1 << 13)
-def _price(form: str, width: int, to: bytes, source: bytes, mask: bytes) -> int:
-    sides = (np.frombuffer(side, np.int64) for side in (to, source))
-    active = np.frombuffer(mask, np.bool_)
-    return int(async_wavefronts(*sides, form=form, width=width, active=active).wavefronts)
+def _price(form: str, width: int, copy: bytes) -> int:
+    to, source, active = np.frombuffer(copy, np.int64).reshape(3, LANES)
+    return int(async_wavefronts(to, source, form=form, width=width, active=active).wavefronts)

@@ -158,7 +158,7 @@ class HostPolicy(KernelPolicy):
     def _is_idle_nest(self, ev: Evaluator, loop: ir.Node) -> bool:
         if loop not in self._idle_nests:
             launchers = {*LAUNCHERS, *self.launching}
-            is_idle = launchers.isdisjoint(ev.state.names_in(loop)) and _is_nest(loop)
+            is_idle = launchers.isdisjoint(ev.state.node_facts.names_in(loop)) and _is_nest(loop)
             self._idle_nests[loop] = is_idle
         return self._idle_nests[loop]
 

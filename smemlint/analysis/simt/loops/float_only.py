@@ -18,7 +18,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of
-from smemlint.analysis.simt.loops.modified import is_floating, mod_ref
+from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.state import Loop
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
     """Whether the loop only computes floating-point numbers and touches no shared memory."""
-    effects = mod_ref(ev, node)
+    effects = ev.state.node_facts.mod_ref(node)
     if effects is None or not effects.is_arithmetic:
         return False
     if not effects.callees <= pure_functions():
@@ -78,7 +78,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
         state.mask = entry
     for around, cost in zip(state.loops, before, strict=True):
         around.cost = cost + (around.cost - cost) * max(trips, 1)
-    effects = mod_ref(ev, parts.node)
+    effects = state.node_facts.mod_ref(parts.node)
     for name in effects.modified if effects is not None else ():
         binding = state.lookup(name)
         if isinstance(binding, Variable) and binding.object.default is None:

@@ -21,7 +21,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
-from smemlint.analysis.simt.loops.modified import keeps_what_is_followed, mod_ref
+from smemlint.analysis.simt.loops.modified import keeps_what_is_followed
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
@@ -233,10 +233,10 @@ def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
     counter = counter_of(parts.node)
     init = parts.node.init if isinstance(parts.node, ir.For) else None
     heads = [part for part in (init, parts.cond, parts.step) if part is not None]
-    effects = mod_ref(ev, parts.body)
+    effects = ev.state.node_facts.mod_ref(parts.body)
     return (
         bool(counter)
-        and all(ev.state.names_in(head) <= {counter} for head in heads)
+        and all(ev.state.node_facts.names_in(head) <= {counter} for head in heads)
         and effects is not None
         and counter not in effects.modified
     )
@@ -270,8 +270,9 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
     state = ev.state
     if parts.cond is None or parts.step is None or parts.first:
         return None
-    effects = mod_ref(ev, parts.body)
-    header = state.names_in(parts.cond) | state.names_in(parts.step)
+    effects = state.node_facts.mod_ref(parts.body)
+    names_in = state.node_facts.names_in
+    header = names_in(parts.cond) | names_in(parts.step)
     if effects is None or effects.modified & header:
         return None
     if any(e.name in header and not keeps_what_is_followed(ev, e) for e in effects.escapes):

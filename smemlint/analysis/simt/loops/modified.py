@@ -17,11 +17,11 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Space, Unknown
-from smemlint.analysis.simt.loops.mod_ref import Escape, ModRef, mod_ref_of
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.analysis.simt.loops.mod_ref import Escape
 
 _NEVER_IDLE = (ir.Decl, ir.DeclList, ir.Typedef, ir.Return)
 
@@ -30,7 +30,7 @@ def may_skip(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether a dry run may skip a statement: nothing that is followed can change."""
     if isinstance(node, _NEVER_IDLE):
         return False
-    effects = mod_ref(ev, node)
+    effects = ev.state.node_facts.mod_ref(node)
     if effects is None or not all(_holds_nothing_followed(ev, n) for n in effects.modified):
         return False
     if not all(keeps_what_is_followed(ev, escape) for escape in effects.escapes):
@@ -42,14 +42,6 @@ def may_skip(ev: Evaluator, node: ir.Node) -> bool:
         if isinstance(binding, Variable) and binding.object.default is None:
             binding.object.default = FloatValue(FLOAT)
     return True
-
-
-def mod_ref(ev: Evaluator, node: ir.Node) -> ModRef | None:
-    """Returns what a statement may change and names, read from its text once."""
-    known = ev.state.mod_refs
-    if node not in known:
-        known[node] = mod_ref_of(node)
-    return known[node]
 
 
 def _is_no_followed_pointer(ev: Evaluator, name: str) -> bool:

@@ -8,6 +8,7 @@ from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import I32, ArrayType, CType, OpaqueType, PointerType
 from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.node_facts import node_facts
 from smemlint.analysis.simt.types.cache import type_cache
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.enums import bind_enumerators
@@ -36,7 +37,7 @@ class Resolver:
     def enter(self, unit: Unit) -> None:
         """Makes names mean what they mean in this unit."""
         state = self._ev.state
-        state.unit = unit
+        state.unit, state.node_facts = unit, node_facts(unit)
         state.resolution.cache = type_cache(unit, (type(self._ev.policy), state.geometry.block))
 
     def resolve(self, node: ir.Node) -> CType:

@@ -1,0 +1,69 @@
+"""What the text of a node tells, read once for all evaluations of its unit."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.codegen.dead_values import dead_values
+from smemlint.analysis.simt.codegen.narrowing import members_read
+from smemlint.analysis.simt.loops.mod_ref import mod_ref_of
+from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.loops.mod_ref import ModRef
+    from smemlint.frontend.program import Unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeFacts:
+    """What was read off the nodes of a unit so far.
+
+    Attributes:
+        members_read: of expressions that load a variable, the members that are read of it.
+        unread: loads whose value nothing hangs on.
+        undefined: loads that are added to a variable that is never given a value, and its name.
+    """
+
+    members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
+    unread: set[ir.Node] = field(default_factory=set)
+    undefined: dict[ir.Node, str] = field(default_factory=dict)
+    _blocks: set[ir.Node] = field(default_factory=set)
+    _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
+    _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
+
+    def read_block(self, block: ir.Compound) -> None:
+        """Takes in what a block does with the variables that it declares."""
+        if block in self._blocks:
+            return
+        self._blocks.add(block)
+        self.members_read.update(members_read(block))
+        dead = dead_values(block)
+        if dead is not None:
+            self.unread.update(dead.loads)
+            self.undefined.update(dead.undefined)
+
+    def mod_ref(self, statement: ir.Node) -> ModRef | None:
+        """Returns what a statement may change and names; None where its text does not tell."""
+        if statement not in self._mod_refs:
+            self._mod_refs[statement] = mod_ref_of(statement)
+        return self._mod_refs[statement]
+
+    def names_in(self, expression: ir.Node) -> frozenset[str]:
+        """Returns the identifiers of an expression."""
+        known = self._names.get(expression)
+        if known is None:
+            own = {expression.name} if isinstance(expression, ir.ID) else set()
+            for child in expression.children():
+                own |= self.names_in(child)
+            known = self._names[expression] = frozenset(own)
+        return known
+
+
+def node_facts(unit: Unit) -> NodeFacts:
+    """Returns what was read off the nodes of a unit."""
+    found = unit.memory.get("node facts")
+    if not isinstance(found, NodeFacts):
+        found = unit.memory["node facts"] = NodeFacts()
+    return found
