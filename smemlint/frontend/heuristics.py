@@ -29,6 +29,14 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
 _INCLUDES = re.compile(r'^[ \t]*+#[ \t]*+include[ \t]*+"', re.M)
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
+_HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
+_ROW_NAMES = frozenset(("n", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols"))
+_EXTENTS = {
+    "thread": (128, 256), "warp": (4, 8), "stage": (2, 3), "cluster": (1, 2), "tile_k": (32, 64),
+    "block_k": (32, 64), "tile": (64, 128), "block_m": (64, 128), "block_n": (64, 128),
+    "m_block": (64, 128), "n_block": (64, 128), "block_size": (64, 128),
+}  # fmt: skip
+"""Parts of names of numbers, the first that fits."""
 _STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co_return"
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
 
@@ -138,6 +146,29 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
         if launch["name"] not in defined:
             found.setdefault(launch["name"], launch.start())
     return found
+
+
+# ---- arguments
+
+
+def guessed_extents(name: str) -> tuple[int, int] | None:
+    """Returns two numbers that a parameter of a Python kernel may be; None where none is likely.
+
+    Threads, warps, tiles and heads come in powers of two. Rows of a matrix do not: of theirs, one
+    number is, and one is a multiple of a vector only.
+    """
+    lower = name.lower()
+    if lower in _HEAD_NAMES:
+        return 64, 128
+    for part, extents in _EXTENTS.items():
+        if part in lower:
+            return extents
+    return (1024, 1000) if lower in _ROW_NAMES else None
+
+
+def names_flag(name: str) -> bool:
+    """Returns whether a parameter is a flag: `is_causal`, `has_bias`, `use_mask`."""
+    return name.startswith(("is_", "has_", "use_", "return_"))
 
 
 # ---- comments

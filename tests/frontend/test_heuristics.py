@@ -45,6 +45,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("alloc(gl.int64, [1], mbarrier.MBarrierLayout())", "alloc(x, MBAR, mbarrier_layout)"),
         ("alloc(gl.float32, [1], layout)",),
     ),
+    heuristics.guessed_extents: (
+        ("head_dim", "num_threads", "N", "tile_m", "num_stages"), ("seed", "x", "scale"),
+    ),
+    heuristics.names_flag: (("is_causal", "has_bias", "use_mask"), ("island", "hash", "reuse_is")),
     heuristics.may_test_alignment: (
         ("n % 4 == 0", "(p & 15) == 0", "is_aligned(p)", "IS_ALIGNED(p)"), ("n > 4", "i < n"),
     ),

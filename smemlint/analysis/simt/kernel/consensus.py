@@ -19,8 +19,10 @@ _DIFFERS = Reason(
 )
 
 
-def consensus(facts: Sequence[KernelFacts]) -> KernelFacts:
+def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFacts:
     """Returns the first of several guesses; an access on which they differ is only a sample.
+
+    The reason says what the figures differ by.
 
     Guesses at the shape of a block whose threads are counted (`__launch_bounds__`) do not count
     where a warp leaves an array: no launch has that shape.
@@ -39,7 +41,7 @@ def consensus(facts: Sequence[KernelFacts]) -> KernelFacts:
     for access in first.accesses:
         differing = [o.get((access.span, access.kind)) for o in others]
         if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
-            access = replace(access, certainty=Certainty.SAMPLED, reason=_DIFFERS)
+            access = replace(access, certainty=Certainty.SAMPLED, reason=why)
         if any(d is not None and d.advice != access.advice for d in differing):
             access = replace(access, advice="")
         accesses.append(access)

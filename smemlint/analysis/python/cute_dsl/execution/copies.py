@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
@@ -39,7 +40,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter.values import Value
@@ -64,11 +65,21 @@ def copy(call: Call) -> Value:
     if isinstance(policy, WithoutLanes):
         _without_lanes(call, policy, sides)
         return None
+    if not isinstance(policy, cute.CopyAtom | cute.TiledCopy):
+        policy = cute.CuteError(reason_of(call.value(0, "atom"), "its copy atom is not known"))
+    return copy_by(call, policy, sides)
+
+
+def copy_by(
+    call: Call,
+    policy: cute.CopyAtom | cute.TiledCopy | cute.CuteError,
+    sides: Sequence[AnyTensor],
+) -> Value:
+    """Records a copy from one side to the other by a policy, or why that is not known."""
     if not _touches_shared(call, sides):
         return None
-    if not isinstance(policy, cute.CopyAtom | cute.TiledCopy):
-        reason = reason_of(call.value(0, "atom"), "its copy atom is not known")
-        return _undecided(call, sides, reason)
+    if isinstance(policy, cute.CuteError):
+        return _undecided(call, sides, str(policy))
     is_predicated = call.given.named.get("pred") is not None
     if any(isinstance(s, UnknownTensor) for s in sides):
         return _one_side(call, policy, sides)
@@ -90,23 +101,31 @@ def _first(value: Value) -> Value:
 @function("autovec_copy")
 def autovec_copy(call: Call) -> Value:
     """`autovec_copy(source, destination)`."""
-    return _plain(call, lambda s, d: cute.autovec_copy(s, d))
+    return copy_plainly(call, _sides(call), cute.autovec_copy)
 
 
 @function("basic_copy")
 def basic_copy(call: Call) -> Value:
     """`basic_copy(source, destination)`: element by element."""
-    return _plain(call, lambda s, d: cute.copy_elements(s, d))
+    return copy_plainly(call, _sides(call), cute.copy_elements)
 
 
 @function("basic_copy_if")
 def basic_copy_if(call: Call) -> Value:
     """`basic_copy_if(predicate, source, destination)`: element by element."""
-    return _plain(call, lambda s, d: cute.copy_elements(s, d, is_predicated=True), 1)
+    return copy_plainly(call, _sides(call, 1), partial(cute.copy_elements, is_predicated=True))
 
 
-def _plain(call: Call, copied: object, first: int = 0) -> Value:
-    sides = [needed_tensor(call.value(first + i, n)) for i, n in enumerate(("src", "dst"))]
+def _sides(call: Call, first: int = 0) -> list[AnyTensor]:
+    return [needed_tensor(call.value(first + i, n)) for i, n in enumerate(("src", "dst"))]
+
+
+def copy_plainly(
+    call: Call,
+    sides: Sequence[AnyTensor],
+    copied: Callable[[cute.Tensor, cute.Tensor], Sequence[Instruction]],
+) -> Value:
+    """Records a copy without a policy, whose instructions a function of the engine gives."""
     if not _touches_shared(call, sides):
         return None
     source, destination = sides
@@ -114,7 +133,7 @@ def _plain(call: Call, copied: object, first: int = 0) -> Value:
         unknown = next(s for s in sides if isinstance(s, UnknownTensor))
         return _undecided(call, sides, unknown.reason)
     try:
-        issued: list[Instruction] = copied(source, destination)  # type: ignore[operator]
+        issued = copied(source, destination)
     except cute.CuteError as error:
         return _undecided(call, sides, str(error))
     issue(call.run, issued, call.node)

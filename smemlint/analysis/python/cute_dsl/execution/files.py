@@ -8,7 +8,7 @@ figure on which guesses differ is a sample only.
 from __future__ import annotations
 
 import ast
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,12 @@ from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_shared_tensor
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS, MAX_DSL_VARIANTS
+from smemlint.limits.budgets import (
+    MAX_DSL_ENTRIES,
+    MAX_DSL_STEPS,
+    MAX_DSL_STEPS_TO_GUESS,
+    MAX_DSL_VARIANTS,
+)
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -44,6 +49,8 @@ if TYPE_CHECKING:
 MARKS = ("cute.kernel", "cutlass.cute.kernel", "kernel")
 JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
+_COMPILES = "cute.compile("
+_DIFFERS = Reason(ReasonCode.UNKNOWN_VALUE, "the figure depends on arguments that are not known")
 DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
 NO_LAUNCH = Assumption(Topic.BLOCK, "no launch is in the file: the block shape is guessed")
 
@@ -127,7 +134,11 @@ class _File:
         """Enters the functions that the program does not: host functions, then kernels."""
         if not names_shared_tensor(self.text.text):
             return
-        marked = [*_entries(self.text, JIT_MARKS), *_entries(self.text, MARKS)]
+        marked = [
+            *_compilers(self.text),
+            *_entries(self.text, JIT_MARKS),
+            *_entries(self.text, MARKS),
+        ]
         entries = [e for e in marked if self._leads_to_a_kernel(e)]
         for entry in entries[:MAX_DSL_ENTRIES]:
             if entry.function not in self.found.entered:
@@ -144,26 +155,54 @@ class _File:
 
     def _leads_to_a_kernel(self, entry: _Entry) -> bool:
         """Returns whether a function is a kernel, or may launch one."""
-        is_kernel = _is_marked(entry.function, MARKS)
-        return is_kernel or ".launch(" in self.text.segment(entry.function)
+        text = self.text.segment(entry.function)
+        return _is_marked(entry.function, MARKS) or ".launch(" in text or _COMPILES in text
 
     def _enter(self, entry: _Entry) -> None:
-        """Executes a function with each guess at its arguments, and adds what they agree on."""
+        """Executes a function with guesses at its arguments, each element type by itself."""
+        types = guesses.declared_types(self.text.tree) or [guesses.HALF]
+        for dtype in types:
+            guess = guesses.Guess(dtype=dtype, is_declared=len(types) > 1)
+            run = self._guessed(entry, guess)
+            if guesses.asks_for_tensors(run.state):
+                guess, run = self._of_best_rank(entry, guess, run)
+            self._add_guesses(entry, guess, run)
+            if not guesses.asks_for_type(run.state):
+                return
+
+    def _guessed(self, entry: _Entry, guess: guesses.Guess) -> _Run:
+        overrides: dict[str, Value] = {"dtype": guess.dtype.name} if guess.is_declared else {}
+        run = _Run(self.text, self.settings.arch, overrides, _outside(entry, guess))
+        if run.failure:
+            self._unfinished[entry.function] = run.failure
+        return run
+
+    def _of_best_rank(
+        self, entry: _Entry, guess: guesses.Guess, run: _Run
+    ) -> tuple[guesses.Guess, _Run]:
+        """Returns the guess at the rank of tensors under which most accesses are decided.
+
+        Of a wrong one, CuTe refuses what the program does with its tensors.
+        """
+        best = run.decided, guess, run
+        for rank in guesses.RANKS if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS else ():
+            other = replace(guess, rank=rank)
+            tried = self._guessed(entry, other)
+            if tried.decided > best[0]:
+                best = tried.decided, other, tried
+        return best[1:]
+
+    def _add_guesses(self, entry: _Entry, guess: guesses.Guess, first: _Run) -> None:
+        """Adds what a guess and those that differ from it in numbers and blocks agree on."""
         is_kernel = _is_marked(entry.function, MARKS)
+        others = guesses.others(guess, first.state, is_kernel=is_kernel)
         by_kernel: dict[Span, list[KernelFacts]] = {}
-        worklist = [guesses.FIRST]
-        while worklist:
-            guess = worklist.pop(0)
-            run = _Run(self.text, self.settings.arch, {}, _outside(entry, guess))
-            if guess is guesses.FIRST:
-                worklist += guesses.others(run.state, is_kernel=is_kernel)
+        for run in (first, *(self._guessed(entry, other) for other in others)):
             assumptions = (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
             for facts in self._facts(run, assumptions):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
-            if run.failure:
-                self._unfinished[entry.function] = run.failure
         for found in by_kernel.values():
-            self._add(consensus(found))
+            self._add(consensus(found, _DIFFERS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,14 +222,23 @@ def _is_marked(function: ast.FunctionDef, marks: tuple[str, ...]) -> bool:
 
 def _entries(text: PythonText, marks: tuple[str, ...]) -> Iterator[_Entry]:
     """Yields the marked functions of the file and of its classes."""
+    yield from (e for e in _all_functions(text) if _is_marked(e.function, marks))
+
+
+def _compilers(text: PythonText) -> Iterator[_Entry]:
+    """Yields the functions of the host that compile a kernel for the arguments that they know."""
+    for entry in _all_functions(text):
+        is_of_host = entry.owner is None or _is_marked(entry.function, ("staticmethod",))
+        if is_of_host and _COMPILES in text.segment(entry.function):
+            yield entry
+
+
+def _all_functions(text: PythonText) -> Iterator[_Entry]:
     for node in text.tree.body:
-        if isinstance(node, ast.FunctionDef) and _is_marked(node, marks):
+        if isinstance(node, ast.FunctionDef):
             yield _Entry(node, None)
         elif isinstance(node, ast.ClassDef):
-            methods = (
-                m for m in node.body if isinstance(m, ast.FunctionDef) and _is_marked(m, marks)
-            )
-            yield from (_Entry(m, node) for m in methods)
+            yield from (_Entry(m, node) for m in node.body if isinstance(m, ast.FunctionDef))
 
 
 def _outside(entry: _Entry, guess: guesses.Guess) -> Callable[[_Run, Scope], None]:
@@ -199,7 +247,7 @@ def _outside(entry: _Entry, guess: guesses.Guess) -> Callable[[_Run, Scope], Non
     def enter(run: _Run, scope: Scope) -> None:
         owner = scope.get(entry.owner.name) if entry.owner is not None else None
         receiver: list[Value] = []
-        if entry.owner is not None:
+        if entry.owner is not None and not _is_marked(entry.function, ("staticmethod",)):
             if not isinstance(owner, Class):
                 return
             receiver = [guesses.construct(run.interpreter, owner, guess, run.state)]
@@ -268,6 +316,11 @@ class _Run:
                 enter(self, scope)
         except (OverBudget, RecursionError):
             self.failure = "it takes too long to follow"
+
+    @property
+    def decided(self) -> int:
+        """How many accesses are decided."""
+        return sum(facts.decided for facts in self.facts(()))
 
     def facts(self, assumptions: tuple[Assumption, ...]) -> Iterator[KernelFacts]:
         """Yields the facts of the kernels that it executed."""

@@ -1,30 +1,39 @@
-"""Guesses at the arguments of functions that nothing in the file calls."""
+"""Guesses at the arguments of functions that nothing in the file calls.
+
+An element type is one of those that the file says it takes. A number that a kernel is compiled for
+is one of two, and what they disagree on is a sample only. Of a tensor the rank is tried out.
+"""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cute_dsl.execution.values import Cute, UnknownTensor
+from smemlint.analysis.python.cute_dsl.execution.host import dtype_named, symbolic_tensor
+from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
 from smemlint.analysis.python.interpreter import calls
 from smemlint.analysis.python.interpreter.values import Class, DType, Function, Instance, Value
+from smemlint.frontend.heuristics import guessed_extents, names_flag
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Scope
 
 _BLOCKS = ((128, 1, 1), (256, 1, 1))
-_HALF = DType("Float16", 16)
-_HEADS = (64, 128)
-"""Extents of attention heads."""
-_HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v"))
+HALF = DType("Float16", 16)
+RANKS = (2, 3, 4)
+"""Modes of a tensor that are tried."""
+_INTEGERS = ("Int32", "Int64", "Uint32", "Uint64")
 _BY_TYPE = Assumption(Topic.NUMBER, "elements of a type that is not known have 16 bits")
-BY_HEAD = Assumption(Topic.ARGUMENT, "the extent of a head is 64 or 128")
+_BY_TENSOR = Assumption(Topic.ARGUMENT, "tensors whose layouts are not known")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,42 +42,137 @@ class Guess:
 
     Attributes:
         block: of a kernel without a launch.
-        head: what a parameter named like the extent of a head is.
+        number: which of the two guesses at a number is taken, 0 or 1.
+        dtype: an element type that is not known.
+        is_declared: the file says that it takes elements of this type.
+        rank: modes of a tensor that is not known, of which the last is contiguous; 0 where not
+            even these are guessed.
     """
 
-    block: tuple[int, int, int]
-    head: int
+    block: tuple[int, int, int] = _BLOCKS[0]
+    number: int = 0
+    dtype: DType = HALF
+    is_declared: bool = False
+    rank: int = 0
 
     def arguments(self, run: Execution, function: ast.FunctionDef, *, is_method: bool) -> Scope:
         """Returns guesses at parameters without a default, by name, and notes them."""
         parameters = parameters_of(function.args)[is_method:]
         values = {p.name: self._of(run, p.arg) for p in parameters if p.default is None}
-        return {name: value for name, value in values.items() if value is not None}
+        found: Scope = {name: value for name, value in values.items() if value is not None}
+        flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
+        for name in sorted(flags - found.keys()):
+            run.guessed.setdefault(Assumption(Topic.ARGUMENT, f"`{name}` is False"))
+            found[name] = False
+        return found
 
     def _of(self, run: Execution, parameter: ast.arg) -> Value:
         kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
         name = parameter.arg
         if "Tensor" in kind:
-            reason = f"the argument `{name}` is not known"
-            run.guessed.setdefault(_BY_TYPE)
-            return Cute(UnknownTensor(cute.Space.GLOBAL, reason, _HALF))
+            self._note_type(run)
+            return self._tensor(run, name)
         if "Numeric" in kind or name.endswith("dtype"):
-            run.guessed.setdefault(_BY_TYPE)
-            return _HALF
-        if name in _HEAD_NAMES:
-            run.guessed.setdefault(BY_HEAD)
-            return self.head
+            self._note_type(run)
+            return self.dtype
+        if kind.rpartition(".")[2] in _INTEGERS:
+            return Number(run.fresh(name))
+        extents = guessed_extents(name)
+        if extents is not None and kind in ("", "int", *_CONSTANTS):
+            text = f"`{name}` is {extents[0]} or {extents[1]}"
+            run.guessed.setdefault(Assumption(Topic.ARGUMENT, text, name))
+            return extents[self.number]
         return None
 
+    def _note_type(self, run: Execution) -> None:
+        text = f"elements are {self.dtype.name}, one of the types that the file takes"
+        declared = Assumption(Topic.NUMBER, text)
+        run.guessed.setdefault(declared if self.is_declared else _BY_TYPE)
 
-FIRST = Guess(_BLOCKS[0], _HEADS[0])
+    def _tensor(self, run: Execution, name: str) -> Value:
+        if self.rank:
+            text = f"tensors have {self.rank} modes, of which the last one is contiguous"
+            run.guessed.setdefault(Assumption(Topic.ARGUMENT, text))
+            return symbolic_tensor(run, self.dtype, self.rank)
+        run.guessed.setdefault(_BY_TENSOR)
+        reason = f"the argument `{name}` is not known"
+        return Cute(UnknownTensor(cute.Space.GLOBAL, reason, self.dtype))
 
 
-def others(run: Execution, *, is_kernel: bool) -> tuple[Guess, ...]:
-    """Returns the guesses that differ from the first one where that was asked for something."""
-    found = [Guess(_BLOCKS[0], head) for head in _HEADS[1:] if BY_HEAD in run.guessed]
+def _tested(function: ast.FunctionDef) -> set[str]:
+    """Returns the names that a function asks for their truth alone."""
+    tests: list[ast.expr] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.IfExp):
+            tests.append(node.test)
+        elif isinstance(node, ast.BoolOp):
+            tests += node.values
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            tests.append(node.operand)
+    return {test.id for test in tests if isinstance(test, ast.Name)}
+
+
+_CONSTANTS = ("cutlass.Constexpr[int]", "cutlass.Constexpr", "Constexpr[int]", "Constexpr")
+
+
+def asks_for_type(run: Execution) -> bool:
+    """Returns whether an execution was given a guess at an element type."""
+    return any(a.topic is Topic.NUMBER for a in run.guessed)
+
+
+def asks_for_tensors(run: Execution) -> bool:
+    """Returns whether an execution was given tensors of which nothing is known."""
+    return _BY_TENSOR in run.guessed
+
+
+def declared_types(tree: ast.Module) -> list[DType]:
+    """Returns the element types that a file says it takes, one of each width.
+
+    Those are what it compares types with, `x.dtype in (torch.float16, torch.float32)`, the list or
+    set that it keeps for that, and what an annotation lists, `Type[Float16 | Float32]`.
+    """
+    found: dict[int, DType] = {}
+    for listed in _lists(tree):
+        types = [dtype_named(_tail(part)) for part in listed]
+        floats = {t.bits: t for t in reversed(types) if t is not None and "Float" in t.name}
+        if None not in types and len(floats) > 1:
+            found = floats | found
+    return [found[bits] for bits in sorted(found)]
+
+
+def _lists(tree: ast.Module) -> Iterator[list[ast.expr]]:
+    """Yields what comparisons, assignments and annotations list."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(comparators=[ast.List() | ast.Tuple() | ast.Set() as listed]):
+                yield listed.elts
+            case ast.Assign(targets=[ast.Name()], value=ast.List() | ast.Set() as listed):
+                yield listed.elts
+            case ast.BinOp(op=ast.BitOr()):
+                yield list(_alternatives(node))
+
+
+def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
+    """Yields the parts of `A | B | C`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        yield from _alternatives(node.left)
+        yield from _alternatives(node.right)
+    else:
+        yield node
+
+
+def _tail(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def others(guess: Guess, run: Execution, *, is_kernel: bool) -> tuple[Guess, ...]:
+    """Returns the guesses that differ from one in what was asked for, but for types and ranks."""
+    found = []
+    if any(a.topic is Topic.ARGUMENT and a.subject for a in run.guessed):
+        found.append(replace(guess, number=1))
     if is_kernel:
-        found += [Guess(block, _HEADS[0]) for block in _BLOCKS[1:]]
+        found += [replace(guess, block=block) for block in _BLOCKS[1:]]
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, fun
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DTYPES,
     Namespace,
+    Number,
     Origin,
     UnknownTensor,
     payload_of,
@@ -44,6 +45,8 @@ _SAME = frozenset((
     "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "sign", "abs",
 ))  # fmt: skip
 _FLOAT32 = DType("Float32", 32)
+_ALIGNMENT = 16
+"""Bytes that tensors and their rows are taken to begin on a multiple of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +108,9 @@ def torch_call(call: Call, name: str) -> Value:
             return replace(like, dtype=_torch_dtype(call.given.named.get("dtype"), like.dtype))
     if name == "is_available":
         return True
+    number = call.run.arch.removeprefix("sm_").rstrip("af")
+    if name == "get_device_capability" and number.isdigit():
+        return (int(number) // 10, int(number) % 10)
     return UNKNOWN
 
 
@@ -222,7 +228,7 @@ def global_tensor(
         one = leading if leading is not None else _leading(tensor)
         shape = tuple(to_engine(run.fresh("an extent"), run.domain) for _ in shape)
         stride = tuple(
-            1 if at == one else cute.DynamicInt(step) if step else _unknown_stride(run)
+            1 if at == one else cute.DynamicInt(step) if step else _unknown_stride(run, dtype)
             for at, step in enumerate(tensor.stride)
         )
     try:
@@ -234,8 +240,10 @@ def global_tensor(
     )
 
 
-def _unknown_stride(run: Execution) -> Integer:
-    return to_engine(run.fresh("a stride"), run.domain)
+def _unknown_stride(run: Execution, dtype: DType) -> Integer:
+    """A stride of rows that vectors of 16 bytes fit in."""
+    elements = max(8 * _ALIGNMENT // dtype.bits, 1)
+    return to_engine(run.fresh("a stride", multiple=elements), run.domain)
 
 
 def _leading(tensor: TorchTensor) -> int | None:
@@ -357,8 +365,42 @@ def create_cute_tensor_for_fp8(call: Call) -> Value:
     return global_tensor(call.run, tensor, known, is_dynamic=True, leading=at)
 
 
-@function("make_fake_compact_tensor")
+def symbolic_tensor(run: Execution, dtype: DType, rank: int) -> Value:
+    """Returns a tensor of global memory whose last mode is contiguous, its rows aligned."""
+    layout = cute.Layout(
+        tuple(to_engine(run.fresh("an extent"), run.domain) for _ in range(rank)),
+        tuple(1 if at == rank - 1 else _unknown_stride(run, dtype) for at in range(rank)),
+    )
+    return _of_layout(run, dtype, layout, _ALIGNMENT)
+
+
+def _of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
+    key = run.fresh("tensor").terms[0][0].key
+    obj = Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, key)
+    origin = Origin(dtype, obj)
+    return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
+
+
+@function("make_fake_tensor")
 def make_fake_tensor(call: Call) -> Value:
+    """`make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
+    layout = cute.Layout(call.int_tuple(1, "shape"), call.int_tuple(2, "stride"))
+    dtype = call.dtype(0, "dtype")
+    alignment = call.given.named.get("assumed_align")
+    known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
+    return _of_layout(call.run, dtype, layout, known)
+
+
+@function("sym_int", "sym_int32", "sym_int64")
+def symbolic_integer(call: Call) -> Value:
+    """`sym_int(divisibility=)`: a number of run time."""
+    divisibility = call.given.named.get("divisibility", 1)
+    is_known = isinstance(divisibility, int) and 0 < divisibility < 1 << 16
+    return Number(call.run.fresh("an extent", multiple=divisibility if is_known else 1))  # type: ignore[arg-type]
+
+
+@function("make_fake_compact_tensor")
+def make_fake_compact_tensor(call: Call) -> Value:
     """`make_fake_compact_tensor(dtype, shape, stride_order=)`."""
     dtype, shape = call.value(0, "dtype"), call.value(1, "shape")
     known = dtype if isinstance(dtype, DType) else None

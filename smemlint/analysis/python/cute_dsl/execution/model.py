@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
 
 _ARITHMETIC = Number | Opaque
+_CONSTANTS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
+"""Of `cutlass.cute.arch`."""
 
 
 class DslModel(LibraryModel):
@@ -52,6 +54,8 @@ class DslModel(LibraryModel):
         """Returns an element type, a member of an imported module, or the name itself."""
         path = symbol.path
         if path.startswith(("cutlass.", "torch.")):
+            if symbol.name in _CONSTANTS:
+                return _CONSTANTS[symbol.name]
             owner = path.split(".")[-2]
             found = (
                 dtype_named(symbol.name)

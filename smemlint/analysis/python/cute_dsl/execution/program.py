@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
     atoms,
     copies,
-    hopper,
     host,
     int_tuple_functions,
     layout_functions,
@@ -23,6 +22,7 @@ from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
 from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
+from smemlint.analysis.python.cute_dsl.execution.libraries import hopper, quack  # noqa: F401
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
 from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -78,7 +78,6 @@ _UNIFORM = (
     "Scheduler",
     "Barrier",
     "PersistentTile",
-    "arch",
     "cpasync",
     "tcgen05",
     "TmemAllocator",
@@ -258,7 +257,9 @@ class Program:
             case StructType() if arguments:
                 return storage.storage_at(callee, arguments[0], node)
             case Unknown():
-                self._leave(ast.unparse(node.func), arguments, named, node)
+                name = ast.unparse(node.func)
+                if name.rpartition(".")[2] not in METHODS | FUNCTIONS:
+                    self._leave(name, arguments, named, node)
         return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
 
     def _converted(self, dtype: DType, arguments: list[Value]) -> Value:
@@ -302,6 +303,8 @@ class Program:
             return Opaque("a compiled function")
         if path == "functools.partial" and arguments:
             return Partial(arguments[0], tuple(arguments[1:]), named)
+        if path in ("os.environ.get", "os.getenv"):  # of which none is set
+            return arguments[1] if len(arguments) > 1 else None
         if name == "SimpleNamespace":
             return Namespace(dict(named))
         if name == "ArgumentParser":
@@ -331,12 +334,14 @@ class Program:
             return Allocator()
         if atoms.is_operation(name):
             return Cute(OpValue(name, tuple(arguments), named))
-        handler = FUNCTIONS.get(name)
+        handler = FUNCTIONS.get(f"quack.{name}" if callee.path.startswith("quack.") else name)
         if handler is not None:
             owner = Symbol(callee.path.rpartition(".")[0])
             return executed(handler, self._call(name, owner, arguments, named, node))
-        self._leave(name, arguments, named, node)
         if any(part in callee.path for part in _UNIFORM):
+            return Opaque(name)
+        self._leave(name, arguments, named, node)
+        if ".arch." in callee.path:
             return Opaque(name)
         return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled"))
 

@@ -1,0 +1,156 @@
+"""Kernels of the DSL whose element types, sizes and tensors only callers in other files give."""
+
+import ast
+
+import pytest
+from test_cute_dsl_kernels import facts_of
+
+from smemlint.analysis.python.cute_dsl.execution.guesses import declared_types
+from smemlint.facts import AccessKind, Certainty
+from smemlint.frontend.heuristics import guessed_extents
+
+ROWS = """
+class Rows:
+    def __init__(self, dtype, N: int):
+        self.dtype = dtype
+        self.N = N
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        size = cutlass.const_expr(128 // self.dtype.width)
+        tiled = cute.make_tiled_copy_tv(
+            cute.make_copy_atom(cpasync.CopyG2SOp(), self.dtype, num_bits_per_copy=128),
+            cute.make_layout((4, 32), stride=(32, 1)),
+            cute.make_layout((1, size)),
+        )
+        self.kernel(a, tiled).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, tiled: cute.TiledCopy):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(self.dtype, cute.make_layout((4, PITCH), stride=(PITCH, 1)), 16)
+        part = tiled.get_slice(tx)
+        cute.copy(tiled, part.partition_S(a), part.partition_D(s))
+        x = s[0, (tx % 32) * cute.arch.WARP_SIZE]
+
+
+def run(x: torch.Tensor):
+    assert x.dtype in [torch.float16, torch.bfloat16, torch.float32]
+    compiled(x.dtype, x.size(1))(x)
+
+
+def compiled(dtype, N, is_causal):
+    a = cute.runtime.make_fake_tensor(
+        dtype, (cute.sym_int(), N), stride=(cute.sym_int64(divisibility=8), 1), assumed_align=16
+    )
+    return cute.compile(Rows(dtype, N), a)
+"""
+
+
+def by_template(facts, kind):
+    return {
+        k.instance.template: next(a for a in k.accesses if a.kind is kind) for k in facts.kernels
+    }
+
+
+def test_each_element_type_that_the_file_takes_is_an_instance(tmp_path):
+    """A read of every 32nd element: 16 words apart in float16, 32 in float32."""
+    facts = facts_of(ROWS.replace("PITCH", "1024"), tmp_path)
+    reads = by_template(facts, AccessKind.LOAD)
+    assert {t: a.ways for t, a in reads.items()} == {
+        (("dtype", "Float16"),): 16,
+        (("dtype", "Float32"),): 32,
+    }
+    assert all(a.certainty is Certainty.ASSUMED for a in reads.values())
+    copies = by_template(facts, AccessKind.ASYNC_COPY)
+    assert [a.ways for a in copies.values()] == [1, 1]
+
+
+def test_what_guesses_at_a_number_disagree_on_is_a_sample(tmp_path):
+    """Rows of `N` elements, read by column: 1,024 is a multiple of 32 words, 1,000 is not."""
+    text = ROWS.replace("PITCH", "self.N").replace(
+        "s[0, (tx % 32) * cute.arch.WARP_SIZE]", "s[tx % 4, 0]"
+    )
+    reads = by_template(facts_of(text, tmp_path), AccessKind.LOAD)
+    assert {a.certainty for a in reads.values()} == {Certainty.SAMPLED}
+
+
+@pytest.mark.parametrize(
+    ("text", "widths"),
+    [
+        ("assert x.dtype in (torch.float16, torch.bfloat16, torch.float32)", [16, 32]),
+        ("types = {torch.float16, torch.float32}", [16, 32]),
+        ("def f(t: Type[Float8E4M3FN | Float16 | Float32]): pass", [8, 16, 32]),
+        ("assert x.dtype in (torch.float16, torch.bfloat16)", []),  # of one width
+        ("a, b = (Float16, Float32)", []),  # two types of one kernel
+        ("assert x.dtype in (torch.float32, torch.int64)", []),
+        ("flags = A | B", []),
+    ],
+)
+def test_element_types_that_a_file_takes(text, widths):
+    assert [t.bits for t in declared_types(ast.parse(text))] == widths
+
+
+def test_guesses_at_numbers_by_name():
+    assert guessed_extents("head_dim") == (64, 128)
+    assert guessed_extents("num_threads") == (128, 256)
+    assert guessed_extents("N") == (1024, 1000)
+    assert guessed_extents("seed") is None
+
+
+QUACK = """
+from quack import copy_utils, layout_utils
+
+
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float16, cute.make_layout((64, 64), stride=(64, 1)), 1024)
+    tiled = copy_utils.tiled_copy_2d(cutlass.Float16, 8, 128, 8)
+    part = tiled.get_slice(tx)
+    copy_utils.copy(part.partition_S(VIEW), cute.make_rmem_tensor_like(part.partition_D(s)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("view", "width", "ways"),
+    [("s", 16, 1), ("layout_utils.select(s, [0, 1])", 16, 1)],
+)
+def test_helpers_of_quack(view, width, ways, tmp_path):
+    (read,) = facts_of(QUACK.replace("VIEW", view), tmp_path).kernels[0].accesses
+    assert (read.width_bytes, read.ways) == (width, ways)
+
+
+MATRICES = """
+from quack import layout_utils
+
+
+class Tile:
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        mma = cute.make_tiled_mma(
+            warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16)), (4, 1, 1)
+        )
+        self.kernel(a, mma).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, mma: cute.TiledMma):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float16, cute.make_layout((64, 64), stride=(64, 1)), 1024)
+        t = layout_utils.transpose_view(s)
+        load = cute.make_tiled_copy_B(
+            cute.make_copy_atom(warp.LdMatrix8x8x16bOp(True, 4), cutlass.Float16), mma
+        ).get_slice(tx)
+        r = mma.make_fragment_B(mma.get_slice(tx).partition_B(t))
+        cute.copy(load, load.partition_S(t), load.retile(r))
+"""
+
+
+def test_a_transposed_view_reads_the_rows_of_the_tile(tmp_path):
+    """Eight rows of 128 bytes without a swizzle: each matrix is 8-way, as for the tile itself."""
+    text = MATRICES.replace("(4, 1, 1)", "(4, 1, 1), permutation_mnk=(64, 16, 16)")
+    (read,) = facts_of(text, tmp_path).kernels[0].accesses
+    assert (read.kind, read.ways) == (AccessKind.LDMATRIX, 8)
