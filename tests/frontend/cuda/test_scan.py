@@ -218,3 +218,14 @@ def test_attributes_stay_with_their_function() -> None:
 def test_scopes_that_are_nested_too_deeply_are_said() -> None:
     scanned = found("namespace a {" * 150 + "void f() {}" + "}" * 150)
     assert (scanned.functions, len(list(scanned.notices))) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ['__attribute__((visibility("default")))', "__attribute__((aligned(16), packed))"],
+)
+@pytest.mark.parametrize("word", ["namespace", "struct"])
+def test_definitions_at_the_margin_do_not_end_a_scope_with_attributes(attribute, word):
+    scanned = found(f"{word} {attribute} raft {{\ntemplate <class T> void f(T x) {{}}\n}};")
+    assert [(f.pieces.name, f.scope) for f in scanned.functions] == [("f", ("raft",))]
+    assert not list(scanned.notices)

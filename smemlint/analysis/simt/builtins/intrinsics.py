@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.builtins.atomics import is_one_for_a_warp
-from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, builtin, register
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import FLOAT, I32, U64, FloatType
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
@@ -28,12 +28,14 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import pointer_to_int
 from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.frontend import ir
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 
 _BARRIERS = frozenset(
@@ -74,33 +76,51 @@ def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 def _held(
-    ev: Evaluator, node: ir.FuncCall, a: AffineInt, b: AffineInt, made: AffineInt | Unknown
+    ev: Evaluator, call: BuiltinCall, parts: Sequence[ir.Node], a: AffineInt, b: AffineInt
 ) -> AffineInt | Unknown:
     """Of a value that varies by thread and a bound that is not known: the value, and that said."""
+    made = ev.state.domain.extreme(call.name in _LARGEST, a, b)
     if isinstance(made, AffineInt) or a.is_uniform == b.is_uniform:
         return made
-    first, second = node.args
+    first, second = parts
     inside, spelled = (b, second) if a.is_uniform else (a, first)
-    whole, part = ev.state.source_text(node), ev.state.source_text(spelled)
+    whole, part = ev.state.source_text(call.node), ev.state.source_text(spelled)
     return assuming(inside, Assumption(Topic.NUMBER, f"`{whole}` is `{part}`", whole))
 
 
-def _extreme(largest: bool) -> Handler:
-    def handle(ev: Evaluator, call: BuiltinCall) -> Value:
-        values = argument_values(ev, call.node)
-        if len(values) == 2:
-            a, b = values
-            if isinstance(a, AffineInt) and isinstance(b, AffineInt):
-                return _held(ev, call.node, a, b, ev.state.domain.extreme(largest, a, b))
-            if isinstance(a, FloatValue) or isinstance(b, FloatValue):
-                return a if isinstance(a, FloatValue) else b
-            for value in values:
-                if isinstance(value, Unknown):
-                    uniform = all(getattr(v, "is_uniform", False) for v in values)
-                    return Unknown(value.reason, value.is_data, uniform)
-        return Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "the larger or smaller of two values"))
+_SMALLEST = ("min", "umin", "__vimin", "llmin")
+_LARGEST = ("max", "umax", "__vimax", "llmax")
+_NO_EXTREME = Reason(ReasonCode.UNKNOWN_VALUE, "the larger or smaller of two values")
 
-    return handle
+
+@builtin(*_SMALLEST, *_LARGEST, least=1)
+def _extreme(ev: Evaluator, call: BuiltinCall) -> Value:
+    """`min(a, b)` and `std::min({a, b, c})`; with a third argument it compares by a function."""
+    parts, is_list = call.node.args, False
+    match parts:
+        case (ir.BraceList(args=listed),):
+            parts, is_list = listed, True
+    values = [ev.evaluate(part) for part in parts]
+    if not values or (len(values) != 2 and not is_list):
+        return Unknown(_NO_EXTREME)
+    found = values[0]
+    for k, value in enumerate(values[1:]):
+        found = _of_two(ev, call, parts[k : k + 2], found, value)
+    return found
+
+
+def _of_two(
+    ev: Evaluator, call: BuiltinCall, parts: Sequence[ir.Expression], a: Value, b: Value
+) -> Value:
+    if isinstance(a, AffineInt) and isinstance(b, AffineInt):
+        return _held(ev, call, parts, a, b)
+    if isinstance(a, FloatValue) or isinstance(b, FloatValue):
+        return a if isinstance(a, FloatValue) else b
+    for value in (a, b):
+        if isinstance(value, Unknown):
+            uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
+            return Unknown(value.reason, value.is_data, uniform)
+    return Unknown(_NO_EXTREME)
 
 
 @builtin("abs", "labs", "iabs", least=1)
@@ -258,7 +278,3 @@ def _warp_group_id(ev: Evaluator, call: BuiltinCall) -> Value:
 @builtin("canonical_lane_idx", "__laneid", "LaneId")
 def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear % WARP, I32)
-
-
-register(("min", "umin", "__vimin", "llmin"), _extreme(False), least=2)
-register(("max", "umax", "__vimax", "llmax"), _extreme(True), least=2)

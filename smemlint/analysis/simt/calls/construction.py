@@ -10,6 +10,7 @@ from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
 from smemlint.analysis.simt.domain.ctypes import (
+    FUNCTION,
     ArrayType,
     CType,
     FloatType,
@@ -19,11 +20,13 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticType,
     is_opaque,
+    lay_out,
 )
-from smemlint.analysis.simt.domain.environment import LValue, is_reference
+from smemlint.analysis.simt.domain.environment import LValue, is_reference, type_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    CallableValue,
     Cute,
     FloatValue,
     Pointer,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.evaluator import Evaluator
 
+_ARRAY = re.compile(r"(?:::)?(?:cuda::)?std::array")
 _TUPLE = re.compile(r"(?:\w+::)*(?:tuple|pair)\s*<")
 
 
@@ -58,6 +62,10 @@ def construct(
             return static_value(kind)
         if isinstance(kind, OpaqueType) and _TUPLE.match(kind.spelling):
             return Cute(tuple(values))
+        if isinstance(kind, OpaqueType) and _ARRAY.fullmatch(kind.spelling):
+            found = _array_of(values)
+            if found is not None:
+                return found
         if isinstance(kind, OpaqueType):
             if any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in values):
                 note_shared_argument(ev, kind.spelling, node)
@@ -67,6 +75,17 @@ def construct(
     place = LValue(obj, offset_of(0), kind)
     construct_at(ev, place, arguments, node)
     return read_lvalue(ev, place, node)
+
+
+def _array_of(values: Sequence[Value]) -> Aggregate | None:
+    """Returns what `std::array{a, b}` makes of values of one type; None for unknown types."""
+    functions = all(isinstance(v, CallableValue) for v in values)
+    kinds = [PointerType(FUNCTION) if functions else type_of(v) for v in values]
+    if not kinds or is_opaque(kinds[0]) or any(kind != kinds[0] for kind in kinds):
+        return None
+    element = kinds[0]
+    whole = lay_out("array", [("", ArrayType(element, len(values)), 0)])
+    return Aggregate(whole, {i * element.size: value for i, value in enumerate(values)})
 
 
 def construct_at(

@@ -163,6 +163,11 @@ def is_opaque(kind: object) -> bool:
     return isinstance(kind, OpaqueType) and not isinstance(kind, StaticType)
 
 
+def is_function_pointer(kind: CType) -> bool:
+    """Returns whether a type is that of pointers to functions."""
+    return isinstance(kind, PointerType) and kind.target == FUNCTION
+
+
 def is_sized(kind: CType) -> bool:
     """Returns whether `size` is what the compiler gives objects of the type."""
     while isinstance(kind, ArrayType):
@@ -184,6 +189,7 @@ I64, U64 = IntType(64, True), IntType(64, False)
 HALF, BF16 = FloatType("half", 2), FloatType("__nv_bfloat16", 2)
 FLOAT, DOUBLE = FloatType("float", 4), FloatType("double", 8)
 VOID = VoidType()
+FUNCTION = OpaqueType("a function")
 
 _ALIASES: dict[str, CType] = {
     "int8_t": I8, "uint8_t": U8, "int16_t": I16, "uint16_t": U16,

@@ -8,13 +8,28 @@ condition is run, rolled back and joined with its alternative.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    IntType,
+    RecordType,
+    is_function_pointer,
+)
 from smemlint.analysis.simt.domain.masking import masked_update, select, under_mask
-from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, Object, Unknown, Value
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
+    CallableValue,
+    Object,
+    Unknown,
+    Value,
+    one_of,
+)
 from smemlint.limits.budgets import MAX_SCATTER
 from smemlint.reasons import Reason, ReasonCode
 
@@ -105,10 +120,10 @@ class Memory:
         if at is not None:
             return under_mask(mask, self._read_cell(obj, at))
         if not offset.is_concrete or isinstance(offset.base, int):
-            return _anything(obj, "is indexed by a value that is not known")
+            return _anything(obj, offset, type, "is indexed by a value that is not known")
         distinct = np.unique(offset.base)
         if len(distinct) > MAX_SCATTER:
-            return _anything(obj, "is indexed by too many different values")
+            return _anything(obj, offset, type, "is indexed by too many different values")
         result = self._read_cell(obj, int(distinct[0]))
         for d in distinct[1:]:
             result = select(offset.base == d, self._read_cell(obj, int(d)), result)
@@ -148,7 +163,7 @@ class Memory:
     ) -> Value:
         at = offset.constant
         if at is None:
-            return _anything(obj, "is indexed by a value that is not known")
+            return _anything(obj, offset, type, "is indexed by a value that is not known")
         whole = obj.cells.get(at)
         if isinstance(whole, Aggregate):
             return whole
@@ -180,9 +195,33 @@ def _put(obj: Object, offset: int, value: Value | None) -> None:
         obj.cells[offset] = value
 
 
-def _anything(obj: Object, why: str) -> Value:
+def _anything(obj: Object, offset: AffineInt, type: CType, why: str) -> Value:
+    """Returns what may be read at an offset that is not known: of functions, one of several."""
     values = list(obj.cells.values())
     if values and all(v is values[0] for v in values):
         return values[0]
+    found: Value | None = None
+    if is_function_pointer(type):
+        found = one_of(v for v in values if isinstance(v, CallableValue))
+    elif isinstance(type, IntType) and obj.default is None:
+        found = _common_constant(obj, offset)
+    if found is not None:
+        return found
     data = any(isinstance(v, Unknown) and v.is_data for v in values)
     return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}"), is_data=data)
+
+
+def _common_constant(obj: Object, offset: AffineInt) -> Value | None:
+    """Returns the number that every place holds which a sum can reach: `entries[i].threads`."""
+    if not isinstance(offset.base, int) or not offset.terms:
+        return None
+    step = gcd(*(factor if isinstance(factor, int) else 1 for _, factor in offset.terms))
+    common: AffineInt | None = None
+    for at, value in obj.cells.items():
+        if (at - offset.base) % (step or 1):
+            continue
+        number = value.constant if isinstance(value, AffineInt) else None
+        if number is None or (common is not None and common.constant != number):
+            return None
+        common = value  # type: ignore[assignment]
+    return common

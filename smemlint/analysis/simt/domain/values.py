@@ -20,6 +20,8 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
@@ -273,10 +275,27 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallableValue:
-    """A function, lambda or type that a name or template argument stands for."""
+    """A function, lambda or type that a name or template argument stands for.
+
+    Attributes:
+        payload: of a lambda or type; the names of functions one of which it is.
+    """
 
     name: str
     payload: object = None
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The functions that it may be."""
+        if self.payload is None:
+            return (self.name,)
+        return self.payload if isinstance(self.payload, tuple) else ()
+
+
+def one_of(values: Iterable[CallableValue]) -> CallableValue | None:
+    """Returns any of some functions; None where they are none."""
+    names = tuple(dict.fromkeys(name for value in values for name in value.choices))
+    return CallableValue(names[0], names if len(names) > 1 else None) if names else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

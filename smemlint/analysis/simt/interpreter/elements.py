@@ -55,28 +55,22 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
 
 
-def _element_of_class(ev: Evaluator, base: Value, index: Value, node: ir.Node) -> LValue | Unknown:
-    state = ev.state
-    if isinstance(base, Aggregate) and isinstance(base.type, RecordType):
-        for member in base.type.members:  # std::array and its like
-            if (
-                isinstance(member.type, ArrayType)
-                and isinstance(index, AffineInt)
-                and index.constant is not None
-            ):
-                cell = base.cells.get(member.offset + index.constant * member.type.element.size)
-                if cell is not None:
-                    return LValue(
-                        state.new_local("element", member.type.element, state.key(node), cell),
-                        offset_of(0),
-                        member.type.element,
-                    )
-    return Unknown(
-        Reason(
-            ReasonCode.NOT_MODELLED,
-            f"`{state.source_text(node)}` calls an operator that is not followed",
-        )
-    )
+def _element_of_class(
+    ev: Evaluator, base: Aggregate, index: Value, node: ir.ArrayRef
+) -> LValue | Unknown:
+    elements = _elements_of(base.type)
+    if elements is None:
+        text = f"`{ev.state.source_text(node)}` calls an operator that is not followed"
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
+    held = ev.state.new_local("elements", base.type, ev.state.key(node), base)
+    return _element_at(ev, Pointer(held, offset_of(0), elements.element), index)
+
+
+def _element_at(ev: Evaluator, first: Pointer, index: Value) -> LValue | Unknown:
+    moved = advance(ev, first, index)
+    if isinstance(moved, Unknown):
+        return lvalue_at_unknown_offset(ev, first, moved)
+    return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
 
 
 @evaluates(ir.ArrayRef)
@@ -113,10 +107,7 @@ def _element_of_standard_array(
     if elements is None or isinstance(place, Unknown):
         return None
     first = Pointer(place.object, place.offset, elements.element, place.volatile)
-    moved = advance(ev, first, ev.evaluate(node.subscript))
-    if isinstance(moved, Unknown):
-        return lvalue_at_unknown_offset(ev, first, moved)
-    return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
+    return _element_at(ev, first, ev.evaluate(node.subscript))
 
 
 def _elements_of(kind: object) -> ArrayType | None:

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
-from smemlint.analysis.simt.domain.ctypes import CType, IntType
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    IntType,
+    is_function_pointer,
+)
 from smemlint.analysis.simt.domain.environment import (
     Binding,
     Geometry,
@@ -133,8 +138,9 @@ class HostPolicy(KernelPolicy):
         return found
 
     def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
-        """Returns whether no unit that has an integer writes to it, which launches name."""
-        if not isinstance(type, IntType):
+        """Returns whether no unit writes to an integer or a table of functions that it has."""
+        element = type.element if isinstance(type, ArrayType) else type
+        if not (isinstance(type, IntType) or is_function_pointer(element)):
             return False
         for unit in self.linked:
             declared = unit is ev.state.unit or name in unit.declarations

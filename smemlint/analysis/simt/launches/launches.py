@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
     number,
+    one_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.launches.host_interpreter import (
@@ -108,8 +109,7 @@ class LaunchPolicy(HostPolicy):
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns both of two functions: each may be launched."""
         if isinstance(a, CallableValue) and isinstance(b, CallableValue):
-            names = dict.fromkeys((*_choices(a), *_choices(b)))
-            return CallableValue(next(iter(names)), tuple(names)) if names else None
+            return one_of((a, b))
         return super().prefer(ev, a, b, node)
 
     def is_repeated(self, ev: Evaluator, function: Function, frame: Frame) -> bool:
@@ -261,13 +261,13 @@ class LaunchPolicy(HostPolicy):
             node = node.expr
         if isinstance(node, ir.ArrayRef | ir.StructRef):  # an entry of a table of kernels
             value = ev.evaluate(node)
-            return _choices(value) if isinstance(value, CallableValue) else ()
+            return value.choices if isinstance(value, CallableValue) else ()
         if not isinstance(node, ir.ID):
             return ()
         if ev.state.lookup(node.name) is not None:
             value = ev.evaluate(node)
             if isinstance(value, CallableValue):
-                return _choices(value)
+                return value.choices
         return tuple(self._assigned.get(node.name, (node.name,)))
 
     def _extents(self, value: Value, start: int = 0) -> Extents:
@@ -326,13 +326,6 @@ def _known_result(call: Frame, otherwise: Value) -> Value:
     values = [value for _, value, _ in call.returns]
     is_known = isinstance(values[0], FloatValue) or getattr(values[0], "constant", None) is not None
     return values[0] if len(values) == 1 and is_known else otherwise
-
-
-def _choices(value: CallableValue) -> tuple[str, ...]:
-    """Returns the functions that a value may name."""
-    if value.payload is None:
-        return (value.name,)
-    return value.payload if isinstance(value.payload, tuple) else ()
 
 
 def _whole(extents: Extents) -> tuple[int, int, int] | None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain import ctypes
-from smemlint.analysis.simt.domain.ctypes import I32, ArrayType, CType, OpaqueType, PointerType
+from smemlint.analysis.simt.domain.ctypes import (
+    FUNCTION,
+    I32,
+    ArrayType,
+    CType,
+    OpaqueType,
+    PointerType,
+)
 from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.node_facts import node_facts
@@ -65,7 +72,7 @@ class Resolver:
         if isinstance(node, ir.Enum):
             bind_enumerators(self._ev, node)
             return I32
-        return OpaqueType(type(node).__name__)
+        return FUNCTION if isinstance(node, ir.FuncDecl) else OpaqueType(type(node).__name__)
 
     def named(self, words: tuple[str, ...]) -> CType:
         """Returns the type of words like `unsigned int`, `T`, `float4` or `Traits<3>::Element`."""

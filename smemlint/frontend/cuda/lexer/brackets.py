@@ -115,23 +115,31 @@ def _is_at_margin(token: Token, files: FileTable) -> bool:
 
 def _opens_scope(tokens: Sequence[Token], i: int) -> bool:
     """Returns whether the `{` at `i` opens a namespace, an `extern "C"` block or a record."""
-    for j in range(i - 1, max(i - 60, -1), -1):
+    j, end = i - 1, max(i - 60, -1)
+    while j > end:
         text = tokens[j].text
         if text in ("namespace", "struct", "class", "union"):
             return not (j and tokens[j - 1].text in ("enum", "<", ","))
-        if text in (";", "{", "}", ")") and not (text == ")" and _is_attribute(tokens, j)):
+        if text in (";", "{", "}"):
             return False
         if tokens[j].kind == "string" and j and tokens[j - 1].text == "extern":
             return True
+        if text == ")":
+            j = _opening(tokens, j, end)
+            if j < 1 or tokens[j - 1].text not in ("__align__", "alignas", "__attribute__"):
+                return False
+        j -= 1
     return False
 
 
-def _is_attribute(tokens: Sequence[Token], close: int) -> bool:
-    """Returns whether the `)` ends something like `struct __align__(16) X`."""
-    for j in range(close - 1, max(close - 12, 0), -1):
-        if tokens[j].text == "(":
-            return tokens[j - 1].text in ("__align__", "alignas", "__attribute__", "(")
-    return False
+def _opening(tokens: Sequence[Token], close: int, end: int) -> int:
+    """Returns the index of the `(` that a `)` closes; -1 where there is none behind `end`."""
+    depth = 0
+    for j in range(close, end, -1):
+        depth += (tokens[j].text == ")") - (tokens[j].text == "(")
+        if not depth:
+            return j
+    return -1
 
 
 def _starts_definition(tokens: Sequence[Token], i: int) -> bool:

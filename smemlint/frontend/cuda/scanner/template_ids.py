@@ -77,12 +77,23 @@ def _is_instantiated(tokens: Sequence[Token], at: int) -> bool:
 
 
 def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
-    """Names that have one value: they stand in front of one `=`, and nothing else writes them."""
+    """Names that have one value: they stand in front of one `=`, and nothing else writes them.
+
+    Of an array, `table[] = {..}` and each `table[i] = ..` count.
+    """
     seen: dict[str, int] = {}
     written: set[str] = set()
+    subscripted: list[str] = []
+    array = ""
     before = earlier = Token("operator", ";", 0, 0, 0)
     for token in tokens:
-        if before.kind == "identifier" and token.text == "=":
+        if token.text == "[":
+            subscripted.append(array if before.text == "]" else before.text)
+        elif token.text == "]":
+            array = subscripted.pop() if subscripted else ""
+        elif token.text == "=" and before.text == "]":
+            seen[array] = seen.get(array, 0) + 1
+        elif before.kind == "identifier" and token.text == "=":
             seen[before.text] = seen.get(before.text, 0) + 1
         elif before.kind == "identifier" and token.text in _WRITING:
             written.add(before.text)

@@ -1,0 +1,78 @@
+"""Kernels out of tables whose index is known at run time only: each entry is launched so."""
+
+import pytest
+from conftest import accesses_of
+
+KERNELS = """
+typedef void (*kernel_t)(float *, int);
+template <int S> __global__ void k(float *g, int n) {
+  __shared__ float s[2048];
+  s[threadIdx.x * S] = g[threadIdx.x];
+}
+struct Entry { kernel_t kernel; int threads; };
+"""
+
+
+def launched(text):
+    found = {(a.instance.template, a.instance.block[0], a.ways) for a in accesses_of(text)}
+    return {(template[0][1], threads, ways) for template, threads, ways in found}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "static kernel_t table[] = {k<2>, k<4>};",
+        "static const kernel_t table[2] = {&k<2>, &k<4>};",
+        "constexpr std::array<kernel_t, 2> table = {k<2>, k<4>};",
+        "constexpr auto table = std::array{k<2>, k<4>};",
+    ],
+)
+@pytest.mark.parametrize("is_global", [True, False])
+def test_all_entries_are_launched(table, is_global):
+    text = f"""{KERNELS}
+    {table if is_global else ""}
+    void run(float *g, int which) {{
+      {"" if is_global else table}
+      kernel_t chosen = table[which];
+      chosen<<<1, 128>>>(g, 3);
+    }}"""
+    assert launched(text) == {("2", 128, 2), ("4", 128, 4)}
+
+
+def test_members_beside_the_kernel_are_read_where_all_entries_agree():
+    text = f"""{KERNELS}
+    static const Entry entries[] = {{{{k<2>, 64}}, {{k<4>, 64}}}};
+    void run(float *g, int which) {{
+      const Entry &e = entries[which];
+      e.kernel<<<1, e.threads>>>(g, 3);
+    }}"""
+    assert launched(text) == {("2", 64, 2), ("4", 64, 4)}
+
+
+def test_a_table_that_is_written_elsewhere_is_not_known():
+    text = f"""{KERNELS}
+    static kernel_t table[] = {{k<2>, k<4>}};
+    void change() {{ table[1] = k<8>; }}
+    void run(float *g, int which) {{ table[which]<<<1, 64>>>(g, 3); }}"""
+    assert 64 not in {threads for _, threads, _ in launched(text)}
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("std::max({1, 2, 4})", 4),
+        ("std::min({8, 2, 4})", 2),
+        ("std::max<int>({2})", 2),
+        ("std::max(2, std::min({16, 32}))", 16),
+        ("max(int(2u), 8)", 8),
+    ],
+)
+def test_extremes_of_lists_in_host_code(expression, value):
+    text = f"""
+    __global__ void k(float *g, int stride) {{
+      __shared__ float s[2048];
+      s[threadIdx.x * stride] = 1;
+    }}
+    void run(float *g) {{ k<<<1, 32>>>(g, {expression}); }}"""
+    (access,) = accesses_of(text)
+    assert access.ways == value
