@@ -92,6 +92,6 @@ def is_cutlass_header(path: str) -> bool:
 
 
 def cutlass_header(name: str) -> tuple[str, str] | None:
-    """Returns path and text of what stands for a header of CUTLASS that was not found."""
+    """Returns the path and text of what stands for a header of CUTLASS that was not found."""
     text = _TEXTS.get(name)
     return (name.replace("cutlass", "<cutlass>", 1), text) if text is not None else None
