@@ -13,6 +13,7 @@ from smemlint.analysis.python.dialects import analyze_python, holds_marks
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.heuristics import (
     describes_swizzle,
+    instantiated_includes,
     launched_and_not_defined,
     may_launch,
     may_touch_shared,
@@ -38,7 +39,8 @@ def needs_analysis(source: Source) -> bool:
         return holds_marks(source.text)
     text = source.text
     is_described = may_touch_shared(text) or describes_swizzle(text)
-    return is_described or bool(launched_and_not_defined(text))
+    is_launching = bool(launched_and_not_defined(text) or instantiated_includes(text))
+    return is_described or is_launching
 
 
 def analyze(

@@ -26,7 +26,8 @@ LAUNCH = r"<<[ \t]*+<"
 """Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
 _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+(?:<[^;{}()<]{0,500}>\s*+)?" + LAUNCH)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
-_INCLUDES = re.compile(r'^[ \t]*+#[ \t]*+include[ \t]*+"', re.M)
+_INCLUDES = re.compile(r'^[ \t]*+#[ \t]*+include[ \t]*+"([^"\n]*+)', re.M)
+_INSTANTIATES = re.compile(r"^[ \t]*+template\b(?![ \t]*+(?:<|$))", re.M)
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
@@ -169,6 +170,14 @@ def guessed_extents(name: str) -> tuple[int, int] | None:
 def names_flag(name: str) -> bool:
     """Returns whether a parameter is a flag: `is_causal`, `has_bias`, `use_mask`."""
     return name.startswith(("is_", "has_", "use_", "return_"))
+
+
+def instantiated_includes(text: str) -> list[str]:
+    """Returns the files whose templates a text may instantiate: `template void run<64>();`.
+
+    Projects that compile one template in many files write files of nothing else.
+    """
+    return _INCLUDES.findall(text) if _INSTANTIATES.search(text) else []
 
 
 # ---- comments

@@ -217,7 +217,7 @@ class Declaration(Protocol):
         ...
 
     def parse(self) -> ir.Declaration | ir.Enum | None:
-        """Returns `Decl` (with init), `Typedef` or `Enum`."""
+        """`Decl` (with init), `Typedef` or `Enum`."""
         ...
 
 
@@ -291,7 +291,7 @@ class Unit(Protocol):
         ...
 
     def span(self, node: ir.Node) -> Span:
-        """Returns the exact source range; the call site of a macro for what a macro made."""
+        """Exact source range; the call site of a macro for what a macro made."""
         ...
 
     def line(self, node: ir.Node) -> int:
@@ -299,7 +299,7 @@ class Unit(Protocol):
         ...
 
     def text(self, span: Span) -> str:
-        """Returns the source text of a range."""
+        """Source text of a range."""
         ...
 
     def conditions(self, node: ir.Node) -> tuple[str, ...]:

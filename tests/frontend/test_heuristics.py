@@ -70,6 +70,13 @@ def test_a_launched_kernel_without_a_definition_is_of_a_header_of_the_project():
     assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<k.cuh>")) == {}
 
 
+def test_a_file_instantiates_templates_of_the_headers_of_its_project():
+    text = '#include <a.h>\n#include "run.h"\ntemplate void run<64>(Params &);\n'
+    assert heuristics.instantiated_includes(text) == ["run.h"]
+    assert heuristics.instantiated_includes(text.replace("template", "extern template")) == []
+    assert heuristics.instantiated_includes(text.replace("template", "template <int N>")) == []
+
+
 def test_every_guess_is_tested_and_gives_its_reason():
     guesses = {
         name: value
@@ -77,6 +84,7 @@ def test_every_guess_is_tested_and_gives_its_reason():
         if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
     }
     assert set(guesses) == {
+        "instantiated_includes",
         "launched_and_not_defined",
         "may_launch",
         "names_another",

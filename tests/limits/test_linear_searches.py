@@ -11,7 +11,11 @@ from smemlint.analysis.python.cupy.model import PartialText
 from smemlint.analysis.python.cute_dsl.imported_layouts import find_imported_maker
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.frontend.cuda.build_system.cmake import flags_for
-from smemlint.frontend.heuristics import launched_and_not_defined, names_another
+from smemlint.frontend.heuristics import (
+    instantiated_includes,
+    launched_and_not_defined,
+    names_another,
+)
 from smemlint.frontend.ptx.module import parse_module
 from smemlint.limits.documents import check_json, check_toml
 from smemlint.limits.errors import TooLarge
@@ -31,6 +35,7 @@ TEXTS = {
 }
 FUNCTIONS = {
     "launches": launched_and_not_defined,
+    "instantiations": instantiated_includes,
     "names": lambda text: names_another(text, "k"),
     "calls": lambda text: list(written_calls(text, "k")),
     "imports": lambda text: find_imported_maker(Source("k.py", text.encode())),

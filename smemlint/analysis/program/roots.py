@@ -6,13 +6,13 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.frontend.heuristics import LAUNCH, may_touch_shared
+from smemlint.frontend.heuristics import LAUNCH, instantiated_includes, may_touch_shared
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from smemlint.analysis.program.units import ProgramIndex
 
@@ -52,7 +52,8 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
     if only is not None:
         shared = [posixpath.normpath(only)]
     else:
-        shared = [p for p in index.sources if _is_of_interest(p, index.read(p) or "")]
+        names = {posixpath.basename(p) for p in index.sources}
+        shared = [p for p in index.sources if _is_of_interest(p, index.read(p) or "", names)]
     includers: dict[str, list[str]] = {}
     for path in index.sources if shared else ():
         for target in index.includes(path):
@@ -78,6 +79,17 @@ def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> list[str
     return found
 
 
-def _is_of_interest(path: str, text: str) -> bool:
-    """Returns whether a file's own code may declare or touch shared memory."""
-    return is_python_path(path) or may_touch_shared(text)
+def _is_of_interest(path: str, text: str, names: Set[str]) -> bool:
+    """Returns whether a file's own code may declare or touch shared memory.
+
+    A file that only instantiates templates stands for headers that are not of the run.
+
+    Args:
+        path: of the file.
+        text: of the file.
+        names: of the files of the run, without their folders.
+    """
+    if is_python_path(path) or may_touch_shared(text):
+        return True
+    headers = instantiated_includes(text)
+    return bool(headers) and names.isdisjoint(map(posixpath.basename, headers))

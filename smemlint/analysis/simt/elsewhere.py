@@ -1,4 +1,4 @@
-"""Kernels that a file launches and that are defined in an included file outside of the run."""
+"""Kernels that a file launches or instantiates, and that a file outside of the run defines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
-from smemlint.frontend.heuristics import launched_and_not_defined
+from smemlint.frontend.heuristics import instantiated_includes, launched_and_not_defined
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
-    """Yields a note for each kernel that a file launches by name and that another one defines.
+    """Yields a note for each kernel of another file that a file launches by name or instantiates.
 
     Args:
         index: of the run.
@@ -25,18 +25,23 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     """
     text = index.read(path) or ""
     launches = launched_and_not_defined(text)
-    if not launches:
+    headers = {posixpath.basename(name) for name in instantiated_includes(text)}
+    if not launches and not headers:
         return
     unit = index.unit(path)
     for function in unit.functions:
         file = posixpath.normpath(function.span.path)
-        if not function.is_kernel or file in index.sources or function.name not in launches:
+        if not function.is_kernel or file in index.sources:
             continue
-        start = launches.pop(function.name)
+        start = launches.pop(function.name, None)
+        if start is None and posixpath.basename(file) not in headers:
+            continue
         if touches_shared(function, unit):
-            line = text.count("\n", 0, start) + 1
-            column = start - text.rfind("\n", 0, start)
-            where = Span(path, line, column, line, column + len(function.name))
+            where = Span(path, 1, 1, 1, 1)
+            if start is not None:
+                line = text.count("\n", 0, start) + 1
+                column = start - text.rfind("\n", 0, start)
+                where = Span(path, line, column, line, column + len(function.name))
             name = f"`{function.name}`"
             reason = f"{name} is defined in {file}, which is not among the files to analyse"
             yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))

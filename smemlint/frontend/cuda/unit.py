@@ -204,7 +204,7 @@ class CudaRecord:
         return parse_members(self.members, names, table, self.kind, self.name, found.attributes)
 
     def parse(self) -> ir.Struct | ir.Union | None:
-        """Returns the data members in order, parsed at the first call."""
+        """Data members in order, parsed at the first call."""
         return self._parsed
 
 
@@ -263,7 +263,7 @@ class CudaDeclaration:
         return parse_declaration(self.tokens, names, self._unit.table)
 
     def parse(self) -> ir.Declaration | ir.Enum | None:
-        """Returns `Decl`, `Typedef` or `Enum`, parsed at the first call."""
+        """`Decl`, `Typedef` or `Enum`, parsed at the first call."""
         return self._parsed
 
 
@@ -345,7 +345,7 @@ class CudaUnit:
         return any(word in file.text for file in self._source.files.values())
 
     def span(self, node: ir.Node) -> Span:
-        """Returns the source range of a node; the call site of a macro for what a macro made."""
+        """Exact source range of a node; the call site of a macro for what a macro made."""
         return self.table.span(node)
 
     def line(self, node: ir.Node) -> int:
@@ -353,7 +353,7 @@ class CudaUnit:
         return self.table.last_line(node)
 
     def text(self, span: Span) -> str:
-        """Returns the source text of a range."""
+        """Source text of a range."""
         if span not in self._texts:
             self._texts[span] = self._text(span)
         return self._texts[span]

@@ -201,7 +201,7 @@ class Body:
 
 
 def names_in(operand: Operand) -> tuple[str, ...]:
-    """Returns the names that an operand holds, of registers and variables."""
+    """The names that an operand holds, of registers and variables."""
     match operand:
         case Name(text):
             return (text,)

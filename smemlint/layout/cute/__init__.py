@@ -143,6 +143,7 @@ from smemlint.layout.cute.tiled_copy import (
     make_tiled_copy_c_atom,
     make_tiled_copy_for,
     make_tiled_copy_like,
+    partition_for_tma,
 )
 from smemlint.layout.cute.tiled_mma import Operand, TiledMma
 
@@ -232,6 +233,7 @@ __all__ = [
     "mma_op",
     "nullspace",
     "outer_partition",
+    "partition_for_tma",
     "prepend",
     "product",
     "product_each",

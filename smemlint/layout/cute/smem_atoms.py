@@ -56,13 +56,23 @@ def smem_atom(name: str, element_bits: int) -> SmemAtom | None:
     return SmemAtom(swizzle, upcast(in_bits, element_bits))
 
 
-def select_smem_atom(major: str, element_bits: int, mn_extent: int, k_extent: int) -> str | None:
+def select_smem_atom(
+    major: str, element_bits: int, mn_extent: int, k_extent: int, is_narrow: bool = False
+) -> str | None:
     """Returns the name of the widest atom whose contiguous extent divides the tile.
 
     This is `ss_smem_selector` and `GMMA`'s rule in the collective builders.
+
+    Args:
+        major: `K` or `MN`.
+        element_bits: width of an element.
+        mn_extent: of the tile.
+        k_extent: of the tile.
+        is_narrow: whether an MN-major atom spans 32 bytes at most: `rs_smem_selector`'s rule for
+            words, whose transposition is then free of conflicts.
     """
     extent = k_extent if major == "K" else mn_extent
-    for mode in _MODES:
+    for mode in _MODES[2:] if is_narrow and major == "MN" else _MODES:
         if extent % (8 * _SPANS[mode][0] // element_bits) == 0:
             return f"Layout_{major}_{mode}_Atom"
     return None

@@ -35,6 +35,16 @@ Side = Literal["S", "D"]
 ONE = Layout(1)
 
 
+def partition_for_tma(tensor: Tensor) -> Tensor:
+    """Returns (TMA, TMA_M, TMA_K, REST..) of a tensor (BLK_M, BLK_K, REST..): one box for all."""
+
+    def divided(layout: Layout) -> Layout:
+        modes = layout.modes()
+        return make_layout(make_layout(*modes[:2]), ONE, ONE, *modes[2:])
+
+    return tensor.apply(divided)
+
+
 @dataclass(frozen=True, slots=True)
 class CopyAtom:
     """A copy operation on values of one width: `Copy_Atom<Op, T>`.

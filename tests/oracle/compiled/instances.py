@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _CAST = re.compile(r"\((?:[\w:]+ ?)+\)(?=-?\d)")
+_LAYOUT_NUMBER = re.compile(r"\?|\b(?:int|long)\b|(?<!\w)_?\d+\b")
+_POINTER_FLAG = re.compile(r"\bsmem_ptr_flag_bits<\d+>")
+_OFFSET = re.compile(r"(?<=>)o(\d+)o(?=\()")
+"""Of a swizzled layout: `Swizzle<3,3,3> o 0 o (8,64):(64,1)`."""
 _SPELLINGS = {
     "unsigned": "unsigned int",
     "uint": "unsigned int",
@@ -32,6 +36,8 @@ _SPELLINGS = {
     "nv_bfloat16": "__nv_bfloat16",
     "c10::Half": "__half",
     "c10::BFloat16": "__nv_bfloat16",
+    "half_t": "__half",
+    "bfloat16_t": "__nv_bfloat16",
 }
 
 
@@ -83,7 +89,7 @@ def template_arguments(demangled: str) -> tuple[str, ...]:
 def normalized(argument: str) -> str:
     """Returns one spelling for all spellings of a type or a number."""
     text = _CAST.sub("", argument.strip())
-    text = re.sub(r"\b(?:typename|class|struct|const|std::|cuda::)\s*", "", text)
+    text = re.sub(r"\b(?:typename|class|struct|const|std::|cuda::|cute::|cutlass::)\s*", "", text)
     text = _SUFFIX.sub(r"\1", text).strip()
     text = re.sub(r"\btrue\b", "1", re.sub(r"\bfalse\b", "0", text))
     if text.startswith("(") and text.endswith(")"):
@@ -127,6 +133,11 @@ def matching(
         return [name for name, arguments in same.items() if not arguments]
     known = {argument for arguments in same.values() for argument in arguments}
     exact = [n for n, arguments in same.items() if _fits(wanted, arguments, known, False)]
+    if not exact:
+        numbers = [layout_numbers(w) for w in wanted]
+        alike = [n for n, found in same.items() if _has_layouts(wanted, numbers, found, known)]
+        if len(alike) == 1:
+            return alike
     if exact or not all(w in known or w[:1].isalpha() or w == UNKNOWN for w in wanted):
         return exact
     taken = {
@@ -150,8 +161,36 @@ def _fits(
 ) -> bool:
     """Whether the leading arguments are those wanted; an alias may be any type."""
     return len(wanted) <= len(arguments) and all(
-        w in (a, UNKNOWN) or (with_aliases and w not in known and w[:1].isalpha())
+        w in (a, UNKNOWN) or (with_aliases and _is_alias(w, known))
         for w, a in zip(wanted, arguments, strict=False)
+    )
+
+
+def _is_alias(wanted: str, known: set[str]) -> bool:
+    return wanted not in known and wanted[:1].isalpha()
+
+
+def layout_numbers(argument: str) -> tuple[str, ...]:
+    """Returns the integers of a layout, a tiled copy or a tiled MMA of CuTe's, in their order.
+
+    The analysis prints `(128,8):(8,?)` for what c++filt spells
+    `cute::Layout<cute::tuple<cute::C<128>, cute::C<8> >, cute::tuple<cute::C<8>, int> >`.
+    """
+    text = _OFFSET.sub(r" \1 ", _POINTER_FLAG.sub("", argument))
+    found = _LAYOUT_NUMBER.findall(text)
+    return tuple(number.lstrip("_") if number[-1].isdigit() else UNKNOWN for number in found)
+
+
+def _has_layouts(
+    wanted: tuple[str, ...],
+    numbers: list[tuple[str, ...]],
+    arguments: tuple[str, ...],
+    known: set[str],
+) -> bool:
+    """Whether the leading arguments have the numbers of those wanted; an alias may be any type."""
+    return len(wanted) <= len(arguments) and all(
+        mine == layout_numbers(theirs) if mine else w == theirs or _is_alias(w, known)
+        for w, mine, theirs in zip(wanted, numbers, arguments, strict=False)
     )
 
 

@@ -80,6 +80,11 @@ class Toolchain:
             text.write_text(run.stdout)
         return text.read_text()
 
+    def version(self) -> str:
+        """Returns the last line of `nvcc --version`: the build."""
+        said = self._run([str(self.root / "bin" / "nvcc"), "--version"])
+        return said.strip().rsplit("\n", 1)[-1]
+
     def _run(self, command: list[str]) -> str:
         environment = dict(os.environ, TMPDIR=str(self.cache))
         try:

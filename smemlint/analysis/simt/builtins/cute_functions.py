@@ -65,10 +65,15 @@ def call_cute(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCal
     handler = FUNCTIONS.get(last)
     if handler is None or not uses_cute(ev):
         return None
-    if prefix.strip(":") != "cute" and _has_own(ev, last, node):
+    if prefix.strip(":") != "cute" and (_is_class(ev, prefix) or _has_own(ev, last, node)):
         return None
     call = Call(ev, last, types, coordinate_arguments(ev, node), node)
     return _answer(lambda: handler(call), call)
+
+
+def _is_class(ev: Evaluator, prefix: str) -> bool:
+    name = split_qualified(prefix)[1].partition("<")[0]
+    return bool(name and ev.state.unit.records.get(name))
 
 
 def _has_own(ev: Evaluator, name: str, node: ir.FuncCall) -> bool:
@@ -84,7 +89,9 @@ def call_method_of_cute(
     ev: Evaluator, value: Value, name: str, types: tuple[str, ...], node: ir.FuncCall
 ) -> Value | None:
     """Returns the value of a method of one of CuTe's classes; None when it is none."""
-    call = Call(ev, name, types, coordinate_arguments(ev, node), node)
+    # `with` takes barriers and descriptors by reference.
+    arguments = () if name == "with" else coordinate_arguments(ev, node)
+    call = Call(ev, name, types, arguments, node)
     return _answer(lambda: call_method(value, call), call)
 
 
@@ -164,7 +171,7 @@ def evaluate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value
 def locate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> LValue | Unknown | None:
     """Returns the element that `t(i, j)` names; None of a slice or a layout."""
     tensor = tensor_of(value)
-    if tensor is None or is_slice(node):
+    if tensor is None or is_slice(node) or tensor.space is cute.Space.COORDINATE:
         return None
     return element_of_tensor(ev, tensor, coordinate_arguments(ev, node))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.cute.types import typed_value
-from smemlint.analysis.simt.domain.ctypes import CType, StaticType
+from smemlint.analysis.simt.cute.types import is_enumeration, tuple_type, typed_value
+from smemlint.analysis.simt.domain.ctypes import I32, CType, StaticType
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -33,8 +33,13 @@ def cute_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | N
     """Returns the type that CuTe gives the name; None when it gives none."""
     if not uses_cute(ev):
         return None
-    value = typed_value(ev, name.rsplit("::", 1)[-1], arguments)
-    if value is None or not is_cute_name(ev, name):
+    last = name.rsplit("::", 1)[-1]
+    if is_enumeration(last) and is_cute_name(ev, name):
+        return I32
+    value = typed_value(ev, last, arguments)
+    if value is None:
+        return tuple_type(ev, last, arguments) if is_cute_name(ev, name) else None
+    if not is_cute_name(ev, name):
         return None
     spelling = f"{name}<{', '.join(arguments)}>" if arguments else name
     return StaticType(spelling, value=value)

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     RecordType,
+    StaticType,
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, Variable, type_of
@@ -44,6 +45,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
@@ -187,7 +189,9 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
         if elements is not None:
             return elements
     if isinstance(record, OpaqueType) or (isinstance(record, RecordType) and record.record is None):
-        value = read_lvalue(ev, place, callee.name) if place.object.space is Space.LOCAL else None
+        value = static_value(record) if isinstance(record, StaticType) else None
+        if place.object.space is Space.LOCAL:
+            value = read_lvalue(ev, place, callee.name)
         if isinstance(value, Aggregate):
             found = call_group_method(ev, value, name, arguments, node)
         elif isinstance(value, Cute):

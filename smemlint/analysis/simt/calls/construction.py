@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    TupleType,
     is_opaque,
     lay_out,
 )
@@ -38,7 +39,8 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
-from smemlint.analysis.simt.types.statics import static_value
+from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.statics import scope_of, static_value
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
@@ -60,6 +62,8 @@ def construct(
         values = [ev.evaluate(a) for a in arguments]
         if isinstance(kind, StaticType):
             return static_value(kind)
+        if isinstance(kind, TupleType):
+            return _tuple_of(kind, values)
         if isinstance(kind, OpaqueType) and _TUPLE.match(kind.spelling):
             return Cute(tuple(values))
         if isinstance(kind, OpaqueType) and _ARRAY.fullmatch(kind.spelling):
@@ -88,12 +92,24 @@ def _array_of(values: Sequence[Value]) -> Aggregate | None:
     return Aggregate(whole, {i * element.size: value for i, value in enumerate(values)})
 
 
+def _tuple_of(kind: TupleType, values: Sequence[Value]) -> Value:
+    """Returns a tuple of the values given; modes with one value only have that."""
+    if not values:
+        return zero_value(kind)
+    if len(values) != len(kind.modes):
+        return values[0]  # a copy
+    modes = zip(kind.modes, values, strict=True)
+    return Cute(tuple(static_value(m) if isinstance(m, StaticType) else v for m, v in modes))
+
+
 def construct_at(
     ev: Evaluator, place: LValue, arguments: Sequence[ir.Expression], node: ir.Node
 ) -> None:
     """Runs a constructor, or initializes member by member where there is none."""
     kind = place.type
     assert isinstance(kind, RecordType)
+    if place.object.space is Space.LOCAL:
+        _initialize_by_default(ev, place, kind)
     if kind.record is not None and (
         arguments or any(True for _ in ev.policy.functions(ev, kind.name))
     ):
@@ -124,6 +140,26 @@ def construct_at(
     for member, value in zip(members, values, strict=False):
         offset = ev.state.domain.add(place.offset, offset_of(member.offset))
         write_lvalue(ev, LValue(place.object, offset, member.type), value, node)
+
+
+def _initialize_by_default(ev: Evaluator, place: LValue, kind: RecordType) -> None:
+    """Gives members the values that stand with their declarations; those of bases first."""
+    state = ev.state
+    for member in kind.members:
+        init = kind.initial.get(member.name)
+        if member.name and init is None:
+            continue
+        at = LValue(
+            place.object, state.domain.add(place.offset, offset_of(member.offset)), member.type
+        )
+        if init is not None:
+            state.frames.append(Frame(f"member {kind.name}", [scope_of(kind)]))
+            try:
+                _initialize_element(ev, at, init)  # type: ignore[arg-type]
+            finally:
+                state.frames.pop()
+        elif isinstance(member.type, RecordType):
+            _initialize_by_default(ev, at, member.type)
 
 
 @evaluates(ir.Construct)
@@ -176,6 +212,8 @@ def zero_value(kind: CType) -> Value:
         return AffineInt(0, kind)
     if isinstance(kind, StaticType):
         return static_value(kind)
+    if isinstance(kind, TupleType):
+        return Cute(tuple(map(zero_value, kind.modes)))
     return (
         FloatValue(kind)
         if isinstance(kind, FloatType)
@@ -218,6 +256,8 @@ def _initialize_element(ev: Evaluator, place: LValue, item: ir.Node) -> None:
         fill_array(ev, place, item)
     elif isinstance(place.type, RecordType) and items is not None:
         construct_at(ev, place, items, item)
+    elif items == ():
+        write_lvalue(ev, place, zero_value(place.type), item)
     else:
         write_lvalue(ev, place, ev.evaluate(first_argument(item) or item), item)
 

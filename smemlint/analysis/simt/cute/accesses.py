@@ -45,10 +45,7 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
     ]
     for instruction in instructions:
         if instruction.op not in KINDS:
-            name = name_of(instruction.tensor)
-            text = f"`{name}` is moved by {instruction.op}, which has no lane addresses"
-            place = ev.state.unit.span(node), Reason(ReasonCode.NOT_MODELLED, text)
-            ev.state.unfollowed.setdefault(place, array_of(instruction.tensor))
+            note_without_lanes(ev, node, instruction.tensor, instruction.op)
     for instruction, offset in merged_partly(located, _has_swizzle, ev.state.mask):
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
@@ -67,6 +64,14 @@ def issue(ev: Evaluator, instructions: list[Instruction], node: ir.Node) -> None
             call=None,
             **extra,
         )
+
+
+def note_without_lanes(ev: Evaluator, node: ir.Node, tensor: Tensor | None, mechanism: str) -> None:
+    """Notes a copy or an MMA in which no lane names an address; None for unknown operands."""
+    what = f"`{name_of(tensor)}`" if tensor is not None else "what it is given"
+    text = f"{what} is moved by {mechanism}, which has no lane addresses"
+    place = ev.state.unit.span(node), Reason(ReasonCode.NOT_MODELLED, text)
+    ev.state.unfollowed.setdefault(place, array_of(tensor) if tensor is not None else None)
 
 
 def _has_swizzle(tensor: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""Tensors that alternatives of a condition, or iterations of a loop, leave in one variable."""
+"""Tensors and tuples that alternatives of a condition, or iterations, leave in one variable."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
-from smemlint.analysis.simt.cute.values import tensor_of
+from smemlint.analysis.simt.cute.values import payload_of, tensor_of
 from smemlint.analysis.simt.domain.values import Cute, Value
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.affine import AffineDomain
+
+
+def elements_of(a: Value, b: Value) -> list[tuple[Value, Value]] | None:
+    """Returns the elements of two tuples of one length in pairs; None of all others."""
+    one, other = payload_of(a), payload_of(b)
+    if not isinstance(one, tuple) or not isinstance(other, tuple) or len(one) != len(other):
+        return None
+    return list(zip(one, other, strict=True))
 
 
 def places_of(a: Value, b: Value) -> tuple[Value, Value] | None:

@@ -74,29 +74,6 @@ def _repeat(call: Call) -> Value:
     return call.values[0] if count == 1 else Cute(call.values[:1] * count)
 
 
-@function("product")
-def _product(call: Call) -> Value:
-    return value_of(cute.product(call.convert.int_tuple(call.values[0])))
-
-
-@function("product_each")
-def _product_each(call: Call) -> Value:
-    return value_of(cute.product_each(call.convert.int_tuple(call.values[0])))
-
-
-@function("ceil_div", "shape_div")
-def _ceil_div(call: Call) -> Value:
-    a, b = (call.convert.int_tuple(value) for value in call.values[:2])
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        pairs = zip(a, b, strict=False)
-        return value_of(
-            (*(cute.ceil_div(cute.product(x), cute.product(y)) for x, y in pairs), *a[len(b) :])
-        )
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        raise cute.CuteError("ceil_div of a tuple and a number")
-    return value_of(cute.ceil_div(a, b))
-
-
 # ---- layouts
 
 

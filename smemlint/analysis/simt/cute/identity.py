@@ -7,6 +7,8 @@ number.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from smemlint.analysis.simt.cute.run_time import from_engine
@@ -14,6 +16,9 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.lanes import Lanes
 
 _DIGITS = {1: 28, 2: 28, 3: 19}
 """Modes -> bits of a coordinate; the highest is for those that fell below zero."""
@@ -36,10 +41,26 @@ def coordinate_at(tensor: cute.Tensor, coordinate: tuple[cute.Coordinate, ...]) 
     """Returns the coordinates that an element of an identity tensor is."""
     modes = tensor.origin if isinstance(tensor.origin, int) else 0
     found = from_engine(tensor.address_of(*coordinate)) if modes else _OPEN
-    if isinstance(found, Unknown) or found.terms:
+    if isinstance(found, Unknown):
         return _OPEN
+    digits = _digits_of(found.base, modes)
+    terms = [(symbol, _digits_of(factor, modes)) for symbol, factor in found.terms]
+    if digits is None or any(factors is None for _, factors in terms):
+        return _OPEN
+    return Cute(
+        tuple(
+            AffineInt(
+                digits[mode], I32, tuple((s, f[mode]) for s, f in terms if f and np.any(f[mode]))
+            )
+            for mode in range(modes)
+        )
+    )
+
+
+def _digits_of(number: Lanes, modes: int) -> list[Lanes] | None:
+    """Returns the coordinates in a number, lowest mode first; None if one is below zero."""
     digit = _DIGITS[modes]
-    digits = [found.base >> (digit * k) & ((1 << digit) - 1) for k in range(modes)]
-    if any(np.any(np.asarray(number) >> (digit - 1)) for number in digits):
-        return _OPEN
-    return Cute(tuple(AffineInt(number, I32) for number in digits))
+    digits = [number >> (digit * k) & ((1 << digit) - 1) for k in range(modes)]
+    if any(np.any(np.asarray(one) >> (digit - 1)) for one in digits):
+        return None
+    return digits

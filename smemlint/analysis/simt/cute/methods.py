@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from smemlint.analysis.simt.cute import tiled as _tiled
+from smemlint.analysis.simt.cute import numbers, selectors, tiled
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.tensors import data_of, like_registers
+from smemlint.analysis.simt.cute.tma import tma_tensor
 from smemlint.analysis.simt.cute.values import ThreadSlice, payload_of, value_of
 from smemlint.analysis.simt.domain.values import Cute, Value
 from smemlint.layout import cute
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     Method = Callable[[Any, Call], Value]
 
-assert _tiled  # registers its functions
+_REGISTERED = (numbers, selectors, tiled)
+"""Modules that add functions to the table by being imported."""
 
 _QUERIES = frozenset(("size", "cosize", "rank", "shape", "stride", "layout"))
 
@@ -42,7 +44,9 @@ def _with_self(value: Value, call: Call) -> Call:
     return Call(call.ev, call.name, call.types, (value, *call.values), call.node)
 
 
-def _slice(tiled: cute.TiledCopy | cute.TiledMma, call: Call) -> Value:
+def _slice(tiled: cute.TiledCopy | cute.CopyAtom | cute.TiledMma, call: Call) -> Value:
+    if isinstance(tiled, cute.CopyAtom) and tiled.op.has_lane_addresses:
+        raise cute.CuteError("a slice of a copy atom, which has no threads")
     return result(ThreadSlice(tiled, call.convert.integer(call.values[0])))
 
 
@@ -54,6 +58,8 @@ def _itself(payload: object, call: Call) -> Value:
 
 
 def _partition(own: ThreadSlice, call: Call) -> Value:
+    if isinstance(own.tiled, cute.CopyAtom):
+        return result(cute.partition_for_tma(call.tensor(0)))
     side: Literal["S", "D"] = call.name[-1]  # type: ignore[assignment]
     assert isinstance(own.tiled, cute.TiledCopy)
     return result(own.tiled.partition(call.tensor(0), own.thread, side))
@@ -153,6 +159,7 @@ _SLICES: dict[str, Method] = {
 _COPIES: dict[str, Method] = {
     **dict.fromkeys(("get_slice", "get_thread_slice"), _slice),
     **dict.fromkeys(("get_layoutS_TV", "get_layoutD_TV"), _side),
+    "get_tma_tensor": tma_tensor,
     "with": _itself,
 }
 _MMAS: dict[str, Method] = {

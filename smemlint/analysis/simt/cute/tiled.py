@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.cute_facts import elementwise_use, thread_layout_use
-from smemlint.analysis.simt.cute.accesses import issue
+from smemlint.analysis.simt.cute.accesses import issue, note_without_lanes
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.types import tiled_mma
-from smemlint.analysis.simt.cute.values import payload_of, tensor_of
-from smemlint.analysis.simt.domain.ctypes import StaticType
-from smemlint.analysis.simt.domain.values import Cute, Unknown, Value, number
-from smemlint.analysis.simt.types.template_arguments import type_argument
+from smemlint.analysis.simt.cute.values import payload_of, shared_tensor_of, tensor_of
+from smemlint.analysis.simt.domain.values import Unknown, Value, number
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -51,25 +49,6 @@ def _note_gaps(call: Call, threads: cute.Layout) -> None:
         state = call.ev.state
         use = thread_layout_use(state.unit.span(call.node), state.frames[0].name, threads)
         state.layouts.setdefault(f"threads {use.span} {use.spelled}", use)
-
-
-@function("ss_op_selector", "rs_op_selector")
-def _select_wgmma(call: Call) -> Value:
-    """`GMMA::ss_op_selector<A, B, C, TileShape_MNK[, majors]>()`: the wgmma with the widest N."""
-    shape = type_argument(call.ev, call.types[3]) if len(call.types) > 3 else None
-    value = shape.value if isinstance(shape, StaticType) else None
-    if not isinstance(value, Cute):
-        raise cute.CuteError("the shape of a tile is not known")
-    sizes = [cute.product(mode) for mode in cute.wrap(call.convert.int_tuple(value))]
-    tile = tuple(size for size in sizes if isinstance(size, int))
-    if len(tile) != 3:
-        raise cute.CuteError("a tile that is known only at run time")
-    op = cute.selected_warpgroup_mma(
-        call.type_bits(0), call.type_bits(2), tile, reads_registers=call.name[0] == "r"
-    )
-    if op is None:
-        raise cute.CuteError("no wgmma for this tile")
-    return result(op)
 
 
 @function("make_tiled_copy_impl")
@@ -155,13 +134,22 @@ def _copy(call: Call) -> Value:
     first = len(call.values) - 2
     if first < 0 or _is_elsewhere(call, first):
         return _DONE
-    source, destination = call.tensor(first), call.tensor(first + 1)
     if call.name == "copy_aligned":
-        return _issue(call, cute.copy_aligned(source, destination))
+        return _issue(call, cute.copy_aligned(call.tensor(first), call.tensor(first + 1)))
     policy = _policy(call)
+    if isinstance(policy, cute.CopyAtom) and not policy.op.has_lane_addresses:
+        return _move_without_lanes(call, policy.op.mechanism.value)
+    source, destination = call.tensor(first), call.tensor(first + 1)
     if policy is None:
         _note_elements(call, source, destination)
     return _issue(call, cute.copy(source, destination, policy))
+
+
+def _move_without_lanes(call: Call, mechanism: str) -> Value:
+    """Notes a copy by TMA or tensor memory, or an MMA, whose operands need not be known."""
+    shared = [t for value in call.values if (t := shared_tensor_of(value)) is not None]
+    note_without_lanes(call.ev, call.node, shared[0] if shared else None, mechanism)
+    return _DONE
 
 
 def _note_elements(call: Call, source: cute.Tensor, destination: cute.Tensor) -> None:
@@ -205,8 +193,16 @@ def _gemm(call: Call) -> Value:
     if len(operands) == 4 and operands[0] is not None:  # else an MMA that is not known
         operands = operands[1:]
     if len(operands) != 3 or operands[0] is None or operands[1] is None:
+        if mma is not None and mma.op.b_is_descriptor:
+            return _move_without_lanes(call, "descriptor")
         raise cute.CuteError("operands that are not known")
     return _issue(call, cute.gemm(operands[0], operands[1], mma))
+
+
+@function("warpgroup_fence_operand")
+def _order(call: Call) -> Value:
+    """Orders accesses of registers; accesses none."""
+    return _DONE
 
 
 @function("clear", "fill")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.run_time import STATIC
 from smemlint.analysis.simt.cute.values import Converter, Origin, payload_of, value_of
-from smemlint.analysis.simt.domain.ctypes import StaticType
+from smemlint.analysis.simt.domain.ctypes import IntType, StaticType, TupleType
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.facts import LayoutUse, Span
@@ -30,6 +30,7 @@ _BITS = {
     "float_e4m3_t": 8, "float_e5m2_t": 8, "float_ue8m0_t": 8, "float_ue4m3_t": 8,
     "uint_byte_t": 8,
 }  # fmt: skip
+_ENUMERATORS = {"Major": {"K": 0, "MN": 1}}
 _WORDS = {
     "LayoutLeft": "LayoutLeft",
     "GenColMajor": "LayoutLeft",
@@ -47,6 +48,17 @@ STATIC_INTEGERS = frozenset(("Int", "C", "constant", "integral_constant"))
 def static_number(value: int) -> AffineInt:
     """Returns CuTe's static integer of that value."""
     return AffineInt(value, STATIC)
+
+
+def tuple_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> TupleType | None:
+    """Returns the type of a tuple that has modes of run time; None of all others."""
+    if _TEMPLATES.get(name) is not _tuple:
+        return None
+    modes = [type_argument(ev, argument) for argument in arguments]
+    known = tuple(m for m in modes if isinstance(m, IntType | StaticType | TupleType))
+    if not known or len(known) != len(modes):
+        return None
+    return TupleType(f"{name}<{', '.join(arguments)}>", modes=known)
 
 
 def type_bits(ev: Evaluator, spelling: str) -> int:
@@ -79,6 +91,17 @@ def typed_value(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value |
     if name.startswith("SM"):
         return _operation(ev, name, arguments)
     return None
+
+
+def is_enumeration(name: str) -> bool:
+    """Returns whether a name is that of an enumeration of CuTe's."""
+    return name in _ENUMERATORS
+
+
+def enumerator(enumeration: str, name: str) -> AffineInt | None:
+    """Returns the value of `GMMA::Major::K` and its like; None for all others."""
+    number = _ENUMERATORS.get(enumeration.rsplit("::", 1)[-1], {}).get(name)
+    return AffineInt(number) if number is not None else None
 
 
 def _plain_name(name: str) -> Value | None:

@@ -33,9 +33,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThreadSlice:
-    """`tiled.get_slice(thread)` of a TiledCopy or a TiledMMA."""
+    """`tiled.get_slice(thread)` of a TiledCopy or a TiledMMA; of a TMA copy, a CTA's part."""
 
-    tiled: cute.TiledCopy | cute.TiledMma
+    tiled: cute.TiledCopy | cute.CopyAtom | cute.TiledMma
     thread: cute.Integer
 
 

@@ -105,6 +105,7 @@ class RecordType:
         scope: template arguments and enclosing names by which methods are evaluated.
         is_vector: a built-in vector, which nvcc moves with one instruction when it is aligned.
         is_sized: the sizes of all members are known; `size` is nominal otherwise.
+        initial: default initializers of members by their names, unevaluated.
     """
 
     name: str
@@ -116,6 +117,7 @@ class RecordType:
     record: object = None
     arguments: tuple[str, ...] = ()
     is_sized: bool = True
+    initial: dict[str, object] = field(default_factory=dict)
 
     def base_offset(self, base: RecordType) -> int | None:
         """Returns where a base class begins, 0 for the class itself; None for any other class."""
@@ -156,6 +158,13 @@ class StaticType(OpaqueType):
     """A type whose objects all have one value, e.g. `cute::Int<8>`."""
 
     value: object = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType(OpaqueType):
+    """A tuple of which only a part is known from its type: `cute::Stride<int64_t, Int<1>>`."""
+
+    modes: tuple[CType, ...] = ()
 
 
 def is_opaque(kind: object) -> bool:
@@ -349,7 +358,7 @@ def lay_out(
 
 
 def promoted(kind: IntType) -> IntType:
-    """Returns integral promotion: narrower than `int` becomes `int`."""
+    """Integral promotion: narrower than `int` becomes `int`."""
     return I32 if kind.bits < 32 else kind
 
 

@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    TupleType,
     is_sized,
 )
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, converted, one_for_a_warp
@@ -137,6 +138,11 @@ def unknown_argument(ev: Evaluator, kind: CType, key: str, name: str) -> Value:
             return Aggregate(kind, cells)
         case StaticType() if isinstance(kind.value, Cute | AffineInt):
             return kind.value
+        case TupleType():
+            modes = enumerate(kind.modes)
+            return Cute(
+                tuple(unknown_argument(ev, m, f"{key}<{i}>", f"{name}<{i}>") for i, m in modes)
+            )
         case _:
             return Unknown(
                 Reason(ReasonCode.UNKNOWN_VALUE, f"`{name}` is known only at run time"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
-from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.values import Unknown, Value, offset_of
+from smemlint.analysis.simt.domain.ctypes import ArrayType, OpaqueType, RecordType
+from smemlint.analysis.simt.domain.environment import LValue, type_of
+from smemlint.analysis.simt.domain.values import Cute, Unknown, Value, offset_of
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
@@ -26,14 +26,7 @@ def evaluate_binding_element(ev: Evaluator, node: ir.BindingElement) -> Value:
 @locates(ir.BindingElement)
 def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
     """Returns the member or element; what the first name has recorded, the others do not again."""
-    trace = ev.state.trace
-    if node.index:
-        trace.mute()
-    try:
-        whole = ev.lvalue(node.value)
-    finally:
-        if node.index:
-            trace.unmute()
+    whole = _whole(ev, node)
     if isinstance(whole, Unknown):
         return whole
     kind = whole.type
@@ -44,8 +37,33 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
         member = kind.members[node.index]
         if member.name and not member.behind and kind.is_sized:
             offset, kind = member.offset, member.type
+    elif isinstance(kind, OpaqueType):
+        found = read_lvalue(ev, whole, node.value)
+        items = found.payload if isinstance(found, Cute) else None
+        if isinstance(items, tuple) and node.index < len(items):
+            return _temporary(ev, items[node.index], node)
+        if isinstance(found, Unknown):
+            return found
     if offset is None:
         text = f"what the names of `{ev.state.source_text(node.value)}` stand for"
         return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, text))
     at = ev.state.domain.add(whole.offset, offset_of(offset))
     return LValue(whole.object, at, kind, whole.volatile)
+
+
+def _whole(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
+    trace = ev.state.trace
+    if node.index:
+        trace.mute()
+    try:
+        return ev.lvalue(node.value)
+    finally:
+        if node.index:
+            trace.unmute()
+
+
+def _temporary(ev: Evaluator, value: Value, node: ir.BindingElement) -> LValue:
+    """Returns a place for an element of a tuple of CuTe's, which has no place itself."""
+    kind = type_of(value)
+    key = ev.state.key(node, f"element {node.index}")
+    return LValue(ev.state.new_local("element", kind, key, value), offset_of(0), kind)

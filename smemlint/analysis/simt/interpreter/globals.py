@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.cute.types import member_value
+from smemlint.analysis.simt.cute.types import enumerator, member_value
 from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticType,
@@ -45,6 +45,8 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
             found = static_member(ev, owner, last)
         elif isinstance(owner, StaticType):
             found = member_value(owner.value, last)
+        else:
+            found = enumerator(prefix, last)
     if found is None:
         found = find_declared(ev, last)
     if found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
+from smemlint.analysis.simt.cute.alternatives import elements_of, places_of, tensor_at
 from smemlint.analysis.simt.domain.data_ranges import (
     agrees_by_warp,
     one_for_a_warp,
@@ -21,6 +21,7 @@ from smemlint.analysis.simt.domain.masking import (
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    Cute,
     DataRange,
     FloatValue,
     LanePredicate,
@@ -106,9 +107,9 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
     if isinstance(a, Aggregate) and isinstance(b, Aggregate):
         cells = {k: join(ev, v, b.cells.get(k, v), condition, node) for k, v in a.cells.items()}
         return Aggregate(a.type, cells)
-    places = places_of(a, b)
-    if places is not None:
-        return tensor_at(a, join(ev, *places, condition, node), ev.state.domain)
+    joined = _join_cute(ev, a, b, condition, node)
+    if joined is not None:
+        return joined
     for value, other in ((a, b), (b, a)):
         if isinstance(value, LanePredicate) and is_truth(other):
             return _truth_after(condition, a, b)
@@ -123,6 +124,19 @@ def _one_of(a: Value, b: Value, condition: Unknown, why: Unknown) -> Unknown:
     is_data = isinstance(condition, DataRange) or isinstance(why, DataRange)
     is_one = is_data and all(map(agrees_by_warp, (a, b, condition)))
     return one_for_a_warp(why) if is_one else without_range(why)
+
+
+def _join_cute(
+    ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node
+) -> Value | None:
+    """Returns the join of two tuples, or of two tensors that differ in place; None for others."""
+    pairs = elements_of(a, b)
+    if pairs is not None:
+        return Cute(tuple(join(ev, x, y, condition, node) for x, y in pairs))
+    places = places_of(a, b)
+    if places is not None:
+        return tensor_at(a, join(ev, *places, condition, node), ev.state.domain)
+    return None
 
 
 def _join_pointers(

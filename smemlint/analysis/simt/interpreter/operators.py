@@ -38,6 +38,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalu
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import convert, to_condition
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
+from smemlint.analysis.simt.interpreter.member_operators import call_member_operator
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
@@ -138,6 +139,9 @@ def increment(ev: Evaluator, node: ir.UnaryOp) -> tuple[LValue | Unknown, Value]
     place = ev.lvalue(node.expr)
     if isinstance(place, Unknown):
         return place, place
+    found = call_member_operator(ev, place, node.op.removeprefix("p"), node)
+    if found is not None:
+        return place, found
     old = read_lvalue(ev, place, node.expr)
     new = apply_binary(ev, "+" if "+" in node.op else "-", old, number(1), node)
     write_lvalue(ev, place, new, node.expr)
@@ -222,6 +226,9 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     if isinstance(place, Unknown):
         ev.evaluate(node.rvalue)
         return place
+    found = call_member_operator(ev, place, node.op, node)
+    if found is not None:
+        return found
     if place.object.space is Space.LOCAL and isinstance(place.type, FloatType):
         ev.evaluate(node.rvalue)  # an accumulator: its value is never followed
         ev.state.spend(1)

@@ -135,6 +135,8 @@ def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CTyp
     last = name.rsplit("::", 1)[-1]
     resolution = state.resolution
     for declaration in state.unit.declarations.get(last, ()):
+        if arguments and not declaration.template:
+            continue  # a member alias may have the name of the template that it stands for
         if declaration.kind == "enum":
             return I32
         if declaration.kind != "alias":

@@ -119,6 +119,7 @@ def _lay_out_members(
     arguments: tuple[str, ...],
 ) -> RecordType:
     scope: Scope = {}
+    initial: dict[str, object] = {}
     frame = ev.state.frame
     frame.enter_scope(scope)
     align = 1
@@ -132,7 +133,7 @@ def _lay_out_members(
                 if decl.init is not None:
                     frame.bind(decl.name, Lazy(decl.init, scope))
             else:
-                kind = ev.types.resolve(decl.type)
+                kind = _nested_record(ev, decl, record) or ev.types.resolve(decl.type)
                 if not decl.name and not isinstance(decl.type, ir.Struct | ir.Union):
                     continue
                 if not decl.name and getattr(decl.type, "name", None):
@@ -140,12 +141,35 @@ def _lay_out_members(
                 if decl.bitsize is not None:  # where it lies and what moves it, the ABI packs
                     kind = OpaqueType(f"the bit-field `{decl.name}`", kind.size, kind.align)
                 fields.append((decl.name, kind, declared_alignment(ev, decl)))
+                if decl.init is not None:
+                    initial[decl.name] = decl.init
     finally:
         frame.leave_scope()
     union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
     align = max(align, getattr(record, "alignment", 0) or 0, _struct_alignment(tree))
     made = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)
     made.statics.update(scope)
+    made.initial.update(initial)
+    return made
+
+
+def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType | None:
+    """Returns a class that is defined inside another, with its methods; None of all others.
+
+    It sees the template arguments and the constants of the one around it.
+    """
+    node = decl.type
+    if outer is None or not isinstance(node, ir.Struct | ir.Union) or not node.name:
+        return None
+    around = (*outer.scope, outer.name)
+    inner = next((r for r in ev.state.unit.records.get(node.name, ()) if r.scope == around), None)
+    if inner is None or inner.template or not node.decls:
+        return None
+    visible: Scope = {}
+    for scope in ev.state.frame.scopes:
+        visible.update(scope)
+    made = record_type(ev, inner, visible, ())
+    ev.state.frame.bind(node.name, made)
     return made
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool]:
-    """Desugars `sizeof` or `alignof`: the index after it, and whether an operand ends there."""
+    """`sizeof` or `alignof`: the index after it, and whether an operand ends there."""
     word = words[i]
     if text_at(words, i + 1) == "...":
         emit_call(g, markers.SIZEOF_PACK, (), word)
@@ -51,7 +51,7 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
 
 
 def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """Desugars `new T[n]` as `<new>()`: memory that no rule asks about."""
+    """`new T[n]` as `<new>()`: memory that no rule asks about."""
     word = words[i]
     g.name(markers.NEW, word)
     g.op("(", word)
@@ -67,7 +67,7 @@ def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
-    """Desugars `k<<<g, b>>>` as `<launch>(k, g, b)`; the arguments follow as a call of it.
+    """`k<<<g, b>>>` as `<launch>(k, g, b)`; the arguments follow as a call of it.
 
     Args:
         g: takes the tokens.
@@ -91,7 +91,7 @@ def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
 
 
 def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """Desugars `[..](P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }))`.
+    """`[..](P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }))`.
 
     What stands in front of the body is the number of parameters, and 1 where `R` is a reference.
     """

@@ -1,9 +1,10 @@
-"""How CUTLASS launches kernels, as its headers say it; who uses them is analysed without.
+"""How CUTLASS launches kernels, counts stages and divides, for who is analysed without its headers.
 
 A kernel of CUTLASS 3 is a class with `operator()(Params const&, char*)`, which one function
 template runs: without that definition no launch of FlashAttention 3, say, leads to a kernel.
 
-Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h` and `cluster_launch.hpp`.
+Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h`, `cluster_launch.hpp`,
+`pipeline/sm90_pipeline.hpp`, `fast_math.h` and `arch/arch.h`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ struct ClusterLaunchParams {
 """
 _CONSTANTS = """\
 #pragma once
+#include "cutlass/arch/arch.h"
 namespace cutlass {
 static const int NumThreadsPerWarp = 32;
 static const int NumThreadsPerWarpGroup = 128;
@@ -66,12 +68,53 @@ _ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }
         for n in (50, 60, 61, 70, 72, 75, 80, 86, 89, 90, 100, 101, 103, 120, 121)
     )
 )
+_PIPELINE = """\
+#pragma once
+#include "cutlass/cutlass.h"
+namespace cutlass {
+template <unsigned Stages_>
+struct PipelineState {
+  static constexpr unsigned Stages = Stages_;
+  unsigned count_ = 0;
+  unsigned start_ = 0;
+  PipelineState() {}
+  PipelineState(int index, unsigned phase, unsigned count) : count_(count), start_(index - count) {}
+  int index() const { return (count_ + start_) % Stages; }
+  unsigned count() const { return count_; }
+  void operator++() { ++count_; }
+  PipelineState& operator+=(unsigned n) { return advance(n); }
+  PipelineState& advance(unsigned n) { count_ += n; return *this; }
+};
+}
+"""
+"""Counts instead of wrapping the index around: after any number of stages it is a sum of knowns."""
+_DIVISION = """\
+#pragma once
+namespace cutlass {
+struct FastDivmod {
+  int divisor = 1;
+  FastDivmod() {}
+  FastDivmod(int d) : divisor(d) {}
+  int div(int n) const { return n / divisor; }
+  int divide(int n) const { return n / divisor; }
+  int rem(int n) const { return n % divisor; }
+  int divmod(int& remainder, int n) const { remainder = n % divisor; return n / divisor; }
+  void operator()(int& quotient, int& remainder, int n) const {
+    quotient = n / divisor;
+    remainder = n % divisor;
+  }
+};
+}
+"""
 _TEXTS = {
     "cutlass/arch/arch.h": _ARCHITECTURES,
     "cutlass/cutlass.h": _CONSTANTS,
     "cutlass/device_kernel.h": _KERNEL,
     "cutlass/kernel_launch.h": _LAUNCH,
     "cutlass/cluster_launch.hpp": _CLUSTER,
+    "cutlass/fast_math.h": _DIVISION,
+    "cutlass/pipeline/pipeline.hpp": _PIPELINE,
+    "cutlass/pipeline/sm90_pipeline.hpp": _PIPELINE,
 }
 
 
@@ -92,6 +135,6 @@ def is_cutlass_header(path: str) -> bool:
 
 
 def cutlass_header(name: str) -> tuple[str, str] | None:
-    """Returns the path and text of what stands for a header of CUTLASS that was not found."""
+    """Returns path and text of what stands for a header of CUTLASS that was not found."""
     text = _TEXTS.get(name)
     return (name.replace("cutlass", "<cutlass>", 1), text) if text is not None else None

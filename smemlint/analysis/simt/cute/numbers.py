@@ -1,0 +1,61 @@
+"""CuTe's functions on integers and tuples of them: products, quotients, choices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.cute.functions import function
+from smemlint.analysis.simt.cute.values import value_of
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.layout import cute
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.cute.call import Call
+    from smemlint.analysis.simt.domain.values import Value
+
+
+@function("product")
+def _product(call: Call) -> Value:
+    return value_of(cute.product(call.convert.int_tuple(call.values[0])))
+
+
+@function("product_each")
+def _product_each(call: Call) -> Value:
+    return value_of(cute.product_each(call.convert.int_tuple(call.values[0])))
+
+
+@function("ceil_div", "shape_div")
+def _ceil_div(call: Call) -> Value:
+    a, b = (call.convert.int_tuple(value) for value in call.values[:2])
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        pairs = zip(a, b, strict=False)
+        return value_of(
+            (*(cute.ceil_div(cute.product(x), cute.product(y)) for x, y in pairs), *a[len(b) :])
+        )
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        raise cute.CuteError("ceil_div of a tuple and a number")
+    return value_of(cute.ceil_div(a, b))
+
+
+@function("gcd", "lcm")
+def _common_factor(call: Call) -> Value:
+    numbers = [call.convert.integer(value) for value in call.values]
+    known = [number for number in numbers if isinstance(number, int)]
+    constants = [v.constant for v in call.values if isinstance(v, AffineInt)]
+    if len(known) == len(numbers):
+        return value_of(getattr(math, call.name)(*known))
+    plain = [c for c in constants if c is not None]
+    if len(plain) != len(numbers):
+        raise cute.CuteError(f"`{call.name}` of what is known only at run time")
+    return AffineInt(getattr(math, call.name)(*plain))
+
+
+@function("conditional_return")
+def _conditional_return(call: Call) -> Value:
+    """`conditional_return<B>(a, b)`, or with a static truth value as first argument."""
+    (chosen,) = call.static_types() or (call.convert.integer(call.values[0]),)
+    first = len(call.values) - 2
+    if not isinstance(chosen, int):
+        raise cute.CuteError("a condition that is known only at run time")
+    return call.values[first if chosen else first + 1]
