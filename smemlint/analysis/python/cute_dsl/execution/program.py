@@ -48,6 +48,7 @@ from smemlint.analysis.python.interpreter.values import (
     REST,
     UNKNOWN,
     BoundMethod,
+    Class,
     DType,
     Function,
     Instance,
@@ -83,6 +84,13 @@ _UNIFORM = (
     "TmemAllocator",
 )
 """Parts of names whose objects are the same for all threads of a warp."""
+
+
+def _is_constructed_by_a_library(owner: Class) -> bool:
+    """Returns whether a class has no constructor but that of a class of the DSL that is known."""
+    bases = owner.node.bases
+    is_known = len(bases) == 1 and ast.unparse(bases[0]).rpartition(".")[2] in FUNCTIONS
+    return is_known and owner.member("__init__") is UNKNOWN
 
 
 @dataclass(slots=True, eq=False)
@@ -246,6 +254,9 @@ class Program:
                 )
             case Symbol():
                 return self._symbol(interpreter, callee, arguments, named, node, scopes)
+            case Class() if _is_constructed_by_a_library(callee):
+                base = Symbol(f"cutlass.{ast.unparse(callee.node.bases[0])}")
+                return self._library(base, arguments, named, node)
             case Method():
                 return self._method(interpreter, callee, arguments, named, node, scopes)
             case DType():

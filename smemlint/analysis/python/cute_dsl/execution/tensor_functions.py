@@ -236,6 +236,7 @@ def domain_offset(call: Call) -> Value:
 def get_slice(call: Call) -> Value:
     """`tiled.get_slice(thread)`."""
     tiled = payload_of(call.owner)
+    tiled = tiled.tiled if isinstance(tiled, ThreadSlice) else tiled
     if not isinstance(tiled, cute.TiledCopy | cute.TiledMma):
         raise cute.CuteError(reason_of(call.owner, "what is sliced is not known"))
     return as_value(ThreadSlice(tiled, call.integer(0, "thr_idx")))
