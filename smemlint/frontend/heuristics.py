@@ -31,7 +31,9 @@ _INSTANTIATES = re.compile(r"^[ \t]*+template\b(?![ \t]*+(?:<|$))", re.M)
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
-_ROW_NAMES = frozenset(("n", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols"))
+_ROW_NAMES = frozenset(
+    ("n", "h", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols")
+)
 _EXTENTS = {
     "thread": (128, 256), "warp": (4, 8), "stage": (2, 3), "cluster": (1, 2), "tile_k": (32, 64),
     "block_k": (32, 64), "tile": (64, 128), "block_m": (64, 128), "block_n": (64, 128),

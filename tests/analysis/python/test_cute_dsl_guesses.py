@@ -154,3 +154,46 @@ def test_a_transposed_view_reads_the_rows_of_the_tile(tmp_path):
     text = MATRICES.replace("(4, 1, 1)", "(4, 1, 1), permutation_mnk=(64, 16, 16)")
     (read,) = facts_of(text, tmp_path).kernels[0].accesses
     assert (read.kind, read.ways) == (AccessKind.LDMATRIX, 8)
+
+
+def test_an_imported_file_imports_relative_to_its_own_folder(tmp_path):
+    for folder in ("", "kernels", "types"):
+        (tmp_path / "p" / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "p" / folder / "__init__.py").write_text("")
+    (tmp_path / "p" / "types" / "numbers.py").write_text("def pitch():\n    return 32\n")
+    (tmp_path / ".git").mkdir()  # whose files may be read
+    (tmp_path / "p" / "utils.py").write_text("from .types.numbers import pitch\n")
+    text = """
+from ..utils import pitch
+
+
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    layout = cute.make_layout((32, 32), stride=(pitch(), 1))
+    s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, layout, 16)
+    x = s[tx % 32, 0]
+"""
+    (read,) = facts_of(text, tmp_path / "p" / "kernels").kernels[0].accesses
+    assert read.ways == 32
+
+
+STAGES = """
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    tx, _, _ = cute.arch.thread_idx()
+    layout = cute.make_layout((32, 32, 2), stride=(32, 1, 1024))
+    s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, layout, 16)
+    mine = cute.local_partition(s, cute.make_layout((32, 1, 1)), tx % 32)
+    part = mine[0, None, 0]
+    for i in range(n):
+        if i % 2 == 0:
+            part = mine[0, None, 1]
+        x = part[0]
+"""
+
+
+def test_a_tensor_that_changes_its_stage_moves_by_stages(tmp_path):
+    """Whatever stage it is: 32 rows of 128 bytes."""
+    (read,) = facts_of(STAGES, tmp_path).kernels[0].accesses
+    assert (read.ways, read.certainty) == (32, Certainty.ASSUMED)

@@ -31,6 +31,11 @@ _MMA_TYPES = {
     "Float8E4M3FN": "E4M3", "Float8E5M2": "E5M2", "Int32": "S32", "Int8": "S8", "Uint8": "U8",
 }  # fmt: skip
 _WARP_SHAPES = {(16, 8, 8), (16, 8, 16), (16, 8, 32)}
+_BLOCK_SCALED = {
+    "MmaMXF4Op": "SM80_16x8x64_S32S4S4S32_TN", "MmaMXF4NVF4Op": "SM80_16x8x64_S32S4S4S32_TN",
+    "MmaMXF8Op": "SM80_16x8x32_S32S8S8S32_TN",
+}  # fmt: skip
+"""Operations of sm_120, and those whose operands lie just so: fp4 as s4, fp8 as s8."""
 
 
 @function("make_copy_atom")
@@ -101,8 +106,8 @@ def mma_op(op: OpValue) -> MmaOp:
         CuteError: the operation is not modelled.
     """
     given = BoundArguments(list(op.arguments), op.named)
-    if op.name == "MmaUniversalOp":
-        found = cute.mma_op("UniversalFMA")
+    if op.name == "MmaUniversalOp" or op.name in _BLOCK_SCALED:
+        found = cute.mma_op(_BLOCK_SCALED.get(op.name, "UniversalFMA"))
         assert found is not None
         return found
     a, acc, shape = given.get(0, "ab_dtype"), given.get(1, "acc_dtype"), given.get(2, "shape_mnk")

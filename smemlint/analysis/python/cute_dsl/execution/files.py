@@ -161,11 +161,13 @@ class _File:
     def _enter(self, entry: _Entry) -> None:
         """Executes a function with guesses at its arguments, each element type by itself."""
         types = guesses.declared_types(self.text.tree) or [guesses.HALF]
+        rank: int | None = None
         for dtype in types:
-            guess = guesses.Guess(dtype=dtype, is_declared=len(types) > 1)
+            guess = guesses.Guess(dtype=dtype, is_declared=len(types) > 1, rank=rank or 0)
             run = self._guessed(entry, guess)
-            if guesses.asks_for_tensors(run.state):
+            if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
+            rank = guess.rank
             self._add_guesses(entry, guess, run)
             if not guesses.asks_for_type(run.state):
                 return

@@ -72,6 +72,9 @@ class Guess:
         if "Tensor" in kind:
             self._note_type(run)
             return self._tensor(run, name)
+        if "dtype" in name and (kind == "str" or name.endswith("_str")):
+            self._note_type(run)
+            return self.dtype.name.lower()
         if "Numeric" in kind or name.endswith("dtype"):
             self._note_type(run)
             return self.dtype
@@ -134,10 +137,15 @@ def declared_types(tree: ast.Module) -> list[DType]:
     found: dict[int, DType] = {}
     for listed in _lists(tree):
         types = [dtype_named(_tail(part)) for part in listed]
-        floats = {t.bits: t for t in reversed(types) if t is not None and "Float" in t.name}
+        floats = {t.bits: t for t in reversed(types) if t is not None and _is_common(t)}
         if None not in types and len(floats) > 1:
             found = floats | found
     return [found[bits] for bits in sorted(found)]
+
+
+def _is_common(dtype: DType) -> bool:
+    """Returns whether copies move elements of a type as they are: no packed one, none of MMAs."""
+    return "Float" in dtype.name and dtype.bits >= 8 and dtype.name != "TFloat32"
 
 
 def _lists(tree: ast.Module) -> Iterator[list[ast.expr]]:

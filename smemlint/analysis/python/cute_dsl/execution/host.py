@@ -6,6 +6,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method
+from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import CAPACITY
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DTYPES,
     Namespace,
@@ -108,6 +109,9 @@ def torch_call(call: Call, name: str) -> Value:
             return replace(like, dtype=_torch_dtype(call.given.named.get("dtype"), like.dtype))
     if name == "is_available":
         return True
+    if name == "get_device_properties":
+        limit: Value = CAPACITY.get(call.run.arch, UNKNOWN)
+        return Namespace({"shared_memory_per_block_optin": limit, "multi_processor_count": 132})
     number = call.run.arch.removeprefix("sm_").rstrip("af")
     if name == "get_device_capability" and number.isdigit():
         return (int(number) // 10, int(number) % 10)
@@ -303,6 +307,8 @@ def matrix(call: Call) -> Value:
     """`cutlass.torch.matrix(l, m, n, is_mode0_major, dtype)`: of shape (m, n, l)."""
     extents = integers([call.value(i, n) for i, n in enumerate(("l", "mode0", "mode1"))])
     is_first = call.value(3, "is_mode0_major")
+    if isinstance(is_first, str):  # examples pass "k" or "m"
+        is_first = bool(is_first)
     if extents is None or not isinstance(is_first, bool):
         return UNKNOWN
     batch, m, n = extents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,10 +85,17 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
 
 
 def _one_of(run: Execution, a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
-    """A number that is one of two or another of their sort, the same for all threads."""
-    if not (a.is_uniform and b.is_uniform):
+    """A number that is one of two or another of their sort: they lie as far apart for all threads.
+
+    It is the first one and a multiple of what their difference is a multiple of.
+    """
+    step = run.domain.add(b, a, -1)
+    if not isinstance(step.base, int) or any(not isinstance(c, int) for _, c in step.terms):
         return _DIFFERS
-    return run.fresh("a run-time number", nonnegative=False)
+    granule = gcd(step.base, *(c * s.multiple for s, c in step.terms if isinstance(c, int)))
+    times = run.fresh("a run-time number", nonnegative=False)
+    moved = run.domain.multiply(times, AffineInt(granule, I32))
+    return run.domain.add(a, moved) if isinstance(moved, AffineInt) else _DIFFERS
 
 
 def _merged(run: Execution, first: Scope, other: Scope, merge: Merge) -> Scope:

@@ -17,6 +17,7 @@ from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.statements import execute_class
 from smemlint.analysis.python.interpreter.values import Symbol
 from smemlint.facts import AccessKind
+from smemlint.frontend.python.python_source import belong
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ class Statements:
         module = "." * node.level + (f"{node.module}." if node.module else "")
         for alias in node.names:
             path = module + alias.name
-            symbol = interpreter.model.symbol(
-                Symbol(path), ast.copy_location(ast.Name(alias.name), node)
-            )
+            name = ast.copy_location(ast.Name(alias.name), node)
+            belong(self.run.texts.text_of(node), name)  # relative to the file that imports
+            symbol = interpreter.model.symbol(Symbol(path), name)
             scopes[-1][alias.asname or alias.name] = symbol
         return True
 

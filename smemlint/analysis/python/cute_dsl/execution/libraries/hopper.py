@@ -28,7 +28,7 @@ ROW, COLUMN = (Symbol(f"cutlass.utils.LayoutEnum.{n}_MAJOR") for n in ("ROW", "C
 _K, _MN = (Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{n}") for n in ("K", "MN"))
 _SPANS = {"INTER": (128, 0), "SW32": (256, 1), "SW64": (512, 2), "SW128": (1024, 3)}
 """Contiguous bits of an atom and bits of its swizzle."""
-_CAPACITY = {
+CAPACITY = {
     "sm_120": 101376, "sm_103": 232448, "sm_101": 232448, "sm_110": 232448, "sm_100": 232448,
     "sm_90": 232448, "sm_89": 101376, "sm_87": 166912, "sm_86": 101376, "sm_80": 166912,
 }  # fmt: skip
@@ -231,7 +231,7 @@ def compute_tile_shape(call: Call) -> Value:
 def get_smem_capacity(call: Call) -> Value:
     """`get_smem_capacity_in_bytes(arch)`."""
     arch = call.value(0, "compute_capability")
-    found = _CAPACITY.get(arch) if isinstance(arch, str) else None
+    found = CAPACITY.get(arch) if isinstance(arch, str) else None
     return (
         found
         if found is not None
