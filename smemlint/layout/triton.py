@@ -120,17 +120,6 @@ class PaddedShared:
             offset = offset * extent + position
         return offset + sum(offset // interval * padding for interval, padding in self.pairs)
 
-    def why_misaligned(self, vector_bytes: int, element_bytes: int) -> str | None:
-        """Why vectors of that size fault in this layout; None if all of them are aligned."""
-        for interval, padding in self.pairs:
-            for name, elements in (("interval", interval), ("padding", padding)):
-                if elements * element_bytes % vector_bytes:
-                    return (
-                        f"a vector of {vector_bytes} bytes does not divide the {name} "
-                        f"of {elements * element_bytes} bytes"
-                    )
-        return None
-
 
 def _log2(value: int, name: str) -> int:
     if value < 1 or value & (value - 1):

@@ -99,7 +99,3 @@ def test_hopper_layouts_swizzle_bytes_in_tiles() -> None:
 def test_padding_after_intervals() -> None:
     one = PaddedShared(((64, 1),))
     assert one.offset((1, 5), (32, 64)) == 70
-    assert one.why_misaligned(16, 4) == (
-        "a vector of 16 bytes does not divide the padding of 4 bytes"
-    )
-    assert PaddedShared(((64, 4),)).why_misaligned(16, 4) is None

@@ -13,7 +13,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from smemlint.layout.cute.algebra import composition, zipped_divide
+from smemlint.layout.cute.algebra import zipped_divide
 from smemlint.layout.cute.int_tuples import (
     Coordinate,
     IntTuple,
@@ -175,10 +175,6 @@ class Tensor:
     def group(self, begin: int, end: int) -> Tensor:
         """Returns the tensor with some modes in one: `group_modes<begin, end>(x)`."""
         return self.apply(lambda layout: group(layout, begin, end))
-
-    def compose(self, tiler: Tiler) -> Tensor:
-        """Returns the tensor composed with a layout or tiler."""
-        return self.apply(lambda layout: composition(layout, tiler))
 
     def recast(self, bits: int) -> Tensor:
         """Returns the tensor in elements of another width: `recast<T>(x)`.

@@ -103,7 +103,6 @@ class RecordType:
 
     Attributes:
         scope: template arguments and enclosing names by which methods are evaluated.
-        is_vector: a built-in vector, which nvcc moves with one instruction when it is aligned.
         is_sized: the sizes of all members are known; `size` is nominal otherwise.
         initial: default initializers of members by their names, unevaluated.
     """
@@ -112,7 +111,6 @@ class RecordType:
     members: tuple[Member, ...]
     size: int
     align: int
-    is_vector: bool = False
     statics: dict[str, object] = field(default_factory=dict)
     record: object = None
     arguments: tuple[str, ...] = ()
@@ -226,7 +224,7 @@ def _vector(name: str, element: CType, count: int) -> RecordType:
     members = tuple(
         Member(axis, element, i * element.size) for i, axis in enumerate("xyzw"[:count])
     )
-    return RecordType(name, members, size, align, is_vector=count != 3)
+    return RecordType(name, members, size, align)
 
 
 def _vectors() -> dict[str, CType]:

@@ -187,8 +187,3 @@ class ControlFlow:
 
     def _widened(self, before: Scope, after: Scope) -> Scope:
         return widen(self.run, before, after)
-
-
-def is_truth_open(value: Value) -> bool:
-    """Returns whether the outcome of a condition hangs on run-time numbers."""
-    return isinstance(value, Number | Opaque) and not isinstance(numbers.truth_of(value), bool)
