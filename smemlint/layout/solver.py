@@ -250,8 +250,7 @@ def stays_within(swizzle: Swizzle, extent: int) -> bool:
     """Returns whether no offset below `extent` is sent to or beyond it."""
     # A whole number of periods is permuted within itself: only the rest can leave.
     rest = extent % swizzle.period
-    start = extent - rest
-    return rest == 0 or int(swizzle(np.arange(start, extent, dtype=np.int64)).max()) < extent
+    return rest == 0 or int(swizzle(np.arange(rest, dtype=np.int64)).max()) < rest
 
 
 def _is_torn(pattern: Pattern, element_bytes: int, swizzle: Swizzle) -> bool:

@@ -143,6 +143,8 @@ def test_a_swizzle_never_leaves_the_array() -> None:
     for triple, extent in itertools.product(((2, 0, 3), (2, 1, -2), (1, 3, 4)), range(1, 150)):
         one = Swizzle(*triple)
         assert stays_within(one, extent) == (max(map(one, range(extent))) < extent)
+    assert stays_within(Swizzle(3, 0, 3), 1 << 70)
+    assert not stays_within(Swizzle(3, 0, 3), (1 << 70) + 45)
 
 
 def legal_swizzles(bits: int) -> list[Swizzle]:

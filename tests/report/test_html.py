@@ -88,7 +88,7 @@ def cells(drawing: str, kind: str) -> int:
 
 def test_a_wide_access_is_split_into_its_passes():
     text = KERNEL.replace(
-        "float v = tile[threadIdx.x][8]", "float4 v = *(float4 *)&tile[threadIdx.x][0]"
+        "out[1] = tile[threadIdx.x][8]", "*(float4 *)out = *(float4 *)&tile[threadIdx.x][0]"
     ).replace("ignore[bank-conflict]", "")
     (wide,) = [
         f.access for f in result_of(text).findings if f.access and f.access.width_bytes == 16

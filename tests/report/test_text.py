@@ -239,8 +239,7 @@ def test_width_is_that_of_a_window_only():
 
 def test_a_wide_access_shows_its_costliest_pass():
     text = KERNEL.replace(
-        "float v = tile[threadIdx.x][8]",
-        "float4 v = *(float4 *)&tile[threadIdx.x][0]",
+        "out[1] = tile[threadIdx.x][8]", "*(float4 *)out = *(float4 *)&tile[threadIdx.x][0]"
     ).replace("ignore[bank-conflict]", "")
     result = result_of(text)
     wide = [f for f in result.findings if f.access is not None and f.access.width_bytes == 16]

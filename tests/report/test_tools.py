@@ -93,8 +93,8 @@ def test_every_key_of_the_json_is_documented():
 
 
 def test_what_is_hidden_does_not_renumber_its_twins():
-    again = "__syncthreads(); float v = tile[threadIdx.x][0]"
-    text = KERNEL.replace("float v = tile[threadIdx.x][8]", again)
+    again = "__syncthreads(); out[1] = tile[threadIdx.x][0]"
+    text = KERNEL.replace("out[1] = tile[threadIdx.x][8]", again)
     swapped = text.replace('  // smemlint: ignore[bank-conflict] cold, "once" <a block>', "")
     prints = []
     for source in (text, swapped):

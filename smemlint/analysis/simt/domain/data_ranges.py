@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _BOUND = 1 << 31
 _BYTE = 8
 _BITS = 32
-_MAX_STEP = 1 << _BITS
-"""Of data without bounds: a power of two that divides it, wherever a product wraps around."""
+_PERIOD = 1 << _BITS
+"""Values of 32 bits: of a product that wraps around, no larger power of two divides the result."""
 
 
 def is_divergent_data(value: Value) -> TypeGuard[Unknown]:
@@ -57,7 +57,7 @@ def agrees_by_warp(value: Value) -> bool:
 
 def _multiples(why: Unknown, base: Lanes, step: int) -> Unknown:
     """Returns data of which it is known what it leaves by a power of two that divides `step`."""
-    step = min(step & -step, _MAX_STEP)
+    step = min(step & -step, _PERIOD)
     if isinstance(why, DataRange) and why.is_one_for_a_warp:
         is_near = smallest(base) >= -_BOUND and largest(base) < _BOUND
         return replace(why, base=base, step=step) if is_near else without_range(why)

@@ -48,8 +48,8 @@ def lanes_of_any_data(event: Event) -> NDArray[np.int64] | None:
         Bytes, int64 of shape (threads,): one choice of many; None where the cost hangs on data, or
         where that is not known.
     """
-    if event.kind not in (AccessKind.LOAD, AccessKind.STORE):
-        return None
+    if event.kind not in (AccessKind.LOAD, AccessKind.STORE) or not event.width:
+        return None  # the width of a type that is not known is 0
     offset, warps = event.offset, event.mask.reshape(-1, WARP)
     if warps.sum(axis=1).max(initial=0) <= 1 or (event.width <= WORD and _is_small(event.object)):
         return np.zeros(event.mask.shape, np.int64)

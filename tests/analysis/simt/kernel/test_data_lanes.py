@@ -81,6 +81,11 @@ def test_a_warp_that_moves_as_one_conflicts_as_it_did() -> None:
     assert of_data("s[g[warp] + lane * 2] = 1") == [(Certainty.ASSUMED, 2.0)]
 
 
+def test_elements_of_an_unknown_type_are_open() -> None:
+    text = "__global__ void k() { __shared__ missing s[64]; s[threadIdx.x] = 0; if (!threadIdx.x) s[0] = 1; }"
+    assert [a.certainty for a in accesses_of(text)] == [Certainty.UNKNOWN] * 2
+
+
 lanes = st.lists(st.integers(0, 255), min_size=32, max_size=32)
 
 
