@@ -235,6 +235,11 @@ def _(node: ir.SizeofPack) -> str:
 
 
 @_text.register
+def _(node: ir.Requires) -> str:
+    return f"requires({_list(node.args)})"
+
+
+@_text.register
 def _(node: ir.New) -> str:
     return "new"
 

@@ -47,6 +47,8 @@ def only(body: str, kind: type[ir.Node]) -> tuple[ir.Node, str]:
         ("n = new int[3];", ir.New, "new"),
         ("f(p...);", ir.PackExpansion, "p"),
         ("n = sizeof...(p);", ir.SizeofPack, "sizeof"),
+        ("n = requires { p->x; n; };", ir.Requires, "requires { p->x; n; }"),
+        ("n = requires(int x) { x + p; };", ir.Requires, "requires"),
         ("int a = 1;", ir.Decl, "a"),
         ("if (n) n = 1; else n = 2;", ir.If, "if (n) n = 1; else n = 2"),
         ("while (n) n = 0;", ir.While, "while (n) n = 0"),

@@ -111,6 +111,13 @@ class SizeofPack(Expression):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Requires(Expression):
+    """`requires { a; b; }`; no operands where it asks for more than valid expressions."""
+
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class New(Expression):
     """`new T[n]`: memory that no rule asks about."""
 

@@ -21,6 +21,7 @@ from smemlint.analysis.simt.interpreter import (
     lvalues,
     names,
     operators,
+    requires_expressions,
     statements,
     switches,
     unfollowed,
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
 
 HANDLERS = (
     assembly, bindings, branches, calls, conditional, conversions, declarations, elements,
-    expressions, jumps, loops, lvalues, names, operators, statements, switches, unfollowed,
+    expressions, jumps, loops, lvalues, names, operators, requires_expressions, statements,
+    switches, unfollowed,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported."""
 

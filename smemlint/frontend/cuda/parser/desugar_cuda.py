@@ -10,6 +10,7 @@ from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_types import (
     closing,
     emit_call,
+    find_top_level,
     is_type_id,
     split_at_commas,
     take_parameter,
@@ -48,6 +49,32 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
         g.expression(inner)
     g.op(")", words[end])
     return end + 1, True
+
+
+def desugar_requires(g: Grammar, words: Sequence[Word], i: int) -> int:
+    """`requires { a; b; }` as `<requires>(a, b)`; without operands where it asks for more."""
+    word, at = words[i], i + 1
+    has_parameters = text_at(words, at) == "("
+    if has_parameters:
+        at = closing(words, at) + 1
+    if text_at(words, at) != "{":
+        raise CannotDesugar("`requires` without braces")
+    end = closing(words, at)
+    inner = words[at + 1 : end]
+    parts: list[Sequence[Word]] = []
+    while inner:
+        k = find_top_level(inner, ";")
+        parts.append(inner[:k])
+        inner = inner[k + 1 :]
+    is_more = any(not part or part[0].text in ("typename", "{", "requires") for part in parts)
+    g.name(markers.REQUIRES, word)
+    g.op("(", word)
+    for k, part in enumerate(() if has_parameters or is_more else parts):
+        if k:
+            g.op(",", word)
+        g.expression(part)
+    g.op(")", word)
+    return end + 1
 
 
 def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:

@@ -17,6 +17,7 @@ from smemlint.frontend.cuda.parser.desugar_cuda import (
     desugar_lambda,
     desugar_launch,
     desugar_new,
+    desugar_requires,
     desugar_sizeof,
     string_literal,
 )
@@ -178,6 +179,8 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
             return desugar_sizeof(g, words, i)
         case "new":
             return desugar_new(g, words, i), True
+        case "requires":
+            return desugar_requires(g, words, i), True
         case "delete" | "throw" | "co_await":
             j = closing(words, i + 1) + 1 if following == "[" else i + 1
             if j >= len(words):

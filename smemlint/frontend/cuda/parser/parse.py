@@ -17,6 +17,7 @@ The nodes are those of `frontend.ir`, with CUDA words in them:
 | `k<<<g, b>>>(a)` | `Launch` |
 | `[&](P p) {..}` | `Lambda` |
 | `f(pack...)`; `(pack + ...)` | `PackExpansion` as argument; `Fold` |
+| `requires { a; b; }` | `Requires` |
 | `sizeof...(P)`; `alignof(e)` of an expression | `SizeofPack`; `UnaryOp` |
 | `for (T x : r)` | `RangeFor` |
 | `if constexpr (c)` | `If.is_constexpr` |

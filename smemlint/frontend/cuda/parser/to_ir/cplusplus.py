@@ -108,6 +108,11 @@ def _fold(node: c_ast.FuncCall) -> ir.Node:
     return ir.Fold(arguments(node), at=place_of(node))
 
 
+@converts_marked(markers.REQUIRES)
+def _requires(node: c_ast.FuncCall) -> ir.Node:
+    return ir.Requires(arguments(node), at=place_of(node))
+
+
 @converts_marked(markers.NEW)
 def _new(node: c_ast.FuncCall) -> ir.Node:
     return ir.New(at=place_of(node))

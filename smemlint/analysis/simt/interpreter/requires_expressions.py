@@ -1,0 +1,56 @@
+"""`requires { s->member; }`: whether a class has what an `if constexpr` asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.dispatch import evaluates
+from smemlint.analysis.simt.domain.ctypes import CType, PointerType, RecordType
+from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.values import Unknown, Value, number
+from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.frontend.program import Record
+
+
+@evaluates(ir.Requires)
+def evaluate_requires(ev: Evaluator, node: ir.Requires) -> Value:
+    """Returns 1 where a class that was read has all members that are named, 0 where it lacks one.
+
+    Nothing that stands in the braces is evaluated.
+    """
+    answers = [_has_member(ev, part) for part in node.args]
+    if False in answers:
+        return number(0)
+    if answers and None not in answers:
+        return number(1)
+    text = f"whether `{ev.state.source_text(node)}` holds is not known"
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, text), is_uniform=True)
+
+
+def _has_member(ev: Evaluator, part: ir.Expression) -> bool | None:
+    if not isinstance(part, ir.StructRef) or not isinstance(part.name, ir.ID):
+        return None
+    variable = ev.state.lookup(part.name.name)
+    kind = _class_of(variable.type) if isinstance(variable, Variable) else None
+    if kind is None or kind.record is None:
+        return None
+    if kind.member(part.field.name) is not None or part.field.name in kind.statics:
+        return True
+    return False if _are_bases_read(kind) else None
+
+
+def _class_of(kind: CType) -> RecordType | None:
+    while isinstance(kind, PointerType):
+        kind = kind.target
+    return kind if isinstance(kind, RecordType) else None
+
+
+def _are_bases_read(kind: RecordType) -> bool:
+    record: Record = kind.record  # type: ignore[assignment]
+    bases = [m.type for m in kind.members if not m.name and isinstance(m.type, RecordType)]
+    own = [base for base in bases if base.record is not None]
+    return len(own) >= len(record.bases) and all(map(_are_bases_read, own))
