@@ -44,7 +44,13 @@ _STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
 
 
-# ---- macros of headers that were not read
+# ---- constants and macros of headers that were not read
+
+
+def is_warp_size(name: str) -> bool:
+    """Returns whether a constant or function is the number of a warp's lanes: `raft::WarpSize`."""
+    word = name.rsplit("::", 1)[-1].replace("_", "").lower()
+    return word in ("warpsize", "kwarpsize", "threadsperwarp", "kthreadsperwarp")
 
 
 def is_macro_name(name: str) -> bool:

@@ -12,6 +12,9 @@ from smemlint.frontend import heuristics
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    heuristics.is_warp_size: (
+        ("warp_size", "raft::WarpSize", "WARP_SIZE", "kWarpSize"), ("warps", "BlockSize", "warp"),
+    ),
     heuristics.is_macro_name: (("FLOAT4", "CP_ASYNC", "LDG"), ("float4", "cpAsync", "Load")),
     heuristics.is_macro_word: (("API_EXPORT", "PRAGMA"), ("T", "NT", "TID", "Export")),
     heuristics.names_kernel: (

@@ -10,6 +10,7 @@ from smemlint.analysis.simt.builtins.clusters import CLUSTER_GROUP, call_cluster
 from smemlint.analysis.simt.builtins.intrinsics import SHUFFLES, shuffled
 from smemlint.analysis.simt.builtins.table import builtin
 from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.domain.ctypes import FLOAT, NAMED, U32, Member, RecordType
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.lanes import settled
@@ -140,6 +141,19 @@ def _of_group(ev: Evaluator, call: BuiltinCall) -> Value:
     )
     why = Reason(ReasonCode.NOT_DECLARED, f"`{call.name}` of what is no group that is known")
     return found if found is not None else Unknown(why)
+
+
+@builtin("reduce", "inclusive_scan", "exclusive_scan", least=2)
+def _of_values_of_group(ev: Evaluator, call: BuiltinCall) -> Value:
+    """`cg::reduce(group, x, op)` and its kin, which combine the values of a group's threads."""
+    group, value, *_ = argument_values(ev, call.node)
+    kind = group.type if isinstance(group, Aggregate) else None
+    if not isinstance(kind, RecordType) or kind.name not in _GROUPS:
+        return unfollowed_call(ev, call.name, call.node)
+    if isinstance(value, FloatValue):
+        return value
+    why = Reason(ReasonCode.DATA, f"the result of `{call.name}` depends on data")
+    return Unknown(why, is_data=True)
 
 
 def _coordinate_triple(ev: Evaluator, name: str) -> Value:

@@ -90,6 +90,7 @@ def _held(
 
 _SMALLEST = ("min", "umin", "__vimin", "llmin")
 _LARGEST = ("max", "umax", "__vimax", "llmax")
+_NO_QUOTIENT = Reason(ReasonCode.UNKNOWN_VALUE, "a rounded quotient")
 _NO_EXTREME = Reason(ReasonCode.UNKNOWN_VALUE, "the larger or smaller of two values")
 
 
@@ -121,6 +122,17 @@ def _of_two(
             uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
             return Unknown(value.reason, value.is_data, uniform)
     return Unknown(_NO_EXTREME)
+
+
+@builtin("ceildiv", "div_up", "divUp", "DivUp", "CeilDiv", "ceilDiv", "div_ceil", least=2)
+def _rounded_up_quotient(ev: Evaluator, call: BuiltinCall) -> Value:
+    """`raft::ceildiv(a, b)` and its kin of headers that were not read."""
+    a, b, *_ = argument_values(ev, call.node)
+    domain = ev.state.domain
+    if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
+        return a if isinstance(a, Unknown) else Unknown(_NO_QUOTIENT)
+    raised = domain.add(domain.add(a, b), number(1), -1)
+    return domain.divide(raised, b)
 
 
 @builtin("abs", "labs", "iabs", least=1)
@@ -275,6 +287,6 @@ def _warp_group_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear // (4 * WARP), I32)
 
 
-@builtin("canonical_lane_idx", "__laneid", "LaneId")
+@builtin("canonical_lane_idx", "__laneid", "LaneId", "laneId", "lane_id")
 def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear % WARP, I32)

@@ -29,7 +29,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     StaticType,
     is_opaque,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, LValue, Variable, type_of
+from smemlint.analysis.simt.domain.environment import CTYPES, WARP, LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
     Aggregate,
     CallableValue,
@@ -47,6 +47,7 @@ from smemlint.analysis.simt.interpreter.lvalues import place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import is_warp_size
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -126,6 +127,8 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     binding = find_global(ev, name)
     if isinstance(binding, Variable):
         return _call_value(ev, ev.evaluate(callee), node)
+    if not node.args and is_warp_size(name):
+        return number(WARP)
     return unfollowed_call(ev, name, node)
 
 

@@ -16,7 +16,14 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, Binding, Lazy, LValue, Variable
+from smemlint.analysis.simt.domain.environment import (
+    CTYPES,
+    WARP,
+    Binding,
+    Lazy,
+    LValue,
+    Variable,
+)
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
     Object,
@@ -33,6 +40,7 @@ from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, variable_l
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.type_traits import trait_value
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import is_warp_size
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -58,8 +66,8 @@ def find_binding(ev: Evaluator, name: str, node: ir.Node) -> Binding:
             return number(int(name == "true"), BOOL)
         case "nullptr" | "NULL" | "__null":
             return number(0, I64)
-        case "warpSize" | "WARP_SIZE" if name == "warpSize" or not _global_binding(ev, name):
-            return number(32, I32)
+        case "warpSize":
+            return number(WARP, I32)
         case "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "clusterDim":
             return CallableValue(name)
     found = _global_binding(ev, name)
@@ -70,6 +78,8 @@ def find_binding(ev: Evaluator, name: str, node: ir.Node) -> Binding:
     kind = ev.types.spelled(name)
     if kind is not None:
         return kind
+    if is_warp_size(name):
+        return number(WARP, I32)
     return Unknown(
         Reason(ReasonCode.NOT_DECLARED, f"`{name}` is not declared in what was read"),
         is_uniform=False,

@@ -8,6 +8,7 @@ from smemlint.analysis.simt.builtins.cute_types import cute_type
 from smemlint.analysis.simt.cute.types import element_type, member_value, typed_value
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
+    BOOL,
     I32,
     ArrayType,
     CType,
@@ -20,6 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
 from smemlint.analysis.simt.types.records import record_named
 from smemlint.analysis.simt.types.template_arguments import (
@@ -65,7 +67,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         element = element_type(owner.value, name) if isinstance(owner, StaticType) else None
         if element is not None:
             return element
-        known = pytorch_type(ev, prefix, name, arguments)
+        known = pytorch_type(ev, prefix, name, arguments) or glm_type(ev, prefix, name, arguments)
         if known is not None:
             return known
     found = cute_type(ev, name, arguments) or _resolve_standard(ev, name, arguments)
@@ -108,6 +110,9 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         if last != "array" and ev.state.unit.records.get(last):
             return None
         return lay_out(name, [("", ArrayType(element, n), 0)])
+    if last == "optional" and len(arguments) == 1 and not ev.state.unit.records.get(last):
+        held = type_argument(ev, arguments[0])
+        return None if held is None else lay_out(name, [("", held, 0), ("", BOOL, 0)])
     if last == "complex" and len(arguments) == 1:  # of thrust and cuda::std, aligned whole
         part = type_argument(ev, arguments[0])
         if isinstance(part, FloatType):

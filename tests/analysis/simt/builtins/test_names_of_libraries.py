@@ -1,0 +1,48 @@
+"""Constants and functions that are known by name where their headers were not read."""
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import Certainty
+
+
+def stride_of(expression, before=""):
+    text = f"""{before}
+    __global__ void k(float *g) {{
+      __shared__ float s[4096];
+      s[threadIdx.x * ({expression})] = 1;
+    }}"""
+    (access,) = accesses_of(text, block_dim=(32, 1, 1))
+    return access.wavefronts.mean if access.certainty.is_decided else None
+
+
+@pytest.mark.parametrize(
+    ("expression", "stride"),
+    [
+        ("raft::WarpSize / 8", 4),
+        ("raft::warp_size() / 2", 16),
+        ("lib::kWarpSize / 4", 8),
+        ("raft::ceildiv(9, 5)", 2),
+        ("raft::ceildiv<int>(33, 4 * 2)", 1),  # 5: odd
+        ("THREADS_PER_WARP", 32),
+    ],
+)
+def test_what_a_name_means(expression, stride):
+    assert stride_of(expression) == stride
+
+
+def test_a_definition_wins():
+    before = "constexpr int WarpSize = 64; __device__ int ceildiv(int a, int b) { return 2; }"
+    assert stride_of("WarpSize / 16", before) == 4
+    assert stride_of("ceildiv(8, 1)", before) == 2
+    assert stride_of("lib::warp_size(3)") is None
+
+
+def test_a_reduction_over_a_group_is_data():
+    text = """__global__ void k(int *g) {
+      __shared__ int s[64];
+      auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+      s[cg::reduce(tile, g[threadIdx.x], cg::plus<int>())] = 1;
+    }"""
+    (access,) = accesses_of(text, block_dim=(32, 1, 1))
+    assert access.certainty is Certainty.DATA_DEPENDENT
