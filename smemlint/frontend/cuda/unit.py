@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadOptions", "load_unit"]
 
+_Found = TypeVar("_Found", FoundRecord, FoundDeclaration)
 _TOKENS_A_STEP = 8
 _DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
 
@@ -148,21 +149,16 @@ class CudaFunction:
 
 
 @dataclass(eq=False)
-class CudaRecord:
-    """A record definition; see `unit.Record`."""
+class _Definition(Generic[_Found]):
+    """What records and declarations have in common."""
 
     _unit: CudaUnit = field(repr=False)
-    _found: FoundRecord = field(repr=False)
+    _found: _Found = field(repr=False)
 
     @property
     def name(self) -> str:
-        """The record's name, or its typedef's."""
+        """Its name: of a record perhaps its typedef's, of an enum perhaps none."""
         return self._found.name
-
-    @property
-    def kind(self) -> Literal["struct", "class", "union"]:
-        """The keyword."""
-        return cast("Literal['struct', 'class', 'union']", self._found.kind)
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -173,6 +169,21 @@ class CudaRecord:
     def template(self) -> tuple[TemplateParameter, ...]:
         """Its template parameters."""
         return self._found.template
+
+    @cached_property
+    def span(self) -> Span:
+        """Of the name."""
+        return self._unit.token_span(self._found.name_token)
+
+
+@dataclass(eq=False)
+class CudaRecord(_Definition[FoundRecord]):
+    """A record definition; see `unit.Record`."""
+
+    @property
+    def kind(self) -> Literal["struct", "class", "union"]:
+        """The keyword."""
+        return cast("Literal['struct', 'class', 'union']", self._found.kind)
 
     @property
     def specialization(self) -> str | None:
@@ -190,11 +201,6 @@ class CudaRecord:
         return self._found.members()
 
     @cached_property
-    def span(self) -> Span:
-        """Of the name."""
-        return self._unit.token_span(self._found.name_token)
-
-    @cached_property
     def _parsed(self) -> ir.Struct | ir.Union | None:
         from smemlint.frontend.cuda.parser.parse import parse_members
 
@@ -209,31 +215,13 @@ class CudaRecord:
 
 
 @dataclass(eq=False)
-class CudaDeclaration:
+class CudaDeclaration(_Definition[FoundDeclaration]):
     """A declaration outside of functions; see `unit.Declaration`."""
-
-    _unit: CudaUnit = field(repr=False)
-    _found: FoundDeclaration = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """The declared name; empty for an unnamed enum."""
-        return self._found.name
 
     @property
     def kind(self) -> Literal["variable", "alias", "enum"]:
         """What it declares."""
         return cast("Literal['variable', 'alias', 'enum']", self._found.kind)
-
-    @property
-    def scope(self) -> tuple[str, ...]:
-        """Names of the enclosing namespaces and records, outermost first."""
-        return self._found.scope
-
-    @property
-    def template(self) -> tuple[TemplateParameter, ...]:
-        """Its template parameters."""
-        return self._found.template
 
     @cached_property
     def specifiers(self) -> frozenset[str]:
@@ -244,11 +232,6 @@ class CudaDeclaration:
     def tokens(self) -> list[Token]:
         """The tokens before the `;`."""
         return self._found.tokens
-
-    @cached_property
-    def span(self) -> Span:
-        """Of the name."""
-        return self._unit.token_span(self._found.name_token)
 
     @property
     def conditions(self) -> tuple[str, ...]:
