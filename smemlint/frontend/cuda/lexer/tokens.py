@@ -153,6 +153,13 @@ OPENING = {"(": ")", "[": "]", "{": "}"}
 CLOSING = frozenset(OPENING.values())
 
 
+def nesting(token: Token) -> int:
+    """Returns 1 for a bracket that opens, -1 for one that closes, 0 for all else."""
+    if token.kind != "operator":
+        return 0
+    return (token.text in OPENING) - (token.text in CLOSING)
+
+
 def matching(tokens: Sequence[Token], i: int) -> int:
     """Returns the index of the bracket that closes `tokens[i]`, else the last index."""
     depth = 0

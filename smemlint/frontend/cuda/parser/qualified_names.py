@@ -12,7 +12,7 @@ from smemlint.frontend.cuda.lexer.keywords import (
     STATEMENT_WORDS,
     is_known_type,
 )
-from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, spelling_of
+from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, nesting, spelling_of
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -278,10 +278,9 @@ def _top_level_operators(tokens: Sequence[Token]) -> set[str]:
     found = set()
     depth = 0
     for token in tokens:
-        if token.kind == "operator":
-            depth += (token.text in "([{") - (token.text in ")]}")
-            if depth == 0:
-                found.add(token.text)
+        depth += nesting(token)
+        if depth == 0 and token.kind == "operator":
+            found.add(token.text)
     return found
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.frontend import ir
+from smemlint.frontend.cuda.lexer.tokens import nesting
 from smemlint.limits.budgets import MAX_TOKENS_BEFORE
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
     from smemlint.frontend.cuda.lexer.tokens import Token
     from smemlint.frontend.cuda.scanner.definition_tokens import FileTable
-
-_OPENING = frozenset("([{")
-_CLOSING = frozenset(")]}")
 
 
 class SpanTable:
@@ -147,20 +145,15 @@ class SpanTable:
         """Extends a range until its brackets match."""
         depth = lowest = 0
         for token in self._tokens[first : last + 1]:
-            if token.kind == "operator":
-                depth += (token.text in _OPENING) - (token.text in _CLOSING)
-                lowest = min(lowest, depth)
+            depth += nesting(token)
+            lowest = min(lowest, depth)
         while lowest < 0 and first > 0:
             first -= 1
-            token = self._tokens[first]
-            if token.kind == "operator":
-                lowest += (token.text in _OPENING) - (token.text in _CLOSING)
-                depth += (token.text in _OPENING) - (token.text in _CLOSING)
+            change = nesting(self._tokens[first])
+            lowest, depth = lowest + change, depth + change
         while depth > 0 and last + 1 < len(self._tokens):
             last += 1
-            token = self._tokens[last]
-            if token.kind == "operator":
-                depth += (token.text in _OPENING) - (token.text in _CLOSING)
+            depth += nesting(self._tokens[last])
         return first, last
 
     def _between(self, first: int, last: int) -> Span:
