@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from smemlint.analysis.simt.domain.ctypes import CType, RecordType
     from smemlint.analysis.simt.domain.environment import Scope
     from smemlint.analysis.simt.domain.values import Value
     from smemlint.frontend.program import Declaration, Unit
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(slots=True, eq=False)
@@ -25,6 +27,7 @@ class TypeCache:
         records: by place, name and template arguments.
         aliases: by declaration and template arguments.
         spelled: by spelling and what it rests on (see `spellings`); None for what is no type.
+        class_fits: how closely a function names the classes of operands, see `class_fit`.
         enumerators: of every enum of the unit; None as long as nobody asked.
         uses_cute: some file of the unit mentions CuTe; None as long as nobody asked.
         scopes: what keys name by identity lives on here, so that nothing else takes it.
@@ -33,6 +36,7 @@ class TypeCache:
     records: dict[str, RecordType] = field(default_factory=dict)
     aliases: dict[tuple[Declaration, str], CType] = field(default_factory=dict)
     spelled: dict[tuple[object, ...], CType | None] = field(default_factory=dict)
+    class_fits: dict[tuple[object, ...], int | None] = field(default_factory=dict)
     enumerators: dict[str, Value] | None = None
     uses_cute: bool | None = None
     scopes: list[Scope] = field(default_factory=list)
@@ -65,6 +69,25 @@ class Resolution:
         finally:
             self.declarations.discard(id(declaration))
             self.unfinished.discard(id(declaration))
+
+    def remembered(
+        self,
+        known: dict[tuple[object, ...], _Found],
+        key: tuple[object, ...] | None,
+        find: Callable[[], _Found],
+    ) -> _Found:
+        """Returns what was found under a key before, or is found now.
+
+        It is kept unless there is no key, or a definition under way had a say.
+        """
+        if key is not None and key in known:
+            return known[key]
+        met, self.unfinished = self.unfinished, set()
+        found = find()
+        if key is not None and not self.unfinished:
+            known[key] = found
+        self.unfinished |= met
+        return found
 
 
 def type_cache(unit: Unit, key: Hashable) -> TypeCache:

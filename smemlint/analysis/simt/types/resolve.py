@@ -99,12 +99,6 @@ class Resolver:
             return bound
         resolution = state.resolution
         names = cache_key(spelling, frame, state.lookup)
-        key = (spelling, names)
-        if names is not None and key in resolution.cache.spelled:
-            return resolution.cache.spelled[key]
-        met, resolution.unfinished = resolution.unfinished, set()
-        found = resolve_spelling(self._ev, spelling)
-        if names is not None and not resolution.unfinished:
-            resolution.cache.spelled[key] = found
-        resolution.unfinished |= met
-        return found
+        key = None if names is None else (spelling, names)
+        known = resolution.cache.spelled
+        return resolution.remembered(known, key, lambda: resolve_spelling(self._ev, spelling))

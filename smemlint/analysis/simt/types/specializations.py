@@ -10,6 +10,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticType,
 )
+from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.patterns import (
     Argument,
@@ -113,11 +114,28 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
 
     A class (`Int<0>`) counts more than a class template (`Int<N>`), and that more than `T`, as in
     the partial ordering of function templates; None where a parameter is of another class.
+
+    Remembered for the bindings that the parameters name, unless a definition under way had a say.
     """
+    state = ev.state
+    kinds = [unreferenced(given) for given in types]
+    names = cache_key(" ".join(signature_of(function).classes), state.frame, state.lookup)
+    key = None
+    if names is not None and not any(isinstance(kind, StaticType) for kind in kinds):
+        key = (
+            function,
+            tuple(kind if isinstance(kind, RecordType) else None for kind in kinds),
+            names,
+        )
+    resolution = state.resolution
+    fits = resolution.cache.class_fits
+    return resolution.remembered(fits, key, lambda: _class_fit(ev, function, kinds))
+
+
+def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int | None:
     match = Match({p.name for p in function.template if p.name}, ev)
     total = 0
-    for spelling, given in zip(signature_of(function).classes, types, strict=False):
-        kind = unreferenced(given)
+    for spelling, kind in zip(signature_of(function).classes, kinds, strict=False):
         if not match.names_class(spelling) or not isinstance(kind, RecordType | StaticType):
             continue
         answer = match.fits(spelling, kind)
