@@ -39,8 +39,8 @@ def is_valid(dependencies: Dependencies, changed: Collection[str], program: Proj
     if any(program.index.home(*asked) != answer for asked, answer in dependencies.homes.items()):
         return False
     return all(
-        program.main_files.is_evaluated_in(*asked) == is_so
-        for asked, is_so in dependencies.units.items()
+        program.main_files.place_of(root, path) == place
+        for (path, root), place in dependencies.units.items()
     )
 
 

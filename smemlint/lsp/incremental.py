@@ -16,7 +16,7 @@ from smemlint.analysis.simt.analyze import DIRECT
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
-from smemlint.analysis.simt.launches.launches import Launch, launches_of
+from smemlint.analysis.simt.launches.launches import HostRun, Launch, launches_of
 from smemlint.frontend.cuda.unit import load_unit
 from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
@@ -80,6 +80,7 @@ class _Run:
     """What a host function launched, and where its text stood."""
 
     launches: tuple[_Launch, ...]
+    is_cut: bool
     context: VisibleText
 
     def numbers(self) -> int:
@@ -256,7 +257,7 @@ class _Known:
         function: Function,
         launching: frozenset[str],
         has_no_caller: bool = False,
-    ) -> list[Launch]:
+    ) -> HostRun:
         """What a host function launches."""
         units = (unit, *(u for u in linked if u is not unit))
         contexts, around = self._of(units)
@@ -268,19 +269,18 @@ class _Known:
         known = self._memory.runs.get(key)
         if known is not None:
             try:
-                return [
-                    _moved_launch(la, Movement(known.context, context), units)
-                    for la in known.launches
-                ]
+                movement = Movement(known.context, context)
+                moved = (_moved_launch(la, movement, units) for la in known.launches)
+                return HostRun(tuple(moved), known.is_cut)
             except CannotMove:
                 pass  # it is run again
         found = launches_of(unit, linked, function, launching, has_no_caller)
-        if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found):
+        if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found.launches):
             kept = tuple(
                 _Launch(*_number_of(la.function, units), replace(la, function=_NOBODY))
-                for la in found
+                for la in found.launches
             )
-            self._memory.runs.keep(key, _Run(kept, context))
+            self._memory.runs.keep(key, _Run(kept, found.is_cut, context))
         return found
 
     # ---- units

@@ -20,7 +20,8 @@ class Dependencies:
         swizzles: pragmas that declare one for an array that was accessed, as (file, line).
         compiled: files whose text a Python program compiles as it likes: macros, launches.
         homes: (include, includer) -> the folder of the include; None where there is none.
-        units: (file, root) -> whether the file's kernels are evaluated in the root's unit.
+        units: (file, root) -> the root's place among the main files that the file's kernels are
+            evaluated with; None where it is none of them.
     """
 
     reads: dict[str, None] = field(default_factory=dict)
@@ -28,7 +29,7 @@ class Dependencies:
     swizzles: dict[tuple[str, int], None] = field(default_factory=dict)
     homes: dict[tuple[str, str], str | None] = field(default_factory=dict)
     compiled: dict[str, None] = field(default_factory=dict)
-    units: dict[tuple[str, str], bool] = field(default_factory=dict)
+    units: dict[tuple[str, str], int | None] = field(default_factory=dict)
 
     def add(self, other: Dependencies) -> None:
         """Takes over the questions of another."""

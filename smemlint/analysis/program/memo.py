@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from smemlint.analysis.simt.kernel.evaluate import KernelTask
-    from smemlint.analysis.simt.launches.launches import Launch
+    from smemlint.analysis.simt.launches.launches import HostRun
     from smemlint.facts import KernelFacts
     from smemlint.frontend.cuda.preprocessor.options import LoadOptions
     from smemlint.frontend.program import Function, Unit
@@ -35,12 +35,12 @@ class Memo:
 
     Attributes:
         evaluate: gives the facts of one kernel instance.
-        launches: gives the launches that one host function makes.
+        launches: gives what one host function launches.
         load: reads a unit.
         found: told of the kernels of a unit that are evaluated, after each.
     """
 
     evaluate: Callable[[Unit, KernelTask, str], KernelFacts]
-    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], list[Launch]]
+    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], HostRun]
     load: Callable[[str, str, LoadOptions], Unit]
     found: Callable[[Sequence[KernelFacts]], None] = lambda kernels: None

@@ -25,21 +25,32 @@ class MainFiles:
 
     Attributes:
         of: for every file with shared memory the main files of the units to evaluate it in.
+        includers: of each file that is included, the files that do so.
     """
 
     of: Mapping[str, tuple[str, ...]]
+    includers: Mapping[str, Sequence[str]]
 
     @property
     def paths(self) -> list[str]:
         """All of them, each once."""
         return list(dict.fromkeys(main for mains in self.of.values() for main in mains))
 
-    def is_evaluated_in(self, path: str, main: str) -> bool:
-        """Returns whether the kernels of a file are evaluated in the unit with this main file.
+    def place_of(self, main: str, path: str) -> int | None:
+        """Returns the place of a main file among those that a file's kernels are evaluated with.
 
-        A file that holds no shared memory itself goes with every unit that includes it.
+        None where it is none of them. A file that holds no shared memory itself goes with every
+        unit that includes it.
         """
-        return main in self.of.get(path, (main,))
+        mains = self.of.get(path, (main,))
+        return mains.index(main) if main in mains else None
+
+    def evaluating(self, path: str) -> list[str]:
+        """Returns the main files of all units in which a file's kernels are evaluated."""
+        if path in self.of:
+            return list(self.of[path])
+        known = set(self.paths)
+        return [main for main in _not_included(path, self.includers) if main in known]
 
 
 def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
@@ -63,7 +74,7 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
         mains = _not_included(path, includers)
         mains.sort(key=lambda p: (not _LAUNCHES.search(index.read(p) or ""), p))
         chosen[path] = tuple(mains[:MAX_MAIN_FILES]) or (path,)
-    return MainFiles(chosen)
+    return MainFiles(chosen, includers)
 
 
 def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> list[str]:

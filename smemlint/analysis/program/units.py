@@ -294,6 +294,11 @@ def mention_of(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b")
 
 
+def use_of(functions: Iterable[str]) -> re.Pattern[str]:
+    """Returns what finds a use of one of some functions; their names in paths are none."""
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, functions)) + r")\b[ \t]*+[<(),;&}]")
+
+
 def _home_above(name: str, path: str, sandbox: Sandbox) -> str | None:
     """A folder beside one of the includer's folders that holds the include; at most three up."""
     folder = Path(path).parent

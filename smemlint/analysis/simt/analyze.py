@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles, main_files
-from smemlint.analysis.program.units import ProgramIndex, mention_of
+from smemlint.analysis.program.units import ProgramIndex, use_of
 from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.elsewhere import defined_elsewhere
@@ -189,7 +189,7 @@ class Project:
         return posixpath.normpath(span.path) in self.index.sources
 
     def _instances(self, unit: Unit) -> Instances:
-        return Instances(self.index, self.user, self._memo, unit)
+        return Instances(self.index, self.user, self._memo, unit, self.main_files)
 
     def _evaluate_unit(
         self, unit: Unit, kernels: list[KernelFacts], notes: list[NotAnalysed]
@@ -243,18 +243,19 @@ class Project:
         That is one that calls a launching function of a header, which this unit does not.
         """
         path = posixpath.normpath(function.span.path)
-        mains = [m for m in self.main_files.of.get(path, ()) if m != unit.path]
+        mains = [m for m in self.main_files.evaluating(path) if m != unit.path]
         launchers = instances.uncalled_launchers(function) if mains else []
         if not launchers:
             return False
-        defining = {posixpath.normpath(f.span.path) for f in launchers}
-        names = mention_of(f.name for f in launchers)
+        uses = use_of(f.name for f in launchers)
+        alike = (f for launcher in launchers for f in unit.functions_named(launcher.name))
+        defining = {posixpath.normpath(f.span.path) for f in alike}
 
-        def calls_one(main: str) -> bool:
+        def uses_one(main: str) -> bool:
             files = (f for f in self.index.files_below(main) if f not in defining)
-            return any(names.search(self.index.read(file) or "") for file in files)
+            return any(uses.search(self.index.read(file) or "") for file in files)
 
-        return not calls_one(unit.path) and any(map(calls_one, mains))
+        return any(map(uses_one, mains))
 
     def _evaluate_function(
         self,
@@ -320,9 +321,9 @@ class Project:
             return True
         if path not in self.index.sources:
             return False
-        is_of_unit = self.main_files.is_evaluated_in(path, unit.path)
-        self.index.dependencies.units[path, unit.path] = is_of_unit
-        return is_of_unit
+        place = self.main_files.place_of(unit.path, path)
+        self.index.dependencies.units[path, unit.path] = place
+        return place is not None
 
 
 @contextmanager

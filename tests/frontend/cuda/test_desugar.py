@@ -121,6 +121,8 @@ def printed(body: str, **where: str) -> str:
         ("x = 'a' + '\\n';", "x = 'a' + '\\n'"),
         ("x = 1.5f + .5 + 1e-3f;", "x = (1.5f + .5) + 1e-3f"),
         ("x = not a and b;", "x = (!a) && b"),
+        ('throw error("n is ", n);', "0"),
+        ("x = n ? a : throw b;", "x = (n) ? (a) : (b)"),
         ("x = true ? nullptr : p;", "x = (true) ? (nullptr) : (p)"),
         ('f(u8"a" "b");', 'f("ab")'),
     ],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.dispatch import REFERENCES
 from smemlint.analysis.simt.domain.environment import LValue, Operand
-from smemlint.analysis.simt.domain.values import Pointer
+from smemlint.analysis.simt.domain.values import Pointer, Unknown
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.frontend import ir
 
@@ -27,7 +27,10 @@ def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
             return Operand(node, place, None)
     refer = REFERENCES.get(type(node))
     if refer is None:
-        return Operand(node, None, ev.evaluate(node))
+        value = ev.evaluate(node)
+        if isinstance(node, ir.Cast) and isinstance(value, Unknown):
+            return Operand(node, None, value, ev.types.resolve(node.to_type))
+        return Operand(node, None, value)
     value = refer(ev, node)
     if isinstance(value, Pointer) and value.is_reference:
         place = LValue(value.object, value.offset, value.target, value.is_volatile)

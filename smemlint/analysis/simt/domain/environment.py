@@ -124,17 +124,24 @@ CTYPES = (IntType, FloatType, VoidType, PointerType, ArrayType, RecordType, Opaq
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operand:
-    """A call's argument: a place that is read when a parameter takes its value, or a value."""
+    """A call's argument: a place that is read when a parameter takes its value, or a value.
+
+    Attributes:
+        cast: the type that the argument is cast to, where its value is not known.
+    """
 
     node: ir.Node
     place: LValue | None
     value: Value | None
+    cast: CType | None = None
 
     @property
     def type(self) -> CType:
         """The type that template deduction sees."""
         if self.place is not None:
             return self.place.type
+        if self.cast is not None:
+            return self.cast
         return type_of(self.value) if self.value is not None else OpaqueType("auto")
 
 

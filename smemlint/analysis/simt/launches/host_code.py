@@ -76,6 +76,10 @@ class HostCode:
         """Returns the functions of a name."""
         return [f for u in self._units for f in u.by_name.get(name, ())]
 
+    def is_in_a_table(self, name: str) -> bool:
+        """Returns whether a variable of a file is declared with a function's name."""
+        return any(name in u.tables for u in self._units)
+
     def naming(self, word: str) -> list[Function]:
         """Returns the functions whose bodies have a word; of one that units share, the first."""
         if len(self._units) == 1:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from smemlint.analysis.program.memo import Memo
+    from smemlint.analysis.program.roots import MainFiles
     from smemlint.analysis.program.units import ProgramIndex
     from smemlint.analysis.program.user_input import UserInput
     from smemlint.analysis.simt.launches.launches import Launch
@@ -48,11 +49,13 @@ Block = tuple[int, int, int]
 class Instances:
     """Finds the instances of the kernels of one unit."""
 
-    def __init__(self, index: ProgramIndex, user: UserInput, memo: Memo, unit: Unit) -> None:
+    def __init__(
+        self, index: ProgramIndex, user: UserInput, memo: Memo, unit: Unit, mains: MainFiles
+    ) -> None:
         self._index = index
         self._user = user
         self._unit = unit
-        self._search = LaunchSearch(index, memo, unit)
+        self._search = LaunchSearch(index, memo, unit, mains)
         self._planes: dict[int, bool] = {}
         self._left: dict[int, int] = {}
         self._cut: set[int] = set()
@@ -75,7 +78,8 @@ class Instances:
         forced, given, template = self._override(function)
         if template:
             return [self._told(function, forced, given, template)]
-        launches = self._search.of(function)
+        found = self._search.of(function)
+        launches = list(found.launches)
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
         launches = [la for la in launches if not la.is_uninstantiated] or launches
         if forced is not None and not launches:
@@ -96,7 +100,7 @@ class Instances:
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
         chosen = known or list(groups.values())
         self._left[id(function)] = max((la.left for la in launches), default=0)
-        if any(la.is_cut for la in launches):
+        if found.is_cut:
             self._cut.add(id(function))
         return chosen or self._never_launched(function)
 
@@ -119,7 +123,7 @@ class Instances:
 
     def arguments(self, function: Function, launch: Launch) -> Mapping[str, Value]:
         """Numbers that the launch passes, as far as its callers tell."""
-        launches = self._search.of(function, Wanted.ARGUMENTS)
+        launches = self._search.of(function, Wanted.ARGUMENTS).launches
         same = [la for la in launches if la.block in (launch.block, None)]
         nearest = [la for la in same if la.span == launch.span] or same or [launch]
         return max(nearest, key=lambda la: len(la.arguments)).arguments

@@ -64,7 +64,6 @@ class Launch:
         assumed: the default path was taken somewhere before it.
         is_uninstantiated: it stands under a function template that nothing seen instantiates.
         left: further instantiations of its function that were not run.
-        is_cut: its function was not executed to the end, and may launch more.
     """
 
     kernel: str
@@ -78,11 +77,23 @@ class Launch:
     extents: Extents = (None, None, None)
     is_uninstantiated: bool = False
     left: int = 0
-    is_cut: bool = False
 
     def is_of(self, function: Function) -> bool:
         """Returns whether it launches this kernel, not one of its name in another program."""
         return self.kernel == function.name and self.function.span == function.span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostRun:
+    """What a host function launches.
+
+    Attributes:
+        launches: that it comes to.
+        is_cut: it was not executed to the end, and may launch more.
+    """
+
+    launches: tuple[Launch, ...]
+    is_cut: bool
 
 
 class LaunchPolicy(HostPolicy):
@@ -342,8 +353,8 @@ def launches_of(
     function: Function,
     launching: frozenset[str],
     has_no_caller: bool = False,
-) -> list[Launch]:
-    """Launches that hold on every path; where the block is open, those of the default path.
+) -> HostRun:
+    """Returns what it launches on every path; where the block is open, on the default path.
 
     Args:
         unit: of the function.
@@ -359,32 +370,33 @@ def launches_of(
         ev = host_interpreter(policy)
         ev.state.frames.append(Frame("file", [{}]))
         scopes, left = written_instantiations(ev, policy.linked, function)
-    found = [
-        la
-        for scope in scopes or [{}]
-        for la in _launches_under(unit, linked, function, launching, scope)
-    ]
+    runs = [_run_under(unit, linked, function, launching, scope) for scope in scopes or [{}]]
     is_uninstantiated = has_no_caller and bool(function.template) and not scopes
-    return [replace(la, is_uninstantiated=is_uninstantiated, left=left) for la in found]
+    found = (
+        replace(la, is_uninstantiated=is_uninstantiated, left=left)
+        for run in runs
+        for la in run.launches
+    )
+    return HostRun(tuple(found), any(run.is_cut for run in runs))
 
 
-def _launches_under(
+def _run_under(
     unit: Unit,
     linked: Sequence[Unit],
     function: Function,
     launching: frozenset[str],
     scope: Scope,
-) -> list[Launch]:
+) -> HostRun:
     strict = LaunchPolicy(unit, linked, launching=launching)
     is_cut = not execute_host_function(host_interpreter(strict), function, scope)
     if all(la.block is not None for la in strict.launches) or not strict.has_default_path:
-        return [replace(la, is_cut=is_cut) for la in strict.launches]
+        return HostRun(tuple(strict.launches), is_cut)
     known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
     default = LaunchPolicy(unit, linked, launching=launching, default_path=True)
     is_cut |= not execute_host_function(host_interpreter(default), function, scope)
     more = [la for la in default.launches if (la.kernel, la.span) not in known]
     sure = [la for la in strict.launches if (la.kernel, la.span) in known]
-    return [replace(la, is_cut=is_cut) for la in (*sure, *more)]
+    return HostRun((*sure, *more), is_cut)
 
 
 def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:

@@ -17,21 +17,68 @@ from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from smemlint.frontend.program import Function
 
 THIS = "this"
 _WORD = re.compile(r"[A-Za-z_]\w*")
-Control: TypeAlias = "tuple[set[str], ...]"
+Control: TypeAlias = "tuple[frozenset[str], ...]"
 
 _NOTHING: frozenset[str] = frozenset()
 _CONSTANT = "__constant"
 """Stands for literals among the words of an expression."""
 
 
-Flows: TypeAlias = "dict[tuple[Function, frozenset[str]], _Flow]"
-"""What was read of functions, by those that they call to launch."""
+class Words:
+    """Gives the words in expressions and types, but for names of members; each is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[ir.Node, frozenset[str]] = {}
+
+    def of(self, *nodes: ir.Node | None) -> frozenset[str]:
+        """Returns the words of some nodes together."""
+        found = [self._of_one(node) for node in nodes if node is not None]
+        return found[0] if len(found) == 1 else _NOTHING.union(*found)
+
+    def _of_one(self, root: ir.Node) -> frozenset[str]:
+        """Returns the words of a tree; those of calls below are known for themselves, too."""
+        known = self._known.get(root)
+        if known is not None:
+            return known
+        found: set[str] = set()
+        work = [root]
+        while work:
+            node = work.pop()
+            match node:
+                case ir.ID(name=text):
+                    found.update(_WORD.findall(text))
+                case ir.IdentifierType():
+                    for text in node.names:
+                        found.update(_WORD.findall(text))
+                case ir.Constant():
+                    found.add(_CONSTANT)
+                case ir.StructRef():
+                    work.append(node.name)
+                case ir.FuncCall() if node is not root:
+                    found |= self._of_one(node)
+                case _:
+                    work += node.children()
+        self._known[root] = frozenset(found)
+        return self._known[root]
+
+
+@dataclass(slots=True)
+class Flows:
+    """What was read of host functions.
+
+    Attributes:
+        bodies: of functions, by those that they call to launch.
+        words: of their expressions.
+    """
+
+    bodies: dict[tuple[Function, frozenset[str]], _Flow] = field(default_factory=dict)
+    words: Words = field(default_factory=Words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +113,7 @@ def open_parameters(
         functions_named: their definitions.
         flows: what was read of bodies with the same definitions, which is added to.
     """
-    flows = {} if flows is None else flows
-    return _Reading(kernel, launching, functions_named, flows).of(function)
+    return _Reading(kernel, launching, functions_named, flows or Flows()).of(function)
 
 
 @dataclass(slots=True)
@@ -92,10 +138,11 @@ class _Reading:
         if tree is None:
             return OpenParameters()
         key = function, self.launching & function.words
-        if key not in self.flows:
-            self.flows[key] = _Flow(self.launching, self.functions_named)
-            self.flows[key].read(tree.body, ())
-        flow = self.flows[key]
+        flow = self.flows.bodies.get(key)
+        if flow is None:
+            flow = _Flow(self.launching, self.functions_named, self.flows.words)
+            self.flows.bodies[key] = flow
+            flow.read(tree.body, ())
         shape: set[str] = set()
         arguments: set[str] = set()
         for call in flow.launches:
@@ -116,21 +163,22 @@ class _Reading:
         are_passed_on = bool(flow.launches) and shape | arguments <= own
         return OpenParameters(among(shape), among(arguments), are_passed_on)
 
-    def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[set[str], set[str]]:
+    def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[Set[str], Set[str]]:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""
+        words = self.flows.words
         if isinstance(call, ir.Launch):
-            spelled = _words((call.kernel, *call.configuration[1:2]))
-            return spelled | self._deduced(call), _words(call.args)
+            spelled = words.of(call.kernel, *call.configuration[1:2])
+            return spelled | self._deduced(call), words.of(*call.args)
         given = call.args
         positions = LAUNCHERS.get(ir.called_name(call.name))
         if positions is not None:
-            return _words(_picked(given, positions[:2])), _words(given)
+            return words.of(*_picked(given, positions[:2])), words.of(*given)
         shape: set[str] = set()
         arguments: set[str] = set()
         for function in self.functions_named(ir.called_name(call.name)):
             needed = self.of(function)
-            shape |= _passed(call.name, given, function, needed.shape)
-            arguments |= _passed(call.name, given, function, needed.arguments)
+            shape |= self._passed(call.name, given, function, needed.shape)
+            arguments |= self._passed(call.name, given, function, needed.arguments)
         return shape, arguments
 
     def _deduced(self, call: ir.Launch) -> set[str]:
@@ -138,30 +186,34 @@ class _Reading:
         if ir.called_name(call.kernel) != self.kernel.name:
             return set()
         names = frozenset(p.name for p in self.kernel.template)
-        return _passed(call.kernel, call.args, self.kernel, names)
+        return self._passed(call.kernel, call.args, self.kernel, names)
 
-
-def _passed(
-    callee: ir.Node, given: Sequence[ir.Node], function: Function, needed: frozenset[str]
-) -> set[str]:
-    """Returns the words of a call that tell some parameters of the function that it calls."""
-    tree = function.parse_head().tree
-    if not needed or tree is None:
-        return set()
-    found: set[str] = set()
-    of_template = needed & {p.name for p in function.template}
-    if of_template:
-        found |= _words((callee,))
-    if THIS in needed:
-        found |= _words((callee,)) | {THIS}
-    params = parameters_of(tree)
-    for index, param in enumerate(params):
-        is_needed = param.name in needed or bool(_words((param.type,)) & of_template)
-        is_last = index == len(params) - 1
-        if is_needed:
-            passed = given[index:] if is_last else given[index : index + 1]
-            found |= _words(passed) if passed else {_CONSTANT}
-    return found
+    def _passed(
+        self,
+        callee: ir.Node,
+        given: Sequence[ir.Node],
+        function: Function,
+        needed: frozenset[str],
+    ) -> set[str]:
+        """Returns the words of a call that tell some parameters of the function that it calls."""
+        tree = function.parse_head().tree
+        if not needed or tree is None:
+            return set()
+        words = self.flows.words
+        found: set[str] = set()
+        of_template = needed & {p.name for p in function.template}
+        if of_template:
+            found |= words.of(callee)
+        if THIS in needed:
+            found |= words.of(callee) | {THIS}
+        params = parameters_of(tree)
+        for index, param in enumerate(params):
+            is_needed = param.name in needed or not of_template.isdisjoint(words.of(param.type))
+            is_last = index == len(params) - 1
+            if is_needed:
+                passed = given[index:] if is_last else given[index : index + 1]
+                found |= words.of(*passed) if passed else {_CONSTANT}
+        return found
 
 
 class _Flow:
@@ -170,12 +222,17 @@ class _Flow:
     Args:
         launching: names of the functions that are called to launch.
         functions_named: definitions of functions.
+        words: of expressions.
     """
 
     def __init__(
-        self, launching: frozenset[str], functions_named: Callable[[str], Sequence[Function]]
+        self,
+        launching: frozenset[str],
+        functions_named: Callable[[str], Sequence[Function]],
+        words: Words,
     ) -> None:
         self._functions_named = functions_named
+        self._words = words
         self.launches: list[ir.FuncCall | ir.Launch] = []
         self._launching = launching
         self._sources: dict[str, set[str]] = {}
@@ -194,7 +251,7 @@ class _Flow:
     def note_types(self, parameters: Iterable[ir.Decl], names: set[str]) -> None:
         """Notes which of some template parameters the types of a function's parameters name."""
         for parameter in parameters:
-            self._note(parameter.name, _words((parameter.type,)) & names, ())
+            self._note(parameter.name, self._words.of(parameter.type) & names, ())
 
     def read(self, node: ir.Node, control: Control) -> None:
         """Reads a statement or expression.
@@ -206,19 +263,19 @@ class _Flow:
         match node:
             case ir.Decl(name=str(name)):
                 self._declared[name] = len(control)
-                self._note(name, _words((node.init, node.type)), control)
+                self._note(name, self._words.of(node.init, node.type), control)
             case ir.Typedef():
-                self._note(node.name, _words((node.type,)), ())
+                self._note(node.name, self._words.of(node.type), ())
             case ir.Assignment():
-                self._note(root_of(node.lvalue), _words((node.lvalue, node.rvalue)), control)
+                self._note(root_of(node.lvalue), self._words.of(node.lvalue, node.rvalue), control)
             case ir.UnaryOp(op="++" | "--" | "p++" | "p--"):
-                self._note(root_of(node.expr), set(), control)
+                self._note(root_of(node.expr), _NOTHING, control)
             case ir.Launch():
                 self.launches.append(node)
             case ir.FuncCall():
                 self._read_call(node, control)
             case ir.If() | ir.For() | ir.While() | ir.DoWhile() | ir.Switch():
-                control = (*control, _words((node.cond,)))
+                control = (*control, self._words.of(node.cond))
         for child in node.children():
             self.read(child, control)
 
@@ -228,7 +285,7 @@ class _Flow:
         if name in LAUNCHERS or name in self._launching:
             self.launches.append(node)
             return
-        words = _words((node,))
+        words = self._words.of(node)
         if isinstance(inner, ir.StructRef):
             self._note(root_of(inner.name), words, control)
         for index, argument in enumerate(node.args):
@@ -241,7 +298,7 @@ class _Flow:
         found = (signature_of(f).parameters[index:] for f in self._functions_named(name))
         return any(_is_writable(params[0].type) for params in found if params)
 
-    def _note(self, name: str | None, words: set[str], control: Control) -> None:
+    def _note(self, name: str | None, words: frozenset[str], control: Control) -> None:
         """Notes what a variable depends on, and the conditions since it was declared."""
         if name is not None:
             inner = control[self._declared.get(name, 0) :]
@@ -257,28 +314,3 @@ def _is_writable(node: ir.Node) -> bool:
 
 def _picked(items: Sequence[ir.Node], positions: Iterable[int]) -> list[ir.Node]:
     return [items[k] for k in positions if k < len(items)]
-
-
-def _words(nodes: Iterable[ir.Node | None]) -> set[str]:
-    """Returns the words in expressions and types, but for names of members."""
-    found: set[str] = set()
-    work = [node for node in nodes if node is not None]
-    while work:
-        node = work.pop()
-        for text in _texts(node):
-            found.update(_WORD.findall(text))
-        if isinstance(node, ir.StructRef):
-            work.append(node.name)
-        else:
-            work += (child for child in node.children())
-    return found
-
-
-def _texts(node: ir.Node) -> Iterator[str]:
-    match node:
-        case ir.ID():
-            yield node.name
-        case ir.IdentifierType():
-            yield from node.names
-        case ir.Constant():
-            yield _CONSTANT

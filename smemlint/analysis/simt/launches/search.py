@@ -6,6 +6,7 @@ that they may tell is open: a block, a template argument, or (where it is asked 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from enum import Enum, auto
 from functools import cached_property
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
 from smemlint.analysis.simt.launches.instantiations import is_instantiated
-from smemlint.analysis.simt.launches.open_parameters import open_parameters
+from smemlint.analysis.simt.launches.launches import HostRun, Launch
+from smemlint.analysis.simt.launches.open_parameters import Flows, open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.frontend import ir
@@ -31,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from smemlint.analysis.program.memo import Memo
+    from smemlint.analysis.program.roots import MainFiles
     from smemlint.analysis.program.units import ProgramIndex
-    from smemlint.analysis.simt.launches.launches import Launch
-    from smemlint.analysis.simt.launches.open_parameters import Flows, OpenParameters
+    from smemlint.analysis.simt.launches.open_parameters import OpenParameters
     from smemlint.frontend.program import Function, Unit
 
 _PARAMETER = re.compile(r"[\w>]\s*&+\s*\w*$")
@@ -58,23 +60,25 @@ class LaunchSearch:
         index: the files of the run.
         memo: runs host functions.
         unit: of the kernels.
+        mains: of the run.
 
     Attributes:
         unsearched: files that name a kernel, may launch it, and were not looked through.
     """
 
-    def __init__(self, index: ProgramIndex, memo: Memo, unit: Unit) -> None:
+    def __init__(self, index: ProgramIndex, memo: Memo, unit: Unit, mains: MainFiles) -> None:
         self.unsearched: dict[str, None] = {}
         self._index = index
         self._memo = memo
         self._unit = unit
+        self._mains = mains
         self._code: dict[int, UnitHostCode] = {}
         self._hosts: dict[tuple[int, ...], HostCode] = {}
-        self._runs: dict[object, list[Launch]] = {}
-        self._found: dict[tuple[int, Wanted], list[Launch]] = {}
+        self._runs: dict[object, HostRun] = {}
+        self._found: dict[tuple[int, Wanted], HostRun] = {}
         self._flows: dict[HostCode, Flows] = {}
 
-    def of(self, kernel: Function, wanted: Wanted = Wanted.SHAPE) -> list[Launch]:
+    def of(self, kernel: Function, wanted: Wanted = Wanted.SHAPE) -> HostRun:
         """Returns the launches of a kernel, as known as callers make what is wanted."""
         key = id(kernel), wanted
         if key not in self._found:
@@ -102,32 +106,47 @@ class LaunchSearch:
         found: dict[Function, None] = {}
         while work:
             function = work.pop()
-            if function.span.path == self._unit.path or is_instantiated(self._unit, function):
+            is_own = function.span.path == self._unit.path or own.is_in_a_table(function.name)
+            if is_own or is_instantiated(self._unit, function):
                 return []
             found[function] = None
             work += (c for c in own.callers(function) if c not in found)
         return list(found)
 
     def is_launched_here(self, kernel: Function) -> bool:
-        """Returns whether the unit launches a kernel of a header.
+        """Returns whether the unit launches a kernel of a header, and no other unit is asked.
 
-        Other units that include the header launch instances of their own, and are asked for them,
-        unless there are more of them than a header is evaluated in.
+        Other units that include the header launch instances of their own, and are asked for them.
         """
         if kernel.span.path == self._unit.path:
             return False
         launchers, _ = self.host_code((self._unit,)).launchers_of(kernel.name)
-        return bool(launchers) and not self._is_widely_named(kernel.name)
+        return bool(launchers) and not self._asks_others(kernel, kernel.name)
 
-    def is_called_here(self, function: Function) -> bool:
-        """Returns whether the unit calls a function of a header; other units have their own."""
-        if function.span.path == self._unit.path:
+    def is_called_here(self, function: Function, kernel: Function) -> bool:
+        """Returns whether callers of a header's function are looked for in the unit alone.
+
+        Other units that include the header launch instances of their own, and are asked for them.
+
+        Args:
+            function: that comes to a launch.
+            kernel: that it launches.
+        """
+        if function.span.path == self._unit.path or self._asks_others(kernel, function.name):
             return False
-        callers = self.host_code((self._unit,)).callers(function)
-        return bool(callers) and not self._is_widely_named(function.name)
+        is_of_header = kernel.span.path != self._unit.path
+        if is_of_header and not self.uncalled_launchers(kernel):
+            return True
+        return bool(self.host_code((self._unit,)).callers(function))
 
-    def _is_widely_named(self, name: str) -> bool:
-        """Returns whether more files name a function than units are evaluated for a header."""
+    def _asks_others(self, kernel: Function, name: str) -> bool:
+        """Returns whether a unit asks others for their launches of a kernel of a header.
+
+        Where more of them include the header than it is evaluated in, the first of those does.
+        """
+        mains = self._mains.of.get(posixpath.normpath(kernel.span.path), ())
+        if self._unit.path not in mains[:1]:
+            return False
         near = self._index.mentioning((name,), self._unit.path)
         return sum(path not in self._unit.files for path in near) >= MAX_MAIN_FILES
 
@@ -170,7 +189,7 @@ class LaunchSearch:
 
     def flows(self, host: HostCode) -> Flows:
         """Returns what was read of host functions to learn what their launches depend on."""
-        return self._flows.setdefault(host, {})
+        return self._flows.setdefault(host, Flows())
 
     def run(
         self,
@@ -179,8 +198,8 @@ class LaunchSearch:
         launching: frozenset[str],
         *,
         has_no_caller: bool = False,
-    ) -> list[Launch]:
-        """Returns the launches of a host function, once for all kernels."""
+    ) -> HostRun:
+        """Returns what a host function launches, once for all kernels."""
         owner = self.host_code(units).owner(function)
         key = tuple(map(id, units)), id(function), launching, has_no_caller
         if key not in self._runs:
@@ -217,8 +236,10 @@ class _Climb:
         self._found: dict[Function, list[Launch]] = {}
         self._above: dict[Function, list[Function]] = {}
         self._cut: set[Function] = set()
+        self._followed: set[Function] = set()  # to the end
+        self._silent: set[Function] = set()  # of these, those without a launch of the kernel
 
-    def launches(self) -> list[Launch]:
+    def launches(self) -> HostRun:
         """Returns what the functions launch that name the kernel, or callers of theirs."""
         nearest, givers = self._host.launchers_of(self._kernel.name)
         self._launching = self._host.launching_below(nearest) | givers
@@ -228,15 +249,24 @@ class _Climb:
         done: dict[Function, bool] = {}
         for function in nearest:
             self._settle(function, done)
-        return [launch for launches in self._found.values() for launch in launches]
+        found = [launch for launches in self._found.values() for launch in launches]
+        is_cut = any(self._found[function] for function in self._cut & self._found.keys())
+        return HostRun(tuple(found), is_cut)
 
     def _climb(self, level: Sequence[Function]) -> None:
-        """Finds the callers that may tell what is open, level by level; none of them is run."""
+        """Finds the callers that may tell what is open, level by level.
+
+        None of them is run but those whose own callers would be looked for in other units.
+        """
         for _ in range(MAX_CALLERS_UP):
             self._launching |= {f.name for f in level}
             for function in level:
-                self._above[function] = self._callers(function)
-            found = dict.fromkeys(c for f in level for c in self._above[f])
+                if self._is_called_elsewhere(function):
+                    if function not in self._found and self._is_top(function):
+                        continue
+                    self._search.link(self._units, function.name)
+                self._above[function] = self._host.callers(function)
+            found = dict.fromkeys(c for f in level for c in self._above.get(f, ()))
             new = [c for c in found if c not in self._above and c not in self._found]
             level = [c for c in new if not self._is_instantiated(c) and self._may_be_told(c)]
             tops = [c for c in new if c not in level]
@@ -261,11 +291,20 @@ class _Climb:
                 self._found[function] = []
             elif function not in self._found and not self._cut.isdisjoint(callers or ()):
                 self._cut.add(function)  # what it calls would take as long again
+            elif function not in self._found and self._is_silent(function):
+                self._silent.add(function)
             elif callers is None or function.template or function not in self._found:
                 has_no_caller = callers is not None and bool(function.template)
                 self._found[function] = self._run(function, has_no_caller=has_no_caller)
                 done[function] = bool(self._found[function])
+                if not done[function] and function in self._followed:
+                    self._silent.add(function)
         return done[function]
+
+    def _is_silent(self, function: Function) -> bool:
+        """Returns whether a template has no instance that launches: its callers launch nothing."""
+        callers = self._above.get(function)
+        return bool(callers and function.template) and self._silent.issuperset(callers or ())
 
     @property
     def _host(self) -> HostCode:
@@ -274,10 +313,12 @@ class _Climb:
     def _run(self, function: Function, *, has_no_caller: bool = False) -> list[Launch]:
         has_no_caller = has_no_caller or self._is_instantiated(function)
         launching = self._launching - {function.name}
-        launches = self._search.run(self._units, function, launching, has_no_caller=has_no_caller)
-        if any(launch.is_cut for launch in launches):
+        run = self._search.run(self._units, function, launching, has_no_caller=has_no_caller)
+        if not run.is_cut:
+            self._followed.add(function)
+        elif run.launches:
             self._cut.add(function)
-        return [launch for launch in launches if launch.is_of(self._kernel)]
+        return [launch for launch in run.launches if launch.is_of(self._kernel)]
 
     def _is_instantiated(self, function: Function) -> bool:
         """Returns whether the kernel's unit compiles instances of a function, and calls none."""
@@ -285,11 +326,10 @@ class _Climb:
         own = self._search.host_code((unit,))
         return is_instantiated(unit, function) and not own.callers(function)
 
-    def _callers(self, function: Function) -> list[Function]:
+    def _is_called_elsewhere(self, function: Function) -> bool:
+        """Returns whether callers of a function are looked for in other units."""
         is_of_file = "static" in function.specifiers and function.span.path == self._units[0].path
-        if not is_of_file and not self._search.is_called_here(function):
-            self._search.link(self._units, function.name)
-        return self._host.callers(function)
+        return not is_of_file and not self._search.is_called_here(function, self._kernel)
 
     # ---- what callers may tell
 
@@ -300,6 +340,17 @@ class _Climb:
         if self._is_instantiated(function):
             return False
         return not all(map(self._is_settled, launches))
+
+    def _is_top(self, function: Function) -> bool:
+        """Returns whether nobody can tell more of what a function launches: nothing is open.
+
+        What launches nothing launches nothing for any caller, unless template arguments decide.
+        """
+        if self._open_parameters(function).are_passed_on:
+            return False
+        launches = self._run(function)
+        is_silent = function in self._followed and not function.template
+        return all(map(self._is_settled, launches)) if launches else is_silent
 
     def _is_settled(self, launch: Launch) -> bool:
         if self._wanted is Wanted.ARGUMENTS and not self._numbers <= launch.arguments.keys():

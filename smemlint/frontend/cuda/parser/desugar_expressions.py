@@ -181,6 +181,9 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
             return desugar_new(g, words, i), True
         case "requires":
             return desugar_requires(g, words, i), True
+        case "throw" if i == 0:  # what is thrown, a message mostly, tells nothing of what follows
+            g.emit("INT_CONST_DEC", "0", word)
+            return len(words), True
         case "delete" | "throw" | "co_await":
             j = closing(words, i + 1) + 1 if following == "[" else i + 1
             if j >= len(words):

@@ -29,7 +29,7 @@ The nodes are those of `frontend.ir`, with CUDA words in them:
 | `using X = T` | `Typedef` |
 | constructor `: m(a)` | a first statement `MemberInit` |
 | `true`, `nullptr`, `this` | `ID` |
-| `new T[n]`; `delete p`; `throw e` | `New`; `p`; `e` |
+| `new T[n]`; `delete p`; `throw e`, in an expression | `New`; `p`; `0`, `e` |
 | default of a parameter or member | `Decl.init` |
 | `#pragma unroll 4`, also from a macro | `pragma` of the loop behind it |
 

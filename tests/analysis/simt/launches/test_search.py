@@ -162,7 +162,7 @@ def test_equal_calls_are_executed_once():
     unit = load_unit("a.cu", K + text, LoadOptions(read=lambda path: None))
     (function,) = unit.functions_named("b")
     found = launches_of(unit, (), function, frozenset(("a", "go")))
-    assert [la.block[0] for la in found] == [32, 64, 64, 64, 64, 96, 192]
+    assert [la.block[0] for la in found.launches] == [32, 64, 64, 64, 64, 96, 192]
 
 
 def test_parameters_that_a_launch_may_depend_on():
@@ -245,3 +245,85 @@ template <class T, int N = 1> void start(T *g, int n) { k<T, N><<<n, 64 * N>>>(g
     facts = facts_in(a_cu=text + check + main)
     found = {(k.instance.block, a.width_bytes) for k in facts.kernels for a in k.accesses}
     assert found == {((128, 1, 1), 8)}
+
+
+TYPED = """
+template <class T> __global__ void k(const T *in) {
+  __shared__ T tile[64 * 2];
+  tile[threadIdx.x * 2] = in[threadIdx.x];
+}
+template <class T> void go(const T *in) { k<<<1, 64>>>(in); }
+"""
+CHOSEN = """
+void choose(Tensor *t) {
+  switch (t->type) {
+    case 0: go(reinterpret_cast<const float *>(find(t))); break;
+    default: go(reinterpret_cast<const double *>(find(t)));
+  }
+}
+"""
+
+
+def test_a_cast_tells_the_type_of_what_is_not_known():
+    """What `find` returns is not: `T` is that of the cast."""
+    tensor = "struct Tensor { int type; };\nvoid *find(Tensor *t);\n"
+    facts = facts_in(a_cu=TYPED + tensor + CHOSEN)
+    assert {k.instance.template for k in facts.kernels} == {(("T", "float"),), (("T", "double"),)}
+
+
+def test_other_units_are_read_only_where_a_caller_leaves_something_open():
+    tensor = "struct Tensor { int type; };\nvoid *find(Tensor *t);\n"
+    other = tensor + "void choose(Tensor *t);\nvoid top(Tensor t) { t.type = 0; choose(&t); }"
+    names, _ = run_functions(a_cu=TYPED + tensor + CHOSEN, b_cu=other)
+    assert names == ["go", "choose"]
+
+
+def test_callers_of_what_launches_nothing_are_not_looked_for():
+    """`silent` calls what launches, with a template argument that does not."""
+    launcher = "template <bool B> void go(int n, float *g) { if constexpr (B) k<<<1, n>>>(g); }\n"
+    callers = (
+        "void silent(float *g) { go<false>(64, g); }\nvoid loud(float *g) { go<true>(96, g); }"
+    )
+    other = "void silent(float *g);\nvoid top(float *g) { silent(g); }"
+    names, blocks = run_functions(a_cu=K + launcher + callers, b_cu=other)
+    assert names == ["go", "silent", "loud"]
+    assert blocks == {(96, 1, 1)}
+
+
+def units_of_a_header(tmp_path, header, count):
+    """Returns the files that were read, in order, and the blocks of a header's kernel."""
+    (tmp_path / "k.cuh").write_text(header)
+    for n in range(count):
+        call = f'#include "k.cuh"\nvoid run(float *g) {{ go({32 * (n + 1)}, g); }}'
+        (tmp_path / f"{n}.cu").write_text(call)
+    sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
+    loaded: list[str] = []
+
+    def spied(path, text, options):
+        loaded.append(path.rsplit("/", 1)[-1])
+        return load_unit(path, text, options)
+
+    facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, launches_of, spied))
+    return loaded, sorted(k.instance.block[0] for k in facts.kernels)
+
+
+def test_one_unit_asks_the_others_that_a_header_is_not_evaluated_in(tmp_path):
+    """Five units: the first three are evaluated, and the first reads the other two."""
+    header = K + "static inline void go(int n, float *g) { k<<<1, n>>>(g); }\n"
+    loaded, blocks = units_of_a_header(tmp_path, header, 5)
+    assert blocks == [32, 64, 96, 128, 160]
+    assert sorted(loaded) == ["0.cu", "1.cu", "2.cu", "3.cu", "4.cu"]
+
+
+def test_a_kernel_without_shared_memory_of_its_own_is_evaluated_where_it_is_launched(tmp_path):
+    """`k` stores through a function of another header; `1.cu` includes both, and launches none."""
+    store = "__device__ void put(float *g) { __shared__ float s[64]; s[threadIdx.x] = *g; }\n"
+    (tmp_path / "put.cuh").write_text(store)
+    kernel = '#include "put.cuh"\n__global__ void k(float *g) { put(g); }\n'
+    launcher = "template <int N> void go(float *g) { k<<<1, N>>>(g); }\n"
+    (tmp_path / "k.cuh").write_text(kernel + launcher)
+    (tmp_path / "0.cu").write_text('#include "k.cuh"\nvoid run(float *g) { go<96>(g); }')
+    (tmp_path / "1.cu").write_text('#include "k.cuh"\nint go_on;')
+    sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
+    facts, _ = analyze(sources, Settings())
+    assert [k.instance.block for k in facts.kernels] == [(96, 1, 1)]
