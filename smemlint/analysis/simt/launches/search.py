@@ -101,8 +101,21 @@ class LaunchSearch:
 
         Empty where the unit launches the kernel, or nothing in it would.
         """
+        launchers, _ = self.host_code((self._unit,)).launchers_of(kernel.name)
+        return self._uncalled(launchers)
+
+    def has_callers(self, function: Function) -> bool:
+        """Returns whether code of the unit calls a function, other than templates without use."""
+        callers = self.host_code((self._unit,)).callers(function)
+        return bool(callers) and not self._uncalled(callers)
+
+    def _uncalled(self, functions: Sequence[Function]) -> list[Function]:
+        """Returns functions of headers and all that come to call them; none if the unit uses one.
+
+        It does so in its main file, in a table or by an explicit instantiation.
+        """
         own = self.host_code((self._unit,))
-        work, _ = own.launchers_of(kernel.name)
+        work = list(functions)
         found: dict[Function, None] = {}
         while work:
             function = work.pop()
@@ -322,9 +335,7 @@ class _Climb:
 
     def _is_instantiated(self, function: Function) -> bool:
         """Returns whether the kernel's unit compiles instances of a function, and calls none."""
-        unit = self._units[0]
-        own = self._search.host_code((unit,))
-        return is_instantiated(unit, function) and not own.callers(function)
+        return is_instantiated(self._units[0], function) and not self._search.has_callers(function)
 
     def _is_called_elsewhere(self, function: Function) -> bool:
         """Returns whether callers of a function are looked for in other units."""

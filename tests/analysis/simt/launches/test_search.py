@@ -327,3 +327,13 @@ def test_a_kernel_without_shared_memory_of_its_own_is_evaluated_where_it_is_laun
     sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
     facts, _ = analyze(sources, Settings())
     assert [k.instance.block for k in facts.kernels] == [(96, 1, 1)]
+
+
+def test_templates_without_use_call_nothing_that_a_unit_instantiates(tmp_path):
+    launcher = "template <int N> void go(float *g) { k<<<1, N>>>(g); }\n"
+    unused = "template <class T> static void choose(int n, T *g) { if (n) go<128>(g); }\n"
+    (tmp_path / "k.cuh").write_text(K + launcher + unused)
+    (tmp_path / "a.cu").write_text('#include "k.cuh"\ntemplate void go<96>(float *);')
+    sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
+    facts, _ = analyze(sources, Settings())
+    assert [k.instance.block for k in facts.kernels] == [(96, 1, 1)]
