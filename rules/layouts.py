@@ -26,7 +26,7 @@ BANK_BITS = 0b1111100
 
 
 def swizzle_of(use: LayoutUse) -> Swizzle | None:
-    """The swizzle, if it is one that moves something."""
+    """Returns the swizzle, if it is one that moves something."""
     if use.swizzle is None or Swizzle.why_invalid(*use.swizzle) is not None:
         return None
     swizzle = Swizzle(*use.swizzle)
@@ -68,18 +68,18 @@ def offsets(use: LayoutUse) -> NDArray[np.int64] | None:
 
 
 def accesses_through(use: LayoutUse, facts: Facts) -> Iterator[Access]:
-    """The accesses whose addresses went through it."""
+    """Yields the accesses whose addresses went through it."""
     for kernel in facts.kernels:
         yield from (a for a in kernel.accesses if a.layout is use)
 
 
 def is_conflict_free(use: LayoutUse, facts: Facts) -> bool:
-    """Whether accesses went through it and every one is known to be free of conflicts."""
+    """Returns whether accesses went through it and every one is known to be free of conflicts."""
     found = list(accesses_through(use, facts))
     return bool(found) and all(a.certainty.is_decided and 0 < a.ways <= 1 for a in found)
 
 
 def bits(mask: int) -> str:
-    """`bits 4 to 6`, `bit 4`: the run of a mask."""
+    """Returns `bits 4 to 6`, `bit 4`: the run of a mask."""
     low, high = (mask & -mask).bit_length() - 1, mask.bit_length() - 1
     return f"bit {low}" if low == high else f"bits {low} to {high}"

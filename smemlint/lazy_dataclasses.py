@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 from reprlib import recursive_repr
-from types import MappingProxyType
+from types import MappingProxyType, MemberDescriptorType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -209,9 +209,14 @@ def _initializer(cls: Any, *, is_frozen: bool = False) -> Callable[..., None]:
             parameters.append(name + default)
         else:
             value = f"_default_{name}"
-        statements.append(
-            f"_set(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}"
-        )
+        slot = getattr(cls, name, None)
+        if not is_frozen:
+            statements.append(f"self.{name} = {value}")
+        elif isinstance(slot, MemberDescriptorType):  # takes half the time of `_set`
+            known[f"_set_{name}"] = slot.__set__
+            statements.append(f"_set_{name}(self, {value})")
+        else:
+            statements.append(f"_set(self, {name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         statements.append("self.__post_init__()")
     return _compiled(f"__init__({', '.join(parameters)})", *statements or ["pass"], known=known)

@@ -27,7 +27,7 @@ class AsyncCopyConflict(Rule):
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """One finding for a copy that takes more wavefronts than its ideal."""
+        """Yields one finding for a copy that takes more wavefronts than its ideal."""
         if access.kind is not AccessKind.ASYNC_COPY or access.array is None:
             return
         pattern = access.worst

@@ -27,7 +27,7 @@ class AtomicContention(Rule):
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """One finding for an atomic with several lanes on a word."""
+        """Yields one finding for an atomic with several lanes on a word."""
         if access.kind is not AccessKind.ATOMIC or access.array is None or "one" in access.note:
             return
         most = max((_lanes_on_one_word(p) for p in access.patterns), default=1)

@@ -38,7 +38,7 @@ class BankConflict(Rule):
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """One finding for an access that takes more wavefronts than its ideal."""
+        """Yields one finding for an access that takes more wavefronts than its ideal."""
         if access.array is None or access.kind not in _VERBS:
             return
         if access.certainty is Certainty.DATA_DEPENDENT:

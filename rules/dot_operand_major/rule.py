@@ -43,7 +43,7 @@ class DotOperandMajor(Rule):
     summary = "an 8-bit or tf32 operand of a dot is not contiguous along K"
 
     def check_dot(self, dot: DotUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for each such operand."""
+        """Yields one finding for each such operand."""
         rows = dot.operands[0].shape[0]
         if rows is None or rows < _LEAST_ROWS:
             return

@@ -24,7 +24,7 @@ class GluonElementBitwidth(Rule):
     severity = Severity.ERROR
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for a layout whose element size is not that of what is allocated."""
+        """Yields one finding for a layout whose element size is not that of what is allocated."""
         bits = dict(layout.parameters).get("element_bitwidth")
         if layout.family != "nvmma" or bits is None or not layout.element_bytes:
             return

@@ -24,7 +24,7 @@ class GluonSwizzleParameter(Rule):
     severity = Severity.ERROR
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for each parameter that is no power of two."""
+        """Yields one finding for each parameter that is no power of two."""
         if layout.family != "triton-swizzled":
             return
         for name, value in layout.parameters:

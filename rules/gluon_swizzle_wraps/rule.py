@@ -24,7 +24,7 @@ class GluonSwizzleWraps(Rule):
     severity = Severity.WARNING
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for a row that has fewer groups than the layout has phases."""
+        """Yields one finding for a row that has fewer groups than the layout has phases."""
         said = dict(layout.parameters)
         if layout.family != "triton-swizzled" or "row" not in said:
             return

@@ -26,7 +26,7 @@ class HiddenStride(Rule):
     summary = "a stride is kept from specialization, and a dot operand loses its vectors"
 
     def check_dot(self, dot: DotUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for each operand that is loaded element by element for it."""
+        """Yields one finding for each operand that is loaded element by element for it."""
         if not architecture(settings.arch).has_async_copy:
             return
         for operand in dot.operands:

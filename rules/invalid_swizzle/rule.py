@@ -30,7 +30,7 @@ class InvalidSwizzle(Rule):
     severity = Severity.ERROR
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding with the first clause that is violated."""
+        """Yields one finding with the first clause that is violated."""
         if layout.swizzle is None or layout.family not in _CONSEQUENCES:
             return
         reason = Swizzle.why_invalid(*layout.swizzle)

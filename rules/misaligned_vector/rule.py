@@ -29,7 +29,7 @@ class MisalignedVector(Rule):
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """One finding for a misaligned access that no alignment test guards."""
+        """Yields one finding for a misaligned access that no alignment test guards."""
         if access.array is None or access.width_bytes < 2 or _is_guarded(access):
             return
         if _is_anothers_view(access, access.array):

@@ -25,7 +25,7 @@ class MissingInstruction(Rule):
     severity = Severity.ERROR
 
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
-        """One finding for each access; what only other targets compile was not read."""
+        """Yields one finding for each access; what only other targets compile was not read."""
         if "arch" not in settings.given:
             return
         for kernel in facts.kernels:

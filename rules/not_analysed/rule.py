@@ -50,7 +50,7 @@ class NotAnalysed(Rule):
     severity = Severity.NOTE
 
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
-        """One note for each kernel and file with something undecided."""
+        """Yields one note for each kernel and file with something undecided."""
         for note in facts.not_analysed:
             found = self.finding(f"not analysed: {note.reason}", note.span, help=_help((note,)))
             yield replace(found, gaps=(note,))

@@ -24,7 +24,7 @@ class SplitVector(Rule):
     summary = "a vector copy is split, because rows or base of the tensor are not aligned for it"
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for a copy that is split for its alignment."""
+        """Yields one finding for a copy that is split for its alignment."""
         if layout.family == ELEMENTWISE:
             yield self._elementwise(layout)
         if layout.family != COPIES:

@@ -28,7 +28,7 @@ class StageRingBudget(Rule):
     severity = Severity.ERROR
 
     def check_dot(self, dot: DotUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for a product whose operands do not fit."""
+        """Yields one finding for a product whose operands do not fit."""
         if dot.stages is None or settings.arch not in _ALL_STAGES | _ONE_LESS:
             return
         sizes = [_pipelined_bytes(o, settings.arch) for o in dot.operands]

@@ -26,7 +26,7 @@ class SwizzleBaseAlignment(Rule):
     summary = "the array does not begin on a multiple of the swizzle's period"
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """A warning where the base is known to be off, a note where nothing keeps it on."""
+        """Yields a warning where the base is known to be off, a note where nothing keeps it on."""
         swizzle = swizzle_of(layout)
         if swizzle is None or not layout.is_bound or layout.units != "bytes":
             return

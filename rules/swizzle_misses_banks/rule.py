@@ -26,7 +26,7 @@ class SwizzleMissesBanks(Rule):
     summary = "the swizzle frees no bank conflict"
 
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
-        """One finding for each layout whose swizzle leaves the conflicts as they are."""
+        """Yields one finding for each layout whose swizzle leaves the conflicts as they are."""
         for use in facts.layouts:
             if not use.is_bound or not (use.certainty.is_decided or settings.pedantic):
                 continue

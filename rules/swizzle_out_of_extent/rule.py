@@ -26,7 +26,7 @@ class SwizzleOutOfExtent(Rule):
     severity = Severity.ERROR
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding where a plain offset fits and the swizzled one does not."""
+        """Yields one finding where a plain offset fits and the swizzled one does not."""
         swizzle = swizzle_of(layout)
         plain = offsets(layout)
         if swizzle is None or plain is None or not layout.is_bound or layout.extent is None:

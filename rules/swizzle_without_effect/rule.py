@@ -24,7 +24,7 @@ class SwizzleWithoutEffect(Rule):
     summary = "the swizzle moves no element of this extent"
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding where every offset stays in its place."""
+        """Yields one finding where every offset stays in its place."""
         swizzle = swizzle_of(layout)
         plain = offsets(layout)
         if swizzle is None or plain is None or not layout.is_bound or len(plain) < 2:

@@ -27,7 +27,7 @@ class TmaModeMismatch(Rule):
     severity = Severity.ERROR
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding with the first demand that is not met."""
+        """Yields one finding with the first demand that is not met."""
         if layout.family != "tma" or layout.swizzle is None or not layout.element_bytes:
             return
         box = [extent for name, extent in layout.parameters if name.startswith("box")]

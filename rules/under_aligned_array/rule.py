@@ -28,7 +28,7 @@ class UnderAlignedArray(Rule):
     severity = Severity.ERROR
 
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
-        """One finding for each access that is aligned in its array and not in memory."""
+        """Yields one finding for each access that is aligned in its array and not in memory."""
         for kernel in facts.kernels:
             places = _places(kernel)
             for access in kernel.accesses:

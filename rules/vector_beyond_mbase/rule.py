@@ -33,7 +33,7 @@ class VectorBeyondMBase(Rule):
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """One finding where a lane's vector covers bytes that belong elsewhere."""
+        """Yields one finding where a lane's vector covers bytes that belong elsewhere."""
         use = access.layout
         swizzle = byte_swizzle(use) if use is not None else None
         if use is None or swizzle is None or use.base is None or access.array is None:

@@ -70,5 +70,5 @@ def access_of(tile: Tile, text: str, vector_bytes: int | None, kind: str = "load
 
 
 def mode_of(in_bytes: Swizzle) -> str:
-    """`, the 128B mode`; empty for a swizzle that is none of TMA's."""
+    """Returns `, the 128B mode`; empty for a swizzle that is none of TMA's."""
     return f", the {in_bytes.mode} mode" if in_bytes.mode not in (None, "none") else ""

@@ -84,7 +84,7 @@ def _data(path: str, *, is_given: bool) -> bytes:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """TOML as a dict.
+    """Returns TOML as a dict.
 
     Raises:
         ConfigError: it is not TOML; `where` and the line say of what.

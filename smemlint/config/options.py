@@ -67,7 +67,7 @@ class Option:
 
 
 def read_block(value: Any) -> Block:
-    """`32,8`, `32x8x1` or `[32, 8]` as a block shape."""
+    """Reads `32,8`, `32x8x1` or `[32, 8]` as a block shape."""
     parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
     if isinstance(parts, int):
         parts = [parts]
@@ -100,7 +100,7 @@ def read_text(value: Any) -> str:
 
 
 def read_list(value: Any) -> tuple[str, ...]:
-    """`a,b` or `["a", "b"]`."""
+    """Reads `a,b` or `["a", "b"]`."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(i, str) for i in items):
         raise ValueError(f"{value!r} is not a list of strings")
@@ -122,7 +122,7 @@ def read_texts(value: Any) -> dict[str, str]:
 
 
 def read_defines(value: Any) -> dict[str, str]:
-    """`NAME`, `NAME=VALUE`, or a table."""
+    """Reads `NAME`, `NAME=VALUE`, or a table."""
     if isinstance(value, dict):
         return {str(k): _macro_text(v) for k, v in value.items()}
     found = {}
@@ -186,7 +186,7 @@ def read_device(value: Any) -> int:
 
 
 def read_ways(value: Any) -> dict[str, float]:
-    """`2`, `bank-conflict=2`, or a table of rules; `*` stands for all rules."""
+    """Reads `2`, `bank-conflict=2`, or a table of rules; `*` stands for all rules."""
     if isinstance(value, str) and "=" in value:
         rule, _, number = value.partition("=")
         value = {rule.strip(): number}
@@ -195,7 +195,7 @@ def read_ways(value: Any) -> dict[str, float]:
 
 
 def read_lists(value: Any) -> dict[str, tuple[str, ...]]:
-    """`GLOB:RULE`, or a table from globs to lists of rules."""
+    """Reads `GLOB:RULE`, or a table from globs to lists of rules."""
     if isinstance(value, str):
         pattern, colon, rule = value.rpartition(":")
         if not colon or not pattern:
@@ -325,7 +325,7 @@ OPTIONS = tuple(option for group in GROUPS.values() for option in group)
 
 
 def read_swizzles(value: Any) -> dict[str, str]:
-    """`{ tile = "3,4,3 bytes" }`."""
+    """Reads `{ tile = "3,4,3 bytes" }`."""
     from smemlint.layout.declared import declared_in
 
     found = read_texts(value)
@@ -335,7 +335,7 @@ def read_swizzles(value: Any) -> dict[str, str]:
 
 
 def read_preconditions(value: Any) -> tuple[str, ...]:
-    """`["K % 8 == 0", "n > 0"]`."""
+    """Reads `["K % 8 == 0", "n > 0"]`."""
     from smemlint.config.preconditions import read_precondition
 
     found = read_list(value)

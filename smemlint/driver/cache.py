@@ -132,7 +132,7 @@ class Cache:
         return RunResult(merged, _findings_from(head["notices"]), with_pragmas)
 
     def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
-        """The results of the last run that nothing since bears on, by their tasks."""
+        """Returns the results of the last run that nothing since bears on, by their tasks."""
         kept = self._load(".units.json")
         if kept is None:
             return {}

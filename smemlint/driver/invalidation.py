@@ -97,7 +97,7 @@ class FixRounds:
         return None
 
     def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
-        """The results of the last round that its edits do not bear on, by main file."""
+        """Returns the results of the last round that its edits do not bear on, by main file."""
         if not self._sources:
             known = self._cache.valid_results(tasks, program) if self._cache is not None else {}
             known = {

@@ -24,7 +24,7 @@ class CodecError(Exception):
 
 
 def encode(value: Any) -> Any:
-    """A value as JSON data.
+    """Returns a value as JSON data.
 
     Raises:
         CodecError: it holds something else than plain data.
@@ -47,7 +47,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(data: Any) -> Any:
-    """A value from JSON data.
+    """Returns a value from JSON data.
 
     Raises:
         CodecError: it is none of ours.

@@ -66,7 +66,7 @@ class Padding:
         )
 
     def added_bytes(self, array: SharedArray) -> int:
-        """By how much the array grows."""
+        """Returns by how much the array grows."""
         return prod(self.dims(array)) * array.element_bytes - (array.bytes or 0)
 
     def moved(self, offsets: NDArray[np.int64], array: SharedArray) -> NDArray[np.int64]:

@@ -76,7 +76,7 @@ class Comparison:
         return next((new for old, new in after if old is finding.access), None)
 
     def conflicting_sites(self, declaration: Span) -> frozenset[Span]:
-        """Places that still conflict on the array declared there."""
+        """Returns places that still conflict on the array declared there."""
         return frozenset(
             old.span for old, new in self._of(declaration) if id(new) in self.conflicts
         )

@@ -217,7 +217,7 @@ class Declaration(Protocol):
         ...
 
     def parse(self) -> ir.Declaration | ir.Enum | None:
-        """`Decl` (with init), `Typedef` or `Enum`."""
+        """Returns `Decl` (with init), `Typedef` or `Enum`."""
         ...
 
 
@@ -291,7 +291,7 @@ class Unit(Protocol):
         ...
 
     def span(self, node: ir.Node) -> Span:
-        """Exact source range; the call site of a macro for what a macro made."""
+        """Returns the exact source range; the call site of a macro for what a macro made."""
         ...
 
     def line(self, node: ir.Node) -> int:
@@ -299,7 +299,7 @@ class Unit(Protocol):
         ...
 
     def text(self, span: Span) -> str:
-        """Source text of a range."""
+        """Returns the source text of a range."""
         ...
 
     def conditions(self, node: ir.Node) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def _profiler_ideal(
 def bank_words(
     addresses: NDArray[np.int64], width: int, active: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    """Distinct words that the active lanes touch in each of the 32 banks, of shape (32,).
+    """Returns distinct words that the active lanes touch in each of the 32 banks, of shape (32,).
 
     Args:
         addresses: byte addresses of shape (n,).

@@ -56,7 +56,7 @@ class SharedView:
         return offset
 
     def physical(self, linear: Any) -> Any:
-        """Byte offsets of linear offsets (integers or integer arrays)."""
+        """Returns byte offsets of linear offsets (integers or integer arrays)."""
         offset = linear ^ self.start
         padded = offset + sum(offset // every * pad for every, pad in self.padding)
         return (padded + self.base) * self.element_bits // 8

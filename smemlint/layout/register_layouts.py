@@ -266,7 +266,7 @@ class _Tile:
 
 
 def bits_of(count: int) -> int:
-    """Binary digits that number `count` things.
+    """Returns binary digits that number `count` things.
 
     Raises:
         ValueError: no power of two.

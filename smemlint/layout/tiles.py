@@ -37,7 +37,7 @@ class Tile:
 
 
 def parse_shape(text: str) -> tuple[int, int]:
-    """`8x64` as rows and columns.
+    """Returns `8x64` as rows and columns.
 
     Raises:
         ValueError: anything else.

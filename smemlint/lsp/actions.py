@@ -48,7 +48,7 @@ class Offer:
     def actions(
         self, wanted: types.Range, kinds: Sequence[str] | None = None
     ) -> list[types.CodeAction]:
-        """Quick fixes for the findings that a range touches, and what fixes the whole file.
+        """Returns quick fixes for the findings that a range touches, and what fixes the whole file.
 
         Args:
             wanted: the range.
@@ -148,7 +148,7 @@ class Offer:
 
 
 def ignore_here(finding: Finding, text: str) -> Edit | None:
-    """A pragma on a line of its own before the finding; None where no comment can stand."""
+    """Returns a pragma on a line of its own before the finding; None where no comment can stand."""
     path, line = finding.span.path, finding.span.line
     after, added, _ = with_ignores(text, [finding], "", CommentStyle.of(path))
     if not added:
@@ -157,7 +157,7 @@ def ignore_here(finding: Finding, text: str) -> Edit | None:
 
 
 def ignore_in_file(finding: Finding, text: str) -> Edit:
-    """A pragma for the file at its top, behind what Python reads in the first two lines."""
+    """Returns a pragma for the file at its top, behind what Python reads in the first two lines."""
     path, line = finding.span.path, 1
     mark = "//"
     if CommentStyle.of(path) is CommentStyle.PYTHON:

@@ -26,12 +26,12 @@ _SEVERITIES = {
 
 
 def diagnostics(analysis: Analysis, places: Places) -> list[types.Diagnostic]:
-    """The findings of a document."""
+    """Returns the findings of a document."""
     return [diagnostic(finding, places) for finding in analysis.findings]
 
 
 def diagnostic(finding: Finding, places: Places) -> types.Diagnostic:
-    """One finding in one line; proof, cost and what to write instead are in the hover."""
+    """Yields one finding in one line; proof, cost and what to write instead are in the hover."""
     return types.Diagnostic(
         range=places.range(finding.span),
         message=headline(finding),
@@ -44,7 +44,7 @@ def diagnostic(finding: Finding, places: Places) -> types.Diagnostic:
 
 
 def failure(error: Exception) -> types.Diagnostic:
-    """Why a document was not analysed, at its top."""
+    """Returns why a document was not analysed, at its top."""
     what = str(error)
     if not isinstance(error, SmemlintError):
         what = f"internal error: {type(error).__name__}: {error}"

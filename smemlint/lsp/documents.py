@@ -81,7 +81,7 @@ class Document:
         return None
 
     async def complete(self) -> Analysis | None:
-        """What is known of the newest version, fixes included; None where that failed."""
+        """Returns what is known of the newest version, fixes included; None where that failed."""
         while (version := self._version) is not None and version.task is not None:
             version.is_wanted.set()
             await asyncio.wait([version.task])

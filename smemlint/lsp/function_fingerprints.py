@@ -65,7 +65,7 @@ class VisibleTexts:
                     self._bodies.setdefault(body, []).append(function)
 
     def of(self, function: Function, *, hides: Iterable[str] = ("kernels", "hosts")) -> VisibleText:
-        """The context of one function.
+        """Returns the context of one function.
 
         Args:
             function: of one of the units.
@@ -154,7 +154,7 @@ def _stays_inside(body: str) -> bool:
 
 
 def outside(units: Sequence[Unit], texts: Mapping[str, str]) -> bytes:
-    """A digest of what the units read besides `texts`."""
+    """Returns a digest of what the units read besides `texts`."""
 
     def state(file: str) -> str:
         """What tells whether a file on disk changed."""
@@ -173,7 +173,7 @@ def outside(units: Sequence[Unit], texts: Mapping[str, str]) -> bytes:
 
 
 def digest(*texts: str) -> bytes:
-    """Of some texts, each told from the next."""
+    """Returns the digest of some texts, which their lengths keep apart."""
     made = blake2b(digest_size=32)
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")

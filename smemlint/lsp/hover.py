@@ -26,7 +26,7 @@ _TERMINAL = Terminal()
 def hover(
     analysis: Analysis, places: Places, position: types.Position, *, is_markdown: bool
 ) -> types.Hover | None:
-    """The costliest instance of the innermost access under the cursor, with its banks."""
+    """Returns the costliest instance of the innermost access under the cursor, with its banks."""
     place = places.place(analysis.path, position)
     spans = [a.span for a in analysis.accesses] + [f.span for f in analysis.findings]
     under = [span for span in spans if _holds(span, place)]
@@ -47,7 +47,7 @@ def hover(
 
 
 def hints(analysis: Analysis, places: Places, wanted: types.Range) -> list[types.InlayHint]:
-    """`32-way` behind every access of the range that takes more wavefronts than it must."""
+    """Returns `32-way` behind every access of the range that takes more wavefronts than it must."""
     costliest: dict[Span, float] = {}
     for access in analysis.accesses:
         if access.certainty.is_decided and access.ways > 1:

@@ -129,7 +129,7 @@ class IncrementalMemo:
         self._names: set[str] = set()
 
     def results_of(self, path: str) -> KeptResults:
-        """What the last analysis of a document found."""
+        """Returns what the last analysis of a document found."""
         return self.results.setdefault(path, KeptResults(path))
 
     def forget_results(self, path: str) -> None:

@@ -53,7 +53,7 @@ class KeptResults:
         self.is_complete = False
 
     def tokens_of(self, text: str) -> TokenText:
-        """The tokens of the document's newest text."""
+        """Returns the tokens of the document's newest text."""
         if self._tokens is None or self._tokens[0] != text:
             self._tokens = text, TokenText(self._path, text)
         return self._tokens[1]
@@ -88,7 +88,7 @@ class KeptResults:
         return found
 
     def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
-        """The results that no change since bears on, by main file, at the places of now."""
+        """Returns the results that no change since bears on, by main file, at the places of now."""
         kept = self._kept
         if kept is None or not self._is_under_same_settings(kept):
             return {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lenses(analysis: Analysis, places: Places) -> list[types.CodeLens]:
-    """A line for each kernel of the document, of its least efficient instance."""
+    """Returns a line for each kernel of the document, of its least efficient instance."""
     kernels: dict[Span, list[KernelFacts]] = {}
     for kernel in analysis.facts.kernels:
         if kernel.accesses and kernel.instance.span.path == analysis.path:

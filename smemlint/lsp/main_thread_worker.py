@@ -62,7 +62,7 @@ class Worker:
         self._done = 0
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
-        """What `work` returns in the main thread; cancelling the wait stops the work."""
+        """Returns what `work` returns in the main thread; cancelling the wait stops the work."""
         loop = asyncio.get_running_loop()
         job = _Job(work, loop, loop.create_future())
         self._jobs.put(job)

@@ -18,7 +18,7 @@ def is_served(uri: str) -> bool:
 
 
 def path_of(uri: str, language: str) -> str:
-    """The path of a document: from the working directory where its file lies below it.
+    """Returns the path of a document: from the working directory where its file lies below it.
 
     A document without a file (new, of another machine, a cell of a notebook) has a path that no
     file has, with a suffix that tells its language.

@@ -18,7 +18,7 @@ _BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 
 def units(text: str, encoding: str) -> int:
-    """How many code units `text` has in `utf-8`, `utf-16` or `utf-32`."""
+    """Returns how many code units `text` has in `utf-8`, `utf-16` or `utf-32`."""
     if text.isascii():
         return len(text)
     suffix = "" if encoding == "utf-8" else "-le"  # without a byte order mark
@@ -51,24 +51,24 @@ class Places:
     uri_of: Callable[[str], str]
 
     def position(self, path: str, line: int, column: int) -> types.Position:
-        """Of a line and a column from 1, in code points."""
+        """Returns the position of a line and a column from 1, in code points."""
         lines = lines_of(self.text_of(path))
         row = lines[line - 1] if line <= len(lines) else ""
         return types.Position(line - 1, units(row[: column - 1], self.encoding))
 
     def range(self, span: Span) -> types.Range:
-        """The range of a span."""
+        """Returns the range of a span."""
         return types.Range(
             self.position(span.path, span.line, span.column),
             self.position(span.path, span.end_line, span.end_column),
         )
 
     def location(self, span: Span) -> types.Location:
-        """A span with its file."""
+        """Returns a span with its file."""
         return types.Location(self.uri_of(span.path), self.range(span))
 
     def place(self, path: str, position: types.Position) -> tuple[int, int]:
-        """Line and column from 1, in code points."""
+        """Returns the line and column from 1, in code points."""
         lines = lines_of(self.text_of(path))
         row = lines[position.line] if position.line < len(lines) else ""
         return position.line + 1, code_points(row, position.character, self.encoding) + 1

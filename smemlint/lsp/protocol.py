@@ -21,7 +21,7 @@ class Protocol(LanguageServerProtocol):
         self._workspace = OpenDocuments(root_uri, kind, position_encoding=encoding)
 
     def structure_message(self, data: Any) -> Any:
-        """A message as an object.
+        """Returns a message as an object.
 
         Raises:
             JsonRpcException: it has not the shape that its method asks for.

@@ -55,7 +55,7 @@ class Relocation:
         self._done: dict[int, tuple[object, object]] = {}
 
     def moved(self, value: Tree) -> Tree:
-        """A value with all places in it moved.
+        """Returns a value with all places in it moved.
 
         Raises:
             CannotMove: one of them is no place of a token.

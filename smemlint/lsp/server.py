@@ -120,24 +120,24 @@ class Server(LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     async def known(self, uri: str) -> Analysis | None:
-        """What is known of the newest version of a document, fixes perhaps not included."""
+        """Returns what is known of the newest version of a document, fixes perhaps not included."""
         document = self.documents.get(uri)
         return await document.known() if document is not None else None
 
     async def complete(self, uri: str) -> Analysis | None:
-        """What is known of the newest version of a document, fixes included."""
+        """Returns what is known of the newest version of a document, fixes included."""
         document = self.documents.get(uri)
         return await document.complete() if document is not None else None
 
     def diagnostics(self, uri: str, analysis: Analysis | None) -> list[types.Diagnostic]:
-        """What a document shows: its findings, or why there are none."""
+        """Returns what a document shows: its findings, or why there are none."""
         if analysis is not None:
             return diagnostics(analysis, self.places(analysis))
         error = self._failures.get(uri)
         return [failure(error)] if error is not None else []
 
     def places(self, analysis: Analysis) -> Places:
-        """How the client counts positions in the files of an analysis."""
+        """Returns how the client counts positions in the files of an analysis."""
         open_uris = {path: uri for uri, path in self._paths.items()}
 
         def uri_of(path: str) -> str:
@@ -153,7 +153,7 @@ class Server(LanguageServer):
         return {uri: self.workspace.get_text_document(uri).version for uri in self.documents}
 
     def offer(self, analysis: Analysis) -> Offer:
-        """What the client can do about an analysis."""
+        """Returns what the client can do about an analysis."""
         return Offer(
             analysis,
             self.places(analysis),

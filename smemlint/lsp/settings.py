@@ -22,7 +22,7 @@ class _Given(ConfigFile):
 
 
 def settings_from(given: Any) -> ConfigFile:
-    """The client's settings as those of a file.
+    """Returns the client's settings as those of a file.
 
     Args:
         given: a table as in `smemlint.toml`; the one under its key `smemlint` where it has one.

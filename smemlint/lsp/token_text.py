@@ -94,7 +94,7 @@ class TokenText:
         return frozenset(_WORD.findall("\n".join(self._comments)))
 
     def index(self, offset: int) -> int:
-        """The number of the first token that ends behind an offset."""
+        """Returns the number of the first token that ends behind an offset."""
         return bisect_right(self.places.stops, offset)
 
 
@@ -114,7 +114,7 @@ class VisibleText:
 
     @staticmethod
     def of(text: TokenText, pieces: Sequence[tuple[int, int]]) -> VisibleText:
-        """What is seen of a text."""
+        """Returns what is seen of a text."""
         made = blake2b(digest_size=32)
         for start, stop in pieces:
             data = "\0".join(text.marks[start:stop]).encode("utf-8", "surrogatepass")
@@ -124,7 +124,7 @@ class VisibleText:
 
     @staticmethod
     def whole(text: TokenText) -> VisibleText:
-        """All of a text."""
+        """Returns all of a text."""
         return VisibleText.of(text, [(0, len(text.marks))])
 
 
@@ -158,7 +158,7 @@ class Movement:
         return replace(span, line=line, column=column, end_line=end_line, end_column=end_column)
 
     def line(self, path: str, line: int) -> int:
-        """The new number of a line.
+        """Returns the new number of a line.
 
         Raises:
             CannotMove: no token that is seen stands in it.

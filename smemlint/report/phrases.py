@@ -164,12 +164,12 @@ def _named(instance: Instance, beside: Instance) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """`1 file`, `2 files`."""
+    """Returns `1 file`, `2 files`."""
     return f"{count} {word}" + ("" if count == 1 else "s")
 
 
 def accesses_text(decided: int, undecided: int) -> str:
-    """`1 shared access decided, 0 not`."""
+    """Returns `1 shared access decided, 0 not`."""
     return f"{decided} shared access{'' if decided == 1 else 'es'} decided, {undecided} not"
 
 

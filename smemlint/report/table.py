@@ -49,7 +49,7 @@ def title(instance: Instance) -> str:
 
 
 def total_text(facts: KernelFacts) -> str:
-    """`1056 wavefronts a block, 64 ideal: efficiency 6%`, and what is left out of it."""
+    """Returns `1056 wavefronts a block, 64 ideal: efficiency 6%`, and what is left out of it."""
     everything = total(facts)
     if not everything.wavefronts:
         return "no wavefronts are known"

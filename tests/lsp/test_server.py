@@ -82,6 +82,12 @@ async def client(request, lsp_client: LanguageClient, tmp_path):
     await lsp_client.shutdown_session()
 
 
+PUSHED, PULLED = (
+    pytest.mark.parametrize("client", [encoding], indirect=True) for encoding in ("utf-16", "utf-8")
+)
+"""One of the two clients, where neither positions nor edits are looked at."""
+
+
 def opened(client: LanguageClient, text: str, name: str = "k.cu") -> str:
     uri = (client.folder / name).as_uri()
     item = types.TextDocumentItem(uri, "cuda-cpp", 1, text)
@@ -165,6 +171,7 @@ void run(float *o) { k<<<1, 32>>>(o); }
 """
 
 
+@PULLED
 @pytest.mark.asyncio
 async def test_the_way_to_a_helper_and_the_cost_of_the_kernel_are_shown(client: LanguageClient):
     uri = opened(client, HELPER)
@@ -192,6 +199,7 @@ async def test_the_fix_heals_what_it_is_offered_for(client: LanguageClient):
     assert await diagnostics(client, uri) == []
 
 
+@PUSHED
 @pytest.mark.asyncio
 @pytest.mark.parametrize("where", ["here", "in this file"])
 async def test_a_suppression_suppresses(client: LanguageClient, where):
@@ -229,6 +237,7 @@ async def test_hover_and_hints_tell_the_banks(client: LanguageClient):
     assert (hint.label, hint.position) == ("32-way", types.Position(4, end))
 
 
+@PULLED
 @pytest.mark.asyncio
 async def test_launches_are_found_in_the_files_beside(client: LanguageClient):
     kernel, launch = KERNEL[: KERNEL.index("void run")], KERNEL[KERNEL.index("void run") :]
@@ -238,6 +247,7 @@ async def test_launches_are_found_in_the_files_beside(client: LanguageClient):
     assert found.message.startswith("32-way")
 
 
+@PUSHED
 @pytest.mark.asyncio
 async def test_settings_of_the_client_and_of_files_count(client: LanguageClient):
     uri = opened(client, KERNEL)
@@ -256,6 +266,7 @@ async def test_settings_of_the_client_and_of_files_count(client: LanguageClient)
     assert await diagnostics(client, uri) == []
 
 
+@PULLED
 @pytest.mark.asyncio
 async def test_a_setting_that_does_not_exist_is_complained_of(client: LanguageClient):
     uri = opened(client, KERNEL)
@@ -282,6 +293,7 @@ async def test_a_setting_that_does_not_exist_is_complained_of(client: LanguageCl
     assert await diagnostics(client, uri) == [fine]
 
 
+@PUSHED
 @pytest.mark.asyncio
 async def test_a_kernel_may_be_described_in_the_settings(client: LanguageClient):
     uri = opened(client, KERNEL[: KERNEL.index("void run")])
@@ -391,6 +403,7 @@ async def test_a_fix_can_be_looked_at_before(client: LanguageClient):
     assert edit.range.start.line == 1 and "32-way" in annotation.description
 
 
+@PULLED
 @pytest.mark.asyncio
 async def test_findings_of_the_baseline_are_not_shown(client: LanguageClient):
     from smemlint.cli.main import main
@@ -406,6 +419,7 @@ async def test_findings_of_the_baseline_are_not_shown(client: LanguageClient):
     assert await diagnostics(client, uri) == []
 
 
+@PUSHED
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("uri", "language"),
@@ -441,6 +455,7 @@ def test_a_buffer_without_a_name_has_one_in_notes():
     assert path_of("untitled:Untitled-1", "cuda-cpp") == "Untitled-1.cu"
 
 
+@PULLED
 @pytest.mark.asyncio
 async def test_the_json_of_a_notebook_says_nothing(client: LanguageClient):
     text = '{"cells": [{"cell_type": "code", "source": ["import cupy"]}], "nbformat": 4}'
@@ -469,6 +484,7 @@ async def test_a_file_beside_may_change_go_and_come_back(client: LanguageClient)
     assert not any("run.cu" in f.message for f in found)
 
 
+@PUSHED
 @pytest.mark.slow
 @pytest.mark.asyncio
 async def test_a_very_large_document_is_answered(client: LanguageClient):

@@ -32,7 +32,7 @@ def accesses(
     failure: Reason | None = None,
     arrays: Sequence[SharedArray] = (),
 ) -> tuple[Access, ...]:
-    """The accesses of one evaluation, in source order.
+    """Returns the accesses of one evaluation, in source order.
 
     A line of which some instruction is not decided is `sampled`: compilers unroll, and what one
     copy does says nothing of the others.

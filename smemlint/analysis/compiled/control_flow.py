@@ -31,12 +31,12 @@ class LoopNest:
     heads: tuple[Loop | None, ...]
 
     def is_back_edge(self, source: int, target: int) -> bool:
-        """Whether the edge goes to the head of a loop that `source` is in."""
+        """Returns whether the edge goes to the head of a loop that `source` is in."""
         loop = self.heads[target]
         return loop is not None and source in loop.blocks
 
     def leaves(self, source: int, target: int | None) -> bool:
-        """Whether the edge leaves the innermost loop of `source`."""
+        """Returns whether the edge leaves the innermost loop of `source`."""
         loop = self.loops[source]
         return loop is not None and (target is None or target not in loop.blocks)
 

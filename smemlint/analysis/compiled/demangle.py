@@ -46,7 +46,7 @@ class _Unread(Exception):
 
 
 def kernel_name(mangled: str) -> tuple[str, tuple[str, ...]]:
-    """The name of a function and its template arguments, as far as they are read.
+    """Returns the name of a function and its template arguments, as far as they are read.
 
     Returns:
         E.g. `("reduce6", ("int", "256", "true"))`; a name that is not mangled as it is.
@@ -70,7 +70,7 @@ def _shown(argument: str) -> str:
 
 
 def variable_name(mangled: str) -> str:
-    """The name of a variable: of one in a function, `_ZZ6kernelvE4tile`, its own."""
+    """Returns the name of a variable: of one in a function, `_ZZ6kernelvE4tile`, its own."""
     if mangled.startswith("_ZZ"):
         for found in reversed(list(re.finditer(r"E(\d+)", mangled))):
             name = mangled[found.end() : found.end() + int(found[1][:4])]

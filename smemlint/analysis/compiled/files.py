@@ -21,7 +21,7 @@ _TOO_DEEP = Reason(ReasonCode.NESTING_LIMIT, "nested too deeply")
 
 
 def is_compiled(source: Source) -> bool:
-    """Whether the file is read as compiled code."""
+    """Returns whether the file is read as compiled code."""
     return source.path.endswith((PTX_SUFFIX, CUBIN_SUFFIX))
 
 

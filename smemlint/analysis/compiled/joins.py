@@ -181,7 +181,7 @@ def _steps(x: Lanes, y: Lanes, lanes: Mask | None) -> list[int] | None:
 
 
 def includes(wide: Value, new: Value, lanes: Mask) -> bool:
-    """Whether every number that `new` can hold is one that `wide` stands for.
+    """Returns whether every number that `new` can hold is one that `wide` stands for.
 
     Args:
         wide: what `widen` made at a loop head, or a value that never changed.

@@ -52,7 +52,7 @@ class Places:
         return Places(ptx, files, run)
 
     def span(self, location: Location, line: int) -> Span:
-        """The innermost place outside of libraries.
+        """Returns the innermost place outside of libraries.
 
         Of code that is a library's alone, the innermost of all, where profilers show it; without
         any place, the line of the PTX text.
@@ -65,14 +65,14 @@ class Places:
         return Span(self.path(frame), frame.line, column, frame.line, column + 1)
 
     def frame(self, location: Location) -> Frame | None:
-        """The innermost frame outside of libraries."""
+        """Returns the innermost frame outside of libraries."""
         for frame in location:
             if frame.line and not is_library(self.files.get(frame.file, "")):
                 return frame
         return None
 
     def path(self, frame: Frame) -> str:
-        """The path of a frame's file: as the run names it, if it is one of the run's."""
+        """Returns the path of a frame's file: as the run names it, if it is one of the run's."""
         return self.path_of(self.files.get(frame.file, ""))
 
     def path_of(self, named: str) -> str:
@@ -89,12 +89,12 @@ class Places:
         return f"/{shown.lstrip('/')}" if shown.startswith("//") else shown
 
     def is_of_run(self, path: str) -> bool:
-        """Whether a path is one of the run's files."""
+        """Returns whether a path is one of the run's files."""
         return path in self.run.get(_base(path), ())
 
 
 def is_library(path: str) -> bool:
-    """Whether a file is one of a compiler or library, not of the user."""
+    """Returns whether a file is one of a compiler or library, not of the user."""
     path = path.replace("\\", "/")
     return (
         not path

@@ -151,17 +151,17 @@ def alignment(terms: Terms) -> int:
 
 
 def is_row_uniform(lanes: Lanes) -> bool:
-    """Whether the lanes of every warp hold one number."""
+    """Returns whether the lanes of every warp hold one number."""
     return isinstance(lanes, int) or bool((lanes == lanes[:, :1]).all())
 
 
 def is_uniform(value: Value) -> bool:
-    """Whether all lanes of a warp hold one number, known or not."""
+    """Returns whether all lanes of a warp hold one number, known or not."""
     return value.known is True and is_row_uniform(value.base)
 
 
 def both_known(x: Known, y: Known) -> Known:
-    """The lanes that are known in both operands."""
+    """Returns the lanes that are known in both operands."""
     if isinstance(x, bool):
         return y if x else False
     if isinstance(y, bool):
@@ -171,13 +171,13 @@ def both_known(x: Known, y: Known) -> Known:
 
 
 def common_cause(*values: Value) -> Cause:
-    """The cause of an unknown result: data before all else."""
+    """Returns the cause of an unknown result: data before all else."""
     causes = [v.cause for v in values if v.cause is not None]
     return next((c for c in causes if c.is_data), causes[0] if causes else NOT_LINEAR)
 
 
 def cause_of(*values: Value) -> Cause | None:
-    """The cause that a partly known result takes over from its operands."""
+    """Returns the cause that a partly known result takes over from its operands."""
     causes = [v for v in values if v.cause is not None]
     return common_cause(*causes) if causes else None
 
@@ -188,7 +188,7 @@ def weak(*values: Value) -> Value:
 
 
 def sum_terms(x: Terms, y: Terms, sign: int = 1) -> Terms:
-    """The terms of `x + sign * y`; too many become one."""
+    """Returns the terms of `x + sign * y`; too many become one."""
     if not y:
         return x
     table = dict(x)
@@ -205,17 +205,17 @@ def collapsed(terms: Terms, *more: int) -> Terms:
 
 
 def scaled_terms(terms: Terms, factor: int) -> Terms:
-    """The terms of `factor * x`."""
+    """Returns the terms of `factor * x`."""
     return tuple((s, f * factor) for s, f in terms) if factor else ()
 
 
 def is_same_terms(x: Terms, y: Terms) -> bool:
-    """Whether two sums of terms are one."""
+    """Returns whether two sums of terms are one."""
     return x is y or x == y or (len(x) == len(y) and dict(x) == dict(y))
 
 
 def possible_bits(terms: Terms) -> int:
-    """The bits that the sum of terms can set, negative for all from some bit on."""
+    """Returns the bits that the sum of terms can set, negative for all from some bit on."""
     found = 0
     for symbol, factor in terms:
         if symbol.mask < 0 or factor < 0 or factor & (factor - 1):
@@ -228,12 +228,12 @@ def possible_bits(terms: Terms) -> int:
 
 
 def union_of_bits(lanes: Lanes) -> int:
-    """The bits that are set in any lane."""
+    """Returns the bits that are set in any lane."""
     return lanes if isinstance(lanes, int) else int(np.bitwise_or.reduce(lanes, axis=None))
 
 
 def fits(value: Value, width: int) -> bool:
-    """Whether a sum with terms provably lies in [0, 2**width): it does not wrap."""
+    """Returns whether a sum with terms provably lies in [0, 2**width): it does not wrap."""
     bits = possible_bits(value.terms)
     if bits < 0 or bits >> width or value.bits < width:
         return False

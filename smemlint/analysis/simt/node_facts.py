@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import members_read
 from smemlint.analysis.simt.loops.mod_ref import mod_ref_of
+from smemlint.analysis.simt.types.keyword_types import keyword_type
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.ctypes import CType
     from smemlint.analysis.simt.loops.mod_ref import ModRef
     from smemlint.frontend.program import Unit
 
@@ -30,6 +32,7 @@ class NodeFacts:
     unread: set[ir.Node] = field(default_factory=set)
     undefined: dict[ir.Node, str] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
+    _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
 
@@ -49,6 +52,12 @@ class NodeFacts:
         if statement not in self._mod_refs:
             self._mod_refs[statement] = mod_ref_of(statement)
         return self._mod_refs[statement]
+
+    def keyword_type(self, type_: ir.Node) -> CType | None:
+        """Returns the type that only keywords spell; None for all that names have a part in."""
+        if type_ not in self._types:
+            self._types[type_] = keyword_type(type_)
+        return self._types[type_]
 
     def names_in(self, expression: ir.Node) -> frozenset[str]:
         """Returns the identifiers of an expression."""

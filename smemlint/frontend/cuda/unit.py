@@ -210,7 +210,7 @@ class CudaRecord(_Definition[FoundRecord]):
         return parse_members(self.members, names, table, self.kind, self.name, found.attributes)
 
     def parse(self) -> ir.Struct | ir.Union | None:
-        """Data members in order, parsed at the first call."""
+        """Returns the data members in order, parsed at the first call."""
         return self._parsed
 
 
@@ -246,7 +246,7 @@ class CudaDeclaration(_Definition[FoundDeclaration]):
         return parse_declaration(self.tokens, names, self._unit.table)
 
     def parse(self) -> ir.Declaration | ir.Enum | None:
-        """`Decl`, `Typedef` or `Enum`, parsed at the first call."""
+        """Returns `Decl`, `Typedef` or `Enum`, parsed at the first call."""
         return self._parsed
 
 
@@ -328,7 +328,7 @@ class CudaUnit:
         return any(word in file.text for file in self._source.files.values())
 
     def span(self, node: ir.Node) -> Span:
-        """Exact source range of a node; the call site of a macro for what a macro made."""
+        """Returns the source range of a node; the call site of a macro for what a macro made."""
         return self.table.span(node)
 
     def line(self, node: ir.Node) -> int:
@@ -336,7 +336,7 @@ class CudaUnit:
         return self.table.last_line(node)
 
     def text(self, span: Span) -> str:
-        """Source text of a range."""
+        """Returns the source text of a range."""
         if span not in self._texts:
             self._texts[span] = self._text(span)
         return self._texts[span]

@@ -26,12 +26,12 @@ _BYTE = re.compile(r"(?<![\w$])(?:0x[0-9a-fA-F]+|\d+)")
 
 
 def file_table(text: str) -> dict[int, str]:
-    """The paths of `.file` directives, which may stand anywhere, by number."""
+    """Returns the paths of `.file` directives, which may stand anywhere, by number."""
     return {int(number): path for number, path in _FILE.findall(text)}
 
 
 def debug_strings(text: str) -> dict[str, str]:
-    """The strings of the section that `function_name` refers to, by label."""
+    """Returns the strings of the section that `function_name` refers to, by label."""
     start = text.find(".debug_str")
     if start < 0:
         return {}

@@ -243,6 +243,6 @@ _SIZES = {"pred": 1, "b128": 16, "f16x2": 4, "bf16x2": 4, "bf16": 2, "tf32": 4}
 
 
 def sizeof(type_: str) -> int:
-    """Bytes of an element of a PTX type; 4 for one that is not known."""
+    """Returns the bytes of an element of a PTX type; 4 for one that is not known."""
     bits = integer(type_[1:]) if type_[:1] in "bsuf" else None
     return _SIZES.get(type_) or (bits // 8 if bits and bits >= 8 else 4)

@@ -22,7 +22,7 @@ class Opcode:
     parts: tuple[str, ...]
 
     def has(self, *words: str) -> bool:
-        """Whether one of the parts is one of the words."""
+        """Returns whether one of the parts is one of the words."""
         return any(word in self.parts for word in words)
 
     @property
@@ -79,7 +79,7 @@ class Opcode:
 
 
 def is_type(part: str) -> bool:
-    """Whether a part of an opcode is a type, e.g. `u32` or `f16x2`."""
+    """Returns whether a part of an opcode is a type, e.g. `u32` or `f16x2`."""
     head = part.rstrip("0123456789x")
     return part in ("pred", "tf32") or (
         head in ("b", "u", "s", "f", "bf", "e") and part != head and part[len(head)].isdigit()
@@ -87,5 +87,5 @@ def is_type(part: str) -> bool:
 
 
 def is_integer(type_: str) -> bool:
-    """Whether a type is of integers or bits."""
+    """Returns whether a type is of integers or bits."""
     return type_[:1] in _INTEGER and type_[1:].isdigit()

@@ -201,7 +201,7 @@ class Body:
 
 
 def names_in(operand: Operand) -> tuple[str, ...]:
-    """The names that an operand holds, of registers and variables."""
+    """Returns the names that an operand holds, of registers and variables."""
     match operand:
         case Name(text):
             return (text,)

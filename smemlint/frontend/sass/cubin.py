@@ -63,7 +63,7 @@ class _Found:
 
 
 def is_elf(data: bytes) -> bool:
-    """Whether a file is a 64-bit little-endian ELF file, as cubins are."""
+    """Returns whether a file is a 64-bit little-endian ELF file, as cubins are."""
     return data.startswith(_MAGIC)
 
 

@@ -135,7 +135,7 @@ def _place(operation: Operation, lowering: Lowering) -> str:
 
 
 def lowered(operation: Operation, lowering: Lowering) -> Instruction | None:
-    """The instruction that an operation becomes; None for one without an effect here."""
+    """Returns the instruction that an operation becomes; None for one without an effect here."""
     head = operation.opcode[0]
     call = Call(Opcode(head, operation.opcode[1:]), operation, lowering)
     handler = HANDLERS.get(head)

@@ -22,7 +22,7 @@ _USES = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "d": "accumulator
 
 @executes("mma")
 def product(call: Call) -> Lowered:
-    """Products of fragments in registers."""
+    """Returns products of fragments in registers."""
     targets = _vector(call, 0)
     return Lowered(lambda state: state.forget(targets), targets)
 

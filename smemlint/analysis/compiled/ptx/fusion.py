@@ -45,7 +45,7 @@ class Fused:
 def fusion_of(
     statements: Sequence[Statement], forms: LinearForms, arrays: Mapping[str, SharedArray]
 ) -> dict[int, list[Fused]]:
-    """What ptxas makes of each load and store, by the identity of the operation.
+    """Returns what ptxas makes of each load and store, by the identity of the operation.
 
     Args:
         statements: of the kernel.

@@ -84,7 +84,7 @@ for _name, _function in _SIMPLE.items():
 
 @executes("bfind")
 def bfind(call: Call) -> Lowered:
-    """`bfind.u32 d, a`: the position of the highest set bit."""
+    """Executes `bfind.u32 d, a`: the position of the highest set bit."""
     opcode = call.opcode
     if opcode.is_signed:
         return assign(call, weak)
@@ -103,7 +103,7 @@ def bfind(call: Call) -> Lowered:
 
 @executes("mul", "mad", "mul24", "mad24")
 def multiply(call: Call) -> Lowered:
-    """Products: the low or high half, or `wide`."""
+    """Executes products: the low or high half, or `wide`."""
     opcode = call.opcode
     if not opcode.is_integer:
         return assign(call, weak)
@@ -173,7 +173,7 @@ def _pack(call: Call, source: Vector) -> Lowered:
 
 @executes("cvt")
 def convert(call: Call) -> Lowered:
-    """Conversions; those of floating-point numbers are not followed."""
+    """Executes conversions; those of floating-point numbers are not followed."""
     types = call.opcode.types
     if len(types) < 2 or not all(map(is_integer, types[-2:])) or call.opcode.has("sat", "pack"):
         return assign(call, weak)
@@ -186,7 +186,7 @@ def convert(call: Call) -> Lowered:
 
 @executes("cvta")
 def convert_address(call: Call) -> Lowered:
-    """Between generic addresses and those of one state space, whose window they keep."""
+    """Converts between generic addresses and those of one state space, whose window they keep."""
     windows = {"shared": SHARED_WINDOW, "cluster": SHARED_WINDOW, "local": LOCAL_WINDOW}
     window = Value(windows.get(call.opcode.space, 0))
     if call.opcode.has("to"):
@@ -196,7 +196,7 @@ def convert_address(call: Call) -> Lowered:
 
 @executes("setp", "set")
 def set_predicate(call: Call) -> Lowered:
-    """Comparisons, combined with a further predicate where there is one."""
+    """Executes comparisons, combined with a further predicate where there is one."""
     opcode = call.opcode
     comparison = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
     name = comparison.get(opcode.parts[0], opcode.parts[0])
@@ -231,7 +231,7 @@ def _truth(*values: Value) -> Value:
 
 @executes("selp", "slct")
 def choose(call: Call) -> Lowered:
-    """`selp d, a, b, p`."""
+    """Executes `selp d, a, b, p`."""
     if call.opcode.name == "slct":
         return assign(call, weak)
     return assign(call, lambda x, y, p: select(p, x, y))
@@ -245,7 +245,7 @@ def test(call: Call) -> Lowered:
 
 @executes("lop3")
 def logic(call: Call) -> Lowered:
-    """`lop3.b32 d, a, b, c, table`."""
+    """Executes `lop3.b32 d, a, b, c, table`."""
     table = call.operands[-1]
     if not isinstance(table, Immediate) or call.opcode.has("and", "or"):
         return assign(call, weak)
@@ -254,7 +254,7 @@ def logic(call: Call) -> Lowered:
 
 @executes("prmt")
 def permute(call: Call) -> Lowered:
-    """`prmt.b32 d, a, b, selector` in its default mode."""
+    """Executes `prmt.b32 d, a, b, selector` in its default mode."""
     if call.opcode.parts != ("b32",):
         return assign(call, weak)
     return assign(call, b.permute_bytes)
@@ -262,7 +262,7 @@ def permute(call: Call) -> Lowered:
 
 @executes("shf")
 def funnel(call: Call) -> Lowered:
-    """`shf.l` and `shf.r`."""
+    """Executes `shf.l` and `shf.r`."""
     is_right, clamps = call.opcode.has("r"), call.opcode.has("clamp")
     return assign(
         call,
@@ -278,5 +278,5 @@ def opaque_integer(call: Call) -> Lowered:
 
 @executes("fma", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh", "copysign", "rand")
 def opaque_float(call: Call) -> Lowered:
-    """Floating-point arithmetic."""
+    """Executes floating-point arithmetic."""
     return assign(call, weak)

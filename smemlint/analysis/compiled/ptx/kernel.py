@@ -60,7 +60,7 @@ class KernelTask:
 
 
 def evaluate_kernel(module: Module, task: KernelTask) -> KernelFacts:
-    """The facts of one kernel instance; what could not be followed is in `not_analysed`."""
+    """Returns the facts of one kernel instance; what could not be followed is in `not_analysed`."""
     instance = task.instance
     assert instance.block is not None
     statements = task.body.statements

@@ -93,7 +93,7 @@ class LinearForms:
         return ""
 
     def of(self, operand: Operand) -> Linear:
-        """The linear form of an operand."""
+        """Returns the linear form of an operand."""
         match operand:
             case Immediate(number):
                 return Linear(number)

@@ -78,7 +78,7 @@ class Lowering:
         return (self.parameters[number], offset) if 0 <= number < len(self.parameters) else None
 
     def parameter(self, name: str, offset: int, opcode: Opcode) -> Value:
-        """The value of a kernel parameter: known, or one unknown for the whole launch."""
+        """Returns the value of a kernel parameter: known, or one unknown for the whole launch."""
         key = (name, offset)
         if key in self.arguments:
             return Value(self.arguments[key])
@@ -121,7 +121,7 @@ class Lowering:
     def issuing(
         self, address: Operand, operand: Operand | None, atomic: str, *, is_used: bool
     ) -> Callable[[Mask], Mask]:
-        """Which lanes issue an atomic: on one address ptxas adds up over the warp."""
+        """Returns which lanes issue an atomic: on one address ptxas adds up over the warp."""
         where = AffineInt(0, form=self.forms.of(address).form)
         what = AffineInt(0, form=self.forms.of(operand).form) if operand is not None else where
 

@@ -248,7 +248,7 @@ def _atomic_operation(call: Call, operand: Operand | None, *, is_used: bool) -> 
 
 @executes("ldmatrix")
 def load_matrix(call: Call) -> Lowered:
-    """`ldmatrix.xN`: lanes 8i to 8i + 7 give the rows of matrix i."""
+    """Executes `ldmatrix.xN`: lanes 8i to 8i + 7 give the rows of matrix i."""
     targets = _targets(call, 0)
     read = call.read(1)
     sites = _matrix_sites(call, AccessKind.LDMATRIX, 1)
@@ -262,7 +262,7 @@ def load_matrix(call: Call) -> Lowered:
 
 @executes("stmatrix")
 def store_matrix(call: Call) -> Lowered:
-    """`stmatrix.xN`."""
+    """Executes `stmatrix.xN`."""
     read = call.read(0)
     sites = _matrix_sites(call, AccessKind.STMATRIX, 0)
     return Lowered(lambda state: _record(state, call, sites, read(state)), is_kept=True)
@@ -276,7 +276,7 @@ def _matrix_sites(call: Call, kind: AccessKind, address: int) -> tuple[Site, ...
 
 @executes("cp")
 def copy(call: Call) -> Lowered | None:
-    """`cp.async`; bulk copies have no addresses by lane."""
+    """Executes `cp.async`; bulk copies have no addresses by lane."""
     opcode = call.opcode
     if opcode.has("bulk"):
         call.lowering.note(call.operation, _BULK)

@@ -80,7 +80,7 @@ class Names:
                 self.widths[full] = bits
 
     def register(self, name: str) -> str:
-        """The register that a name means here."""
+        """Returns the register that a name means here."""
         for scope in reversed(self._scopes):
             if name in scope:
                 return scope[name]
@@ -91,7 +91,7 @@ class Names:
         return name
 
     def registers(self, operand: Operand) -> tuple[str, ...]:
-        """The registers in an operand."""
+        """Returns the registers in an operand."""
         match operand:
             case Name(text):
                 is_variable = text in self.addresses or text == "_" or _is_special(text)
@@ -108,7 +108,7 @@ class Names:
                 return ()
 
     def reader(self, operand: Operand) -> Reader:
-        """The value of an operand."""
+        """Returns the value of an operand."""
         match operand:
             case Immediate(number):
                 value = Value(int(wrap(number, 64)))
@@ -160,7 +160,7 @@ def _is_special(text: str) -> bool:
 
 
 def special_register(text: str) -> Reader:
-    """The value of a special register, e.g. `%tid.x`."""
+    """Returns the value of a special register, e.g. `%tid.x`."""
     head, _, axis = text[1:].partition(".")
     if head in ("tid", "ntid") and axis in _AXES:
         at = _AXES[axis]

@@ -51,11 +51,11 @@ class Call:
         return self.operation.operands
 
     def read(self, index: int) -> Reader:
-        """The value of an operand."""
+        """Returns the value of an operand."""
         return self.lowering.names.reader(self.operands[index])
 
     def written(self, index: int = 0) -> tuple[str, ...]:
-        """The registers that an operand names, sinks left out."""
+        """Returns the registers that an operand names, sinks left out."""
         return self.lowering.names.registers(self.operands[index])
 
 

@@ -72,7 +72,7 @@ def _within(source: _Lanes, high: _Lanes, *, upper: bool) -> tuple[_Lanes, NDArr
 
 @executes("shfl")
 def shuffle(call: Call) -> Lowered:
-    """`shfl.sync.mode.b32 d|p, a, b, c, members`."""
+    """Executes `shfl.sync.mode.b32 d|p, a, b, c, members`."""
     mode = next((p for p in call.opcode.parts if p in ("idx", "up", "down", "bfly")), "")
     target = call.operands[0]
     names = call.lowering.names
@@ -93,7 +93,7 @@ def shuffle(call: Call) -> Lowered:
 
 @executes("vote")
 def vote(call: Call) -> Lowered:
-    """`vote.ballot`, `.any`, `.all`, `.uni`: one result a warp."""
+    """Executes `vote.ballot`, `.any`, `.all`, `.uni`: one result a warp."""
     mode = next((p for p in call.opcode.parts if p in ("ballot", "any", "all", "uni")), "")
 
     def voted(predicate: Value, *_: Value) -> Value:
@@ -109,7 +109,7 @@ def vote(call: Call) -> Lowered:
 
 @executes("redux")
 def reduce(call: Call) -> Lowered:
-    """A result that all lanes of a warp share."""
+    """Returns a result that all lanes of a warp share."""
     return assign(call, lambda *_: uniform())
 
 
@@ -143,7 +143,7 @@ def match(call: Call) -> Lowered:
 
 @executes("elect")
 def elect(call: Call) -> Lowered:
-    """`elect.sync d|p, members`: the first lane of the members is elected."""
+    """Executes `elect.sync d|p, members`: the first lane of the members is elected."""
     target = call.operands[0]
     names = call.lowering.names
     leader, flag = (target.first, target.second) if isinstance(target, Pair) else (target, target)

@@ -83,15 +83,15 @@ class Siblings:
         self.left_out: set[str] = set()
 
     def text_of(self, node: ast.AST) -> PythonText:
-        """The text that a node is of."""
+        """Returns the text that a node is of."""
         return text_of(node, self._home)
 
     def span(self, node: ast.AST) -> Span:
-        """The place of a node."""
+        """Returns the place of a node."""
         return self.text_of(node).span(node)
 
     def segment(self, node: ast.AST) -> str:
-        """The text of a node."""
+        """Returns the text of a node."""
         return self.text_of(node).segment(node)
 
     def function(self, name: str, node: ast.AST) -> Function | None:

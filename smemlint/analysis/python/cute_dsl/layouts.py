@@ -85,7 +85,7 @@ def _made(make: Callable[[], cute.Layout]) -> Value:
 
 
 def layout_of(given: BoundArguments) -> Value:
-    """`make_layout(shape, stride=)`; without strides the first mode is the fastest."""
+    """Returns `make_layout(shape, stride=)`; without strides the first mode is the fastest."""
     shape = _tree(given.get(0, "shape"))
     if shape is None:
         return UNKNOWN
@@ -96,7 +96,7 @@ def layout_of(given: BoundArguments) -> Value:
 
 
 def ordered(given: BoundArguments) -> Value:
-    """`make_ordered_layout(shape, order=)`: compact, the smallest order is the fastest."""
+    """Returns `make_ordered_layout(shape, order=)`: compact, the smallest order is the fastest."""
     shape, order = _tree(given.get(0, "shape")), _tree(given.get(1, "order"))
     if shape is None or order is None:
         return UNKNOWN
@@ -114,7 +114,7 @@ def composed(given: BoundArguments) -> Value:
 
 
 def tiled(atom: Value) -> Value:
-    """The atom repeated: how it lies inside itself stays, its extent does not."""
+    """Returns the atom repeated: how it lies inside itself stays, its extent does not."""
     if isinstance(atom, LayoutValue):
         return replace(atom, is_tiled=True)
     if isinstance(atom, ComposedValue):

@@ -40,7 +40,7 @@ class Allocator(ModelValue):
     count: int = 0
 
     def place(self, alignment: int) -> Placed:
-        """The place of the next allocation: only the first one's is known."""
+        """Returns the place of the next allocation: only the first one's is known."""
         self.count += 1
         return Placed(0 if self.count == 1 else None, max(alignment, 1))
 
@@ -60,7 +60,7 @@ class Placed:
     offset: int = 0
 
     def behind(self, offset: int) -> Placed:
-        """The place some bytes further."""
+        """Returns the place some bytes further."""
         return Placed(
             self.at + offset if self.at is not None else None, self.multiple, self.offset + offset
         )
@@ -104,7 +104,7 @@ class StructType(ModelValue):
 
     @staticmethod
     def of(members: list[tuple[str, Value]]) -> StructType:
-        """The layout of its members, in order."""
+        """Returns the layout of its members, in order."""
         at: int | None = 0
         alignment: int | None = 1
         fields: dict[str, tuple[int | None, MemRange]] = {}
@@ -137,7 +137,7 @@ def struct_of(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> S
 
 
 def as_range(value: Value) -> MemRange | None:
-    """A field's annotation as a range of memory."""
+    """Returns a field's annotation as a range of memory."""
     match value:
         case MemRange():
             return value

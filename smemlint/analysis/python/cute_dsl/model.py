@@ -169,7 +169,7 @@ class CuteModel(LibraryModel):
         return UNKNOWN
 
     def binary(self, operation: ast.AST, one: Value, other: Value) -> Value:
-        """A thread's number, a multiple of it left out, goes on to take every value."""
+        """Returns a thread's number, a multiple of it left out, goes on to take every value."""
         if SEVERAL in (one, other):
             return SEVERAL
         if isinstance(one, Steps) and isinstance(other, int):

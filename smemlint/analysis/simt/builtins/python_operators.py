@@ -32,13 +32,13 @@ _MAYBE_NEGATIVE = Assumption(Topic.NUMBER, "an index that is not known does not 
 
 @evaluates(ir.FloorDivision)
 def floor_divide(ev: Evaluator, node: ir.FloorDivision) -> Value:
-    """`a // b`."""
+    """Evaluates `a // b`."""
     return _rounded_down(ev, node, operator.floordiv, _quotient)
 
 
 @evaluates(ir.FloorModulo)
 def floor_modulo(ev: Evaluator, node: ir.FloorModulo) -> Value:
-    """`a % b`, with the sign of `b`."""
+    """Evaluates `a % b`, with the sign of `b`."""
     return _rounded_down(ev, node, operator.mod, _remainder)
 
 

@@ -105,7 +105,7 @@ class AffineDomain:
         return AffineInt(residue, type, ((quotient, modulus),))
 
     def operate(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`a op b` for the binary operators of C that take integers."""
+        """Returns `a op b` for the binary operators of C that take integers."""
         match op:
             case "+":
                 return self.add(a, b)
@@ -130,7 +130,7 @@ class AffineDomain:
     # ---- the affine operations
 
     def add(self, a: AffineInt, b: AffineInt, sign: int = 1) -> AffineInt:
-        """`a + sign * b`."""
+        """Returns `a + sign * b`."""
         type = common(a.type, b.type)
         if is_plain(a) and is_plain(b):
             return narrowed(a.base + sign * b.base, type)  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ class AffineDomain:
         return with_form(bounded(wrapped(added(a, b, sign, type)), self.symbol), form)
 
     def multiply(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`a * b`; exact where one side has no unknown."""
+        """Returns `a * b`; exact where one side has no unknown."""
         type = common(a.type, b.type)
         if is_plain(a) and is_plain(b):
             return narrowed(a.base * b.base, type)  # type: ignore[arg-type]
@@ -168,7 +168,7 @@ class AffineDomain:
     # ---- division and bits
 
     def divide(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`a / b` as C rounds, towards zero."""
+        """Returns `a / b` as C rounds, towards zero."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             return quotient(a.base, b.base, type)
@@ -182,7 +182,7 @@ class AffineDomain:
         return self._fresh("/", a, b, type, modulus=m)
 
     def modulo(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`a % b` with the sign of `a`, as in C."""
+        """Returns `a % b` with the sign of `a`, as in C."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             times = quotient(a.base, b.base, type)
@@ -198,7 +198,7 @@ class AffineDomain:
         return self._fresh("%", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
 
     def shift_left(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`a << b`."""
+        """Returns `a << b`."""
         type = promoted(a.type)
         if b.constant is not None and 0 <= b.constant < type.bits:
             power = AffineInt(1 << b.constant, type)
@@ -211,7 +211,7 @@ class AffineDomain:
         return self._fresh("<<", a, b, type)
 
     def shift_right(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`a >> b`, arithmetic where signed."""
+        """Returns `a >> b`, arithmetic where signed."""
         type = promoted(a.type)
         if a.is_concrete and b.is_concrete:
             amount = (
@@ -226,7 +226,7 @@ class AffineDomain:
         return self._fresh(">>", a, b, type, nonnegative=lower(a) >= 0)
 
     def bitwise(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`a & b`, `a | b` or `a ^ b`."""
+        """Returns `a & b`, `a | b` or `a ^ b`."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             return AffineInt(settled(_BITS[op](a.base, b.base)), type)
@@ -299,7 +299,7 @@ class AffineDomain:
         return Unknown(reason, is_data=varies and op == "==", is_uniform=uniform)
 
     def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """`max(a, b)` or `min(a, b)`."""
+        """Returns `max(a, b)` or `min(a, b)`."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             pick = np.maximum if largest else np.minimum

@@ -356,7 +356,7 @@ def lay_out(
 
 
 def promoted(kind: IntType) -> IntType:
-    """Integral promotion: narrower than `int` becomes `int`."""
+    """Returns integral promotion: narrower than `int` becomes `int`."""
     return I32 if kind.bits < 32 else kind
 
 

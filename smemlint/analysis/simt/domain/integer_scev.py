@@ -28,12 +28,13 @@ def scev_of(value: AffineInt) -> Scev:
     if isinstance(value.base, int) and not value.terms:
         return CONSTANT
     is_one = isinstance(value.base, int)
-    form = CONSTANT if is_one else atom(value.identity(), is_divergent=True)
+    form = None if is_one else atom(value.identity(), is_divergent=True)
     for symbol, factor in value.terms:
         if not isinstance(factor, int):
             return atom(value.identity(), is_divergent=True)
-        form = sum_of(form, scaled(atom(symbol.key, power_of_two(symbol.multiple)), factor))
-    return form
+        term = scaled(atom(symbol.key, power_of_two(symbol.multiple)), factor)
+        form = term if form is None else sum_of(form, term)
+    return form or CONSTANT
 
 
 def subtracted_scev(a: AffineInt, b: AffineInt) -> Scev:

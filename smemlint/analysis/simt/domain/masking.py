@@ -101,7 +101,7 @@ def propagated(a: Value, b: Value) -> Unknown:
 
 
 def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
-    """Thread by thread `a` where `mask`, else `b`."""
+    """Returns thread by thread `a` where `mask`, else `b`."""
     if same(a, b):
         return a
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):

@@ -52,7 +52,8 @@ def atom(key: str, alignment: int = 1, *, is_divergent: bool = False) -> Scev:
 
 def power_of_two(number: int) -> int:
     """Returns the largest power of two that divides a number, at most 1024."""
-    return min(number & -number, _MOST) if number else _MOST
+    bits = number | _MOST
+    return bits & -bits
 
 
 def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
@@ -109,7 +110,10 @@ def scaled(form: Scev, factor: int) -> Scev:
     alignment = min(form.alignment * power_of_two(factor), _MOST)
     ptxas_alignment = min(form.ptxas_alignment * power_of_two(factor), _MOST)
     terms = tuple((k, f * factor) for k, f in form.terms)
-    return _of_few(replace(form, terms=terms, alignment=alignment, ptxas_alignment=ptxas_alignment))
+    made = Scev(
+        terms, alignment, form.is_divergent, ptxas_alignment, form.is_rewritten, form.is_open
+    )
+    return _of_few(made)
 
 
 def divided_by(form: Scev, size: int) -> Scev | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> Value:
-    """`a op b` for the built-in operators."""
+    """Returns `a op b` for the built-in operators."""
     state = ev.state
     if a.__class__ is AffineInt and b.__class__ is AffineInt:
         return _apply_to_integers(ev, op, a, b, node)

@@ -108,9 +108,9 @@ def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
             return place
         return LValue(place.object, place.offset, kind.target, place.volatile).pointer()
     value = ev.evaluate(node.expr)
-    volatile = "volatile" in _qualifiers(node.to_type)
     if isinstance(value, Pointer) and isinstance(kind, PointerType):
-        return Pointer(value.object, value.offset, kind.target, value.is_volatile or volatile)
+        is_volatile = value.is_volatile or "volatile" in _qualifiers(node.to_type)
+        return Pointer(value.object, value.offset, kind.target, is_volatile)
     return convert(ev, value, kind)
 
 

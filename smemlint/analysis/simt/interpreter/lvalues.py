@@ -173,7 +173,7 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
 
 
 def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:
-    """`threadIdx.x` and its kin."""
+    """Returns `threadIdx.x` and its kin."""
     state = ev.state
     g = state.geometry
     at = "xyz".find(axis)

@@ -67,7 +67,7 @@ def lvalue_at_unknown_offset(ev: Evaluator, base: Pointer, why: Unknown) -> LVal
 def advance(
     ev: Evaluator, pointer: Pointer, index: Value, sign: int = 1, *, is_computed: bool = False
 ) -> Pointer | Unknown:
-    """`pointer + index` in elements of what it points to.
+    """Returns `pointer + index` in elements of what it points to.
 
     `is_computed`: the pointer is a value, not the first element of an array or of a row.
     """

@@ -123,7 +123,7 @@ class AccessSummary:
             self._add_event(event)
 
     def facts(self) -> tuple[Access, ...]:
-        """The accesses, in source order."""
+        """Returns the accesses, in source order."""
         found = [self._access(site) for site in self._sites.values()]
         return tuple(sorted(found, key=lambda a: (a.span, a.kind)))
 

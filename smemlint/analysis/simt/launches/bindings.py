@@ -18,7 +18,7 @@ _MOST_TEXT = 80
 
 
 def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
-    """Template parameters and values as a reader writes them."""
+    """Returns template parameters and values as a reader writes them."""
     shown = []
     for parameter in function.template:
         bound = scope.get(parameter.name)

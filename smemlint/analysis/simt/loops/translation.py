@@ -35,7 +35,7 @@ def step_between(begin: Value, end: Value, algebra: AffineDomain) -> int | None:
 
 
 def moved(value: Value, symbol: Symbol, step: int) -> Value:
-    """`value + step * symbol` for a number or pointer."""
+    """Returns `value + step * symbol` for a number or pointer."""
     if isinstance(value, Pointer):
         offset = moved(value.offset, symbol, step)
         assert isinstance(offset, AffineInt)

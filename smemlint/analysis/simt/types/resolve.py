@@ -49,6 +49,9 @@ class Resolver:
 
     def resolve(self, node: ir.Node) -> CType:
         """Returns the type that a declarator, type-id or specifier node names."""
+        spelled = self._ev.state.node_facts.keyword_type(node)
+        if spelled is not None:
+            return spelled
         while isinstance(node, _WRAPPERS):
             node = node.type
         if isinstance(node, ir.IdentifierType):

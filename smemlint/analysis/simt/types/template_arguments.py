@@ -102,7 +102,7 @@ def _closed_argument(ev: Evaluator, spelling: str) -> str:
 
 @lru_cache(4096)
 def split_qualified(spelling: str) -> tuple[str, str]:
-    """`A<x::y>::B` as `("A<x::y>", "B")`: the last `::` outside brackets."""
+    """Returns `A<x::y>::B` as `("A<x::y>", "B")`: the last `::` outside brackets."""
     depth = 0
     for i in range(len(spelling) - 1, 0, -1):
         c = spelling[i]

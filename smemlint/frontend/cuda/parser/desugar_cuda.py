@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool]:
-    """`sizeof` or `alignof`: the index after it, and whether an operand ends there."""
+    """Desugars `sizeof` or `alignof`: the index after it, and whether an operand ends there."""
     word = words[i]
     if text_at(words, i + 1) == "...":
         emit_call(g, markers.SIZEOF_PACK, (), word)
@@ -78,7 +78,7 @@ def desugar_requires(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`new T[n]` as `<new>()`: memory that no rule asks about."""
+    """Desugars `new T[n]` as `<new>()`: memory that no rule asks about."""
     word = words[i]
     g.name(markers.NEW, word)
     g.op("(", word)
@@ -94,7 +94,7 @@ def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
-    """`k<<<g, b>>>` as `<launch>(k, g, b)`; the arguments follow as a call of it.
+    """Desugars `k<<<g, b>>>` as `<launch>(k, g, b)`; the arguments follow as a call of it.
 
     Args:
         g: takes the tokens.
@@ -118,7 +118,7 @@ def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
 
 
 def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`[..](P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }))`.
+    """Desugars `[..](P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }))`.
 
     What stands in front of the body is the number of parameters, and 1 where `R` is a reference.
     """

@@ -76,7 +76,7 @@ def _is_declarator(g: Grammar, words: Sequence[Word], i: int) -> bool:
 def desugar_declaration(
     g: Grammar, words: Sequence[Word], i: int, stop: int, *, is_member: bool = False
 ) -> int:
-    """`T a = 1, *b, c[3]{..};` from `i`: the index after its `;`.
+    """Desugars `T a = 1, *b, c[3]{..};` from `i`: the index after its `;`.
 
     A member of a record may have a width `: 3`.
     """
@@ -128,7 +128,7 @@ def becomes_type(g: Grammar, begin: int) -> None:
 
 
 def desugar_initializer(g: Grammar, words: Sequence[Word], k: int, stop: int) -> None:
-    """`(a)` as `= <direct>(a)`, `{a}` as `= {a}`, `= a`."""
+    """Desugars `(a)` as `= <direct>(a)`, `{a}` as `= {a}`, `= a`."""
     word = words[k]
     g.op("=", word)
     if word.text == "(":

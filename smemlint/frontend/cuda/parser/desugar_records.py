@@ -274,7 +274,7 @@ def _kind(g: Grammar, words: Sequence[Word], i: int, stop: int) -> tuple[int, bo
 
 
 def desugar_alias(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """`using X = T;` as `typedef T X;`: the index after its `;`."""
+    """Desugars `using X = T;` as `typedef T X;`: the index after its `;`."""
     end = statement_end(words, i, stop)
     word, name = words[i], words[i + 1]
     right = words[i + 3 : end]

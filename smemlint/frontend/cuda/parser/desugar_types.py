@@ -70,7 +70,7 @@ def _is_macro_specifier(words: Sequence[Word], i: int) -> bool:
 
 
 def emit_call(g: Grammar, name: str, words: Sequence[Word], at: Word) -> None:
-    """`name(words)`."""
+    """Desugars `name(words)`."""
     g.name(name, at)
     g.op("(", at)
     g.arguments(words)
@@ -194,7 +194,7 @@ def _elaborated(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> int
 
 
 def take_attribute(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> int:
-    """`__align__(16)` and its like: the index after it."""
+    """Takes `__align__(16)` and its like: the index after it."""
     end = closing(words, i + 1)
     if emit and words[i].text in ALIGNMENTS:
         inner = words[i + 2 : end]
@@ -209,7 +209,7 @@ def take_attribute(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> 
 
 
 def take_pointers(g: Grammar, words: Sequence[Word], i: int, *, emit: bool = True) -> int:
-    """`*`, `&`, qualifiers after the specifiers: the index after them."""
+    """Takes `*`, `&`, qualifiers after the specifiers: the index after them."""
     while i < len(words):
         word = words[i]
         if word.text == "*" and word.kind == "operator":
@@ -251,7 +251,7 @@ def take_type_id(g: Grammar, words: Sequence[Word]) -> None:
 
 
 def take_extents(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`[N][M]` from `i`: the index after them."""
+    """Takes `[N][M]` from `i`: the index after them."""
     while text_at(words, i) == "[":
         end = closing(words, i)
         if text_at(words, i + 1) != "[":
@@ -263,7 +263,7 @@ def take_extents(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def take_declarator(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`x`, `x[N]`, `(&x)[N]`, `(*f)(int)` from `i`: the index after it; `i` when none."""
+    """Takes `x`, `x[N]`, `(&x)[N]`, `(*f)(int)` from `i`: the index after it; `i` when none."""
     if text_at(words, i) == "(":
         end = closing(words, i)
         g.op("(", words[i])

@@ -38,7 +38,7 @@ class Assumptions:
     truth: dict[str, bool] = field(default_factory=dict)
 
     def of(self, name: str) -> bool | None:
-        """What was assumed of a name, directly or by implication."""
+        """Returns what was assumed of a name, directly or by implication."""
         if name in self.truth:
             return self.truth[name]
         if name.startswith("defined "):

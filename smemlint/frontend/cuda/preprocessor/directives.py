@@ -58,12 +58,12 @@ class PreparedFile:
         return self.lexed.tokens
 
     def arguments(self, k: int) -> list[Token]:
-        """The tokens of directive `k` after its name."""
+        """Returns the tokens of directive `k` after its name."""
         directive = self.directives[k]
         return self.tokens[directive.at + 2 : directive.stop]
 
     def text(self, k: int) -> str:
-        """Directive `k` after its name as it is written, on one line."""
+        """Returns directive `k` after its name as it is written, on one line."""
         tokens = self.arguments(k)
         if not tokens:
             return ""
@@ -113,7 +113,7 @@ class PreparedFile:
         return list(accumulate(gaps))
 
     def has_code(self, first: int, last: int) -> bool:
-        """Whether there is code or an include between two directives."""
+        """Returns whether there is code or an include between two directives."""
         last = min(last, len(self.directives) - 1)
         return self._code_before[last] > self._code_before[first]
 
@@ -148,12 +148,12 @@ class PreparedFile:
         return _gpu_marks(self.tokens, self.directives)
 
     def gpu_marks_between(self, first: int, stop: int) -> list[int]:
-        """Those of them between two tokens."""
+        """Returns those of them between two tokens."""
         marks = self.gpu_marks
         return marks[bisect_left(marks, first) : bisect_left(marks, stop)]
 
     def has_gpu_marks(self, k: int) -> bool:
-        """Whether the chain that directive `k` opens has kernels or shared memory in it."""
+        """Returns whether the chain that directive `k` opens has kernels or shared memory in it."""
         stop = self.directives[k].end
         last = self.directives[stop].at if stop < len(self.directives) else len(self.tokens)
         return bool(self.gpu_marks_between(self.directives[k].stop, last))

@@ -18,7 +18,7 @@ _cache: OrderedDict[tuple[str, str], PreparedFile] = OrderedDict()
 
 
 def prepare_cached(path: str, text: str) -> PreparedFile:
-    """The same for an included file, which other units are likely to include too."""
+    """Returns the same for an included file, which other units are likely to include too."""
     key = (path, text)
     found = _cache.get(key)
     if found is None:
@@ -52,7 +52,7 @@ class Includes:
         return True
 
     def candidates(self, name: str, includer: str) -> Iterator[str]:
-        """Where an include may lie, the place that it names first."""
+        """Yields where an include may lie, the place that it names first."""
         name = name.replace("\\", "/")
         for folder in (posixpath.dirname(includer.replace("\\", "/")), *self._folders):
             yield posixpath.normpath(posixpath.join(folder, name))
@@ -70,7 +70,7 @@ class Includes:
         )
 
     def find(self, name: str, includer: str) -> tuple[str, str] | None:
-        """Path and text of an included file."""
+        """Returns the path and text of an included file."""
         for path in self.candidates(name, includer):
             text = self._text(path)
             if text is not None:

@@ -84,7 +84,7 @@ class Expander:
         self._depth = 0
 
     def expand(self, tokens: list[Token]) -> list[Token]:
-        """The tokens with all macro calls replaced; the list itself when there are none."""
+        """Returns the tokens with all macro calls replaced; the list itself when there are none."""
         macros = self.macros
         hits = [i for i, token in enumerate(tokens) if token.text in macros]
         if not hits:

@@ -94,7 +94,7 @@ UNDEFINED = re.compile(
 
 
 def predefined(arch: str) -> dict[str, str]:
-    """The macros that nvcc defines in a device pass for a target."""
+    """Returns the macros that nvcc defines in a device pass for a target."""
     number = re.fullmatch(r"(?:sm|compute)_(\d+)([af]?)", arch)
     digits = number[1] if number else "90"
     macros = {**_PREDEFINED, "__CUDA_ARCH__": f"{digits}0"}

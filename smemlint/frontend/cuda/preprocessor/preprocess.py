@@ -59,7 +59,7 @@ class AssumedRegions:
             texts.append(conditions)
 
     def at(self, file: int, offset: int) -> tuple[str, ...]:
-        """The conditions around an offset, outermost first."""
+        """Returns the conditions around an offset, outermost first."""
         offsets, texts = self._steps.get(file, ([], []))
         i = bisect_right(offsets, offset)
         return texts[i - 1] if i else ()

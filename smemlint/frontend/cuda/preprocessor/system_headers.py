@@ -14,5 +14,5 @@ _NAMES = frozenset(f"{name}.h" for name in f"{_C} {_CUDA}".split())
 
 
 def is_of_system(name: str) -> bool:
-    """Whether an include names such a header, e.g. `cuda_fp16.h` or `thrust/sort.h`."""
+    """Returns whether an include names such a header, e.g. `cuda_fp16.h` or `thrust/sort.h`."""
     return name in _NAMES or name.partition("/")[0] in _FOLDERS

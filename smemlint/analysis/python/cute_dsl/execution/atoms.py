@@ -40,7 +40,7 @@ _BLOCK_SCALED = {
 
 @function("make_copy_atom")
 def make_copy_atom(call: Call) -> Value:
-    """`make_copy_atom(op, dtype, num_bits_per_copy=)`."""
+    """Evaluates `make_copy_atom(op, dtype, num_bits_per_copy=)`."""
     op = payload_of(call.value(0, "op"))
     if not isinstance(op, OpValue):
         raise cute.CuteError(reason_of(call.value(0, "op"), "a copy operation is not known"))
@@ -92,7 +92,7 @@ def is_operation(name: str) -> bool:
 
 @function("make_mma_atom")
 def make_mma_atom(call: Call) -> Value:
-    """`make_mma_atom(op)`."""
+    """Evaluates `make_mma_atom(op)`."""
     op = payload_of(call.value(0, "op"))
     if not isinstance(op, OpValue):
         raise cute.CuteError(reason_of(call.value(0, "op"), "an MMA operation is not known"))
@@ -154,7 +154,7 @@ def mma_op(op: OpValue) -> MmaOp:
 
 @function("make_tiled_mma")
 def make_tiled_mma(call: Call) -> Value:
-    """`make_tiled_mma(op or atom, atom_layout, permutation_mnk=)`."""
+    """Evaluates `make_tiled_mma(op or atom, atom_layout, permutation_mnk=)`."""
     payload = payload_of(call.value(0, "op_or_atom"))
     op = mma_op(payload) if isinstance(payload, OpValue) else payload
     if not isinstance(op, cute.MmaOp):
@@ -178,7 +178,7 @@ def make_tiled_mma(call: Call) -> Value:
 
 @function("make_tiled_copy_tv")
 def make_tiled_copy_tv(call: Call) -> Value:
-    """`make_tiled_copy_tv(atom, threads, values)`."""
+    """Evaluates `make_tiled_copy_tv(atom, threads, values)`."""
     threads = call.layout(1, "thr_layout")
     if not cute.is_compact(threads):
         if threads.is_static:
@@ -193,7 +193,7 @@ def make_tiled_copy_tv(call: Call) -> Value:
 
 @function("make_tiled_copy")
 def make_tiled_copy(call: Call) -> Value:
-    """`make_tiled_copy(atom, thread_value, tiler)`."""
+    """Evaluates `make_tiled_copy(atom, thread_value, tiler)`."""
     return as_value(
         cute.TiledCopy(call.atom(0, "atom"), call.layout(1, "layout_tv"), call.tiler(2, "tiler_mn"))
     )
@@ -201,7 +201,7 @@ def make_tiled_copy(call: Call) -> Value:
 
 @function("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C")
 def make_tiled_copy_for(call: Call) -> Value:
-    """`make_tiled_copy_A(atom, mma)`, `_B` and `_C`."""
+    """Evaluates `make_tiled_copy_A(atom, mma)`, `_B` and `_C`."""
     operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
     return as_value(
         cute.make_tiled_copy_for(call.atom(0, "atom"), call.tiled_mma(1, "tiled_mma"), operand)
@@ -210,7 +210,7 @@ def make_tiled_copy_for(call: Call) -> Value:
 
 @function("make_tiled_copy_S", "make_tiled_copy_D")
 def make_tiled_copy_like(call: Call) -> Value:
-    """`make_tiled_copy_S(atom, tiled_copy)` and `_D`."""
+    """Evaluates `make_tiled_copy_S(atom, tiled_copy)` and `_D`."""
     side: cute.Side = "S" if call.name[-1] == "S" else "D"
     return as_value(
         cute.make_tiled_copy_like(call.atom(0, "atom"), call.tiled_copy(1, "tiled_copy"), side)
@@ -219,13 +219,13 @@ def make_tiled_copy_like(call: Call) -> Value:
 
 @function("make_tiled_copy_C_atom")
 def make_tiled_copy_c_atom(call: Call) -> Value:
-    """`make_tiled_copy_C_atom(atom, mma)`."""
+    """Evaluates `make_tiled_copy_C_atom(atom, mma)`."""
     return as_value(cute.make_tiled_copy_c_atom(call.atom(0, "atom"), call.tiled_mma(1, "mma")))
 
 
 @function("make_cotiled_copy")
 def make_cotiled_copy(call: Call) -> Value:
-    """`make_cotiled_copy(atom, thread_value, data_layout)`."""
+    """Evaluates `make_cotiled_copy(atom, thread_value, data_layout)`."""
     atom, order = call.atom(0, "atom"), call.layout(1, "atom_layout_tv")
     return as_value(cute.make_cotiled_copy(atom, order, call.layout(2, "data_layout")))
 
@@ -249,7 +249,7 @@ def make_tma_atom(call: Call) -> Value:
 
 @function("tma_partition")
 def tma_partition(call: Call) -> Value:
-    """`tma_partition(..)`: boxes of shared memory, and of global memory."""
+    """Evaluates `tma_partition(..)`: boxes of shared memory, and of global memory."""
     box = "a box that TMA moves"
     shared = UnknownTensor(cute.Space.SHARED, box, object=array_of(call.tensor(3, "smem_tensor")))
     return (as_value(shared), as_value(UnknownTensor(cute.Space.GLOBAL, box)))

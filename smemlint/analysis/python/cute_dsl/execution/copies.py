@@ -58,7 +58,7 @@ _OUTSIDE = UnknownNumber(
 
 @function("copy", "copy_atom_call")
 def copy(call: Call) -> Value:
-    """`copy(atom, source, destination, pred=)`."""
+    """Evaluates `copy(atom, source, destination, pred=)`."""
     policy = payload_of(call.value(0, "atom"))
     policy = policy.tiled if isinstance(policy, ThreadSlice) else policy
     sides = [needed_tensor(_first(call.value(i, n))) for i, n in ((1, "src"), (2, "dst"))]
@@ -100,19 +100,19 @@ def _first(value: Value) -> Value:
 
 @function("autovec_copy")
 def autovec_copy(call: Call) -> Value:
-    """`autovec_copy(source, destination)`."""
+    """Evaluates `autovec_copy(source, destination)`."""
     return copy_plainly(call, _sides(call), cute.autovec_copy)
 
 
 @function("basic_copy")
 def basic_copy(call: Call) -> Value:
-    """`basic_copy(source, destination)`: element by element."""
+    """Evaluates `basic_copy(source, destination)`: element by element."""
     return copy_plainly(call, _sides(call), cute.copy_elements)
 
 
 @function("basic_copy_if")
 def basic_copy_if(call: Call) -> Value:
-    """`basic_copy_if(predicate, source, destination)`: element by element."""
+    """Evaluates `basic_copy_if(predicate, source, destination)`: element by element."""
     return copy_plainly(call, _sides(call, 1), partial(cute.copy_elements, is_predicated=True))
 
 
@@ -220,14 +220,14 @@ def fill(call: Call) -> Value:
 
 @method("store")
 def store(call: Call) -> Value:
-    """`tensor.store(vector)`."""
+    """Evaluates `tensor.store(vector)`."""
     tensor = needed_tensor(call.owner)
     return _whole(call, tensor, AccessKind.STORE)
 
 
 @method("load")
 def load(call: Call) -> Value:
-    """`tensor.load()`: a vector of registers."""
+    """Evaluates `tensor.load()`: a vector of registers."""
     _whole(call, needed_tensor(call.owner), AccessKind.LOAD)
     return DATA
 

@@ -261,7 +261,7 @@ def _leading(tensor: TorchTensor) -> int | None:
 
 @function("from_dlpack")
 def from_dlpack(call: Call) -> Value:
-    """`from_dlpack(tensor, assumed_align=)`: a static layout until it is marked."""
+    """Evaluates `from_dlpack(tensor, assumed_align=)`: a static layout until it is marked."""
     tensor = call.value(0, "tensor_dlpack")
     if not isinstance(tensor, TorchTensor) or tensor.dtype is None:
         dtype = tensor.dtype if isinstance(tensor, TorchTensor) else None
@@ -304,7 +304,7 @@ def _dynamic(call: Call, tensor: cute.Tensor, leading: int | None) -> Value:
 
 @function("matrix")
 def matrix(call: Call) -> Value:
-    """`cutlass.torch.matrix(l, m, n, is_mode0_major, dtype)`: of shape (m, n, l)."""
+    """Evaluates `cutlass.torch.matrix(l, m, n, is_mode0_major, dtype)`: of shape (m, n, l)."""
     extents = integers([call.value(i, n) for i, n in enumerate(("l", "mode0", "mode1"))])
     is_first = call.value(3, "is_mode0_major")
     if isinstance(is_first, str):  # examples pass "k" or "m"
@@ -319,7 +319,7 @@ def matrix(call: Call) -> Value:
 
 @function("create_and_permute_torch_tensor")
 def create_and_permute(call: Call) -> Value:
-    """`create_and_permute_torch_tensor(shape, dtype, permute_order=)`."""
+    """Evaluates `create_and_permute_torch_tensor(shape, dtype, permute_order=)`."""
     shape = integers(call.value(0, "shape"))
     if shape is None:
         return UNKNOWN
@@ -350,13 +350,13 @@ def cute_tensor_like(call: Call) -> Value:
 
 @function("convert_cute_tensor")
 def convert_cute_tensor(call: Call) -> Value:
-    """`convert_cute_tensor(source, tensor, dtype, ..)`: the tensor."""
+    """Evaluates `convert_cute_tensor(source, tensor, dtype, ..)`: the tensor."""
     return call.value(1, "cute_tensor")
 
 
 @function("create_cute_tensor_for_fp8")
 def create_cute_tensor_for_fp8(call: Call) -> Value:
-    """`create_cute_tensor_for_fp8(storage, dtype, leading_dim, ..)`."""
+    """Evaluates `create_cute_tensor_for_fp8(storage, dtype, leading_dim, ..)`."""
     tensor, dtype, leading = (
         call.value(0, "storage_tensor"),
         call.value(1, "dtype"),
@@ -389,7 +389,7 @@ def _of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int
 
 @function("make_fake_tensor")
 def make_fake_tensor(call: Call) -> Value:
-    """`make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
+    """Evaluates `make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
     layout = cute.Layout(call.int_tuple(1, "shape"), call.int_tuple(2, "stride"))
     dtype = call.dtype(0, "dtype")
     alignment = call.given.named.get("assumed_align")
@@ -399,7 +399,7 @@ def make_fake_tensor(call: Call) -> Value:
 
 @function("sym_int", "sym_int32", "sym_int64")
 def symbolic_integer(call: Call) -> Value:
-    """`sym_int(divisibility=)`: a number of run time."""
+    """Evaluates `sym_int(divisibility=)`: a number of run time."""
     divisibility = call.given.named.get("divisibility", 1)
     is_known = isinstance(divisibility, int) and 0 < divisibility < 1 << 16
     return Number(call.run.fresh("an extent", multiple=divisibility if is_known else 1))  # type: ignore[arg-type]
@@ -407,7 +407,7 @@ def symbolic_integer(call: Call) -> Value:
 
 @function("make_fake_compact_tensor")
 def make_fake_compact_tensor(call: Call) -> Value:
-    """`make_fake_compact_tensor(dtype, shape, stride_order=)`."""
+    """Evaluates `make_fake_compact_tensor(dtype, shape, stride_order=)`."""
     dtype, shape = call.value(0, "dtype"), call.value(1, "shape")
     known = dtype if isinstance(dtype, DType) else None
     order = integers(call.value(2, "stride_order", None))
@@ -476,7 +476,7 @@ def _add_option(parser: Parser, call: Call) -> None:
 
 @function("dtype")
 def dtype_of(call: Call) -> Value:
-    """`cutlass.dtype(name)` and `cutlass.torch.dtype(type)`."""
+    """Evaluates `cutlass.dtype(name)` and `cutlass.torch.dtype(type)`."""
     value = call.value(0, "dtype")
     if isinstance(value, DType):
         return value

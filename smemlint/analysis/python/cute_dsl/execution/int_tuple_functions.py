@@ -41,25 +41,25 @@ def _shape_of(call: Call, value: Value) -> Any:
 
 @function("size")
 def size(call: Call) -> Value:
-    """`size(x, mode=)`."""
+    """Evaluates `size(x, mode=)`."""
     return call.result(cute.product(_shape_of(call, _of_mode(call))))
 
 
 @function("shape")
 def shape(call: Call) -> Value:
-    """`shape(x, mode=)`."""
+    """Evaluates `shape(x, mode=)`."""
     return call.result(_shape_of(call, _of_mode(call)))
 
 
 @function("rank")
 def rank(call: Call) -> Value:
-    """`rank(x, mode=)`."""
+    """Evaluates `rank(x, mode=)`."""
     return len(cute.wrap(_shape_of(call, _of_mode(call))))
 
 
 @function("cosize")
 def cosize(call: Call) -> Value:
-    """`cosize(layout, mode=)`, which ignores the swizzle."""
+    """Evaluates `cosize(layout, mode=)`, which ignores the swizzle."""
     value = _of_mode(call)
     layout = layout_of(value)
     if layout is None:
@@ -69,14 +69,14 @@ def cosize(call: Call) -> Value:
 
 @function("size_in_bytes")
 def size_in_bytes(call: Call) -> Value:
-    """`size_in_bytes(dtype, layout)`."""
+    """Evaluates `size_in_bytes(dtype, layout)`."""
     layout = call.any_layout(1, "layout")
     return call.result((layout.plain.cosize * call.dtype(0, "dtype").bits + 7) // 8)
 
 
 @function("depth")
 def depth(call: Call) -> Value:
-    """`depth(x)`."""
+    """Evaluates `depth(x)`."""
 
     def of(tree: Any) -> int:
         return 1 + max(map(of, tree), default=0) if isinstance(tree, tuple) else 0
@@ -86,19 +86,19 @@ def depth(call: Call) -> Value:
 
 @function("product")
 def product(call: Call) -> Value:
-    """`product(tuple)`."""
+    """Evaluates `product(tuple)`."""
     return call.result(cute.product(call.int_tuple(0, "a")))
 
 
 @function("product_each")
 def product_each(call: Call) -> Value:
-    """`product_each(tuple)`."""
+    """Evaluates `product_each(tuple)`."""
     return call.result(cute.product_each(call.int_tuple(0, "a")))
 
 
 @function("product_like")
 def product_like(call: Call) -> Value:
-    """`product_like(tuple, profile)`."""
+    """Evaluates `product_like(tuple, profile)`."""
 
     def like(tree: Any, profile: Any) -> Any:
         if isinstance(profile, tuple):
@@ -110,7 +110,7 @@ def product_like(call: Call) -> Value:
 
 @function("ceil_div")
 def ceil_div(call: Call) -> Value:
-    """`ceil_div(a, b)` of numbers or tuples, by mode."""
+    """Evaluates `ceil_div(a, b)` of numbers or tuples, by mode."""
     a, b = call.int_tuple(0, "input"), call.tiler(1, "tiler")
 
     def divide(x: Any, y: Any) -> Any:
@@ -126,7 +126,7 @@ def ceil_div(call: Call) -> Value:
 
 @function("round_up")
 def round_up(call: Call) -> Value:
-    """`round_up(a, b)` of numbers or tuples, by mode."""
+    """Evaluates `round_up(a, b)` of numbers or tuples, by mode."""
 
     def up(x: Any, y: Any) -> Any:
         if isinstance(x, tuple):
@@ -141,13 +141,13 @@ def round_up(call: Call) -> Value:
 
 @function("shape_div")
 def shape_div(call: Call) -> Value:
-    """`shape_div(a, b)` of numbers."""
+    """Evaluates `shape_div(a, b)` of numbers."""
     return call.result(cute.ceil_div(call.integer(0, "lhs"), call.integer(1, "rhs")))
 
 
 @function("crd2idx")
 def crd2idx_(call: Call) -> Value:
-    """`crd2idx(coordinate, layout or shape)`."""
+    """Evaluates `crd2idx(coordinate, layout or shape)`."""
     value = call.value(1, "layout")
     found = layout_of(value)
     layout = found if found is not None else call.layout(1, "layout")
@@ -156,14 +156,14 @@ def crd2idx_(call: Call) -> Value:
 
 @function("idx2crd")
 def idx2crd(call: Call) -> Value:
-    """`idx2crd(index, shape)`."""
+    """Evaluates `idx2crd(index, shape)`."""
     shape = _shape_of(call, call.value(1, "shape"))
     return call.result(split_coordinate(call.coordinate(0, "idx"), shape))
 
 
 @function("repeat_like")
 def repeat_like(call: Call) -> Value:
-    """`repeat_like(x, profile)`."""
+    """Evaluates `repeat_like(x, profile)`."""
 
     def like(profile: Value) -> Value:
         if isinstance(profile, tuple | list):
@@ -178,7 +178,7 @@ def repeat_like(call: Call) -> Value:
 
 @function("repeat", "repeat_as_tuple")
 def repeat(call: Call) -> Value:
-    """`repeat(x, n)`."""
+    """Evaluates `repeat(x, n)`."""
     count = call.static(1, "n")
     if count == 1 and call.name == "repeat":
         return call.value(0, "x")
@@ -187,25 +187,25 @@ def repeat(call: Call) -> Value:
 
 @function("is_static")
 def is_static(call: Call) -> Value:
-    """`is_static(x)`."""
+    """Evaluates `is_static(x)`."""
     return cute.is_static(_shape_of(call, call.value(0, "x")))
 
 
 @function("max_common_vector")
 def max_common_vector(call: Call) -> Value:
-    """`max_common_vector(a, b)`."""
+    """Evaluates `max_common_vector(a, b)`."""
     return cute.max_common_vector(call.any_layout(0, "a"), call.any_layout(1, "b"))
 
 
 @function("max_common_layout")
 def max_common_layout(call: Call) -> Value:
-    """`max_common_layout(a, b)`."""
+    """Evaluates `max_common_layout(a, b)`."""
     return as_value(cute.max_common_layout(call.any_layout(0, "a"), call.any_layout(1, "b")))
 
 
 @function("make_layout_tv")
 def make_layout_tv(call: Call) -> Value:
-    """`make_layout_tv(threads, values)`: the tiler and the thread-value layout."""
+    """Evaluates `make_layout_tv(threads, values)`: the tiler and the thread-value layout."""
     threads, values = call.layout(0, "thr_layout"), call.layout(1, "val_layout")
     mn = cute.raked_product(threads, values)
     tv = cute.composition(cute.right_inverse(mn), cute.Layout((threads.size, values.size)))

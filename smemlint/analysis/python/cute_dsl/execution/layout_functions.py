@@ -32,7 +32,7 @@ IDENTITY = Swizzle(0, 4, 3)
 
 @function("make_layout")
 def make_layout(call: Call) -> Value:
-    """`make_layout(shape, stride=)`."""
+    """Evaluates `make_layout(shape, stride=)`."""
     shape = call.int_tuple(0, "shape")
     if not call.has(1, "stride"):
         return as_value(cute.Layout(shape))
@@ -47,7 +47,7 @@ def make_identity_layout(call: Call) -> Value:
 
 @function("make_ordered_layout")
 def make_ordered_layout(call: Call) -> Value:
-    """`make_ordered_layout(shape, order)`."""
+    """Evaluates `make_ordered_layout(shape, order)`."""
     return as_value(
         cute.make_ordered_layout(call.int_tuple(0, "shape"), call.int_tuple(1, "order"))
     )
@@ -55,13 +55,13 @@ def make_ordered_layout(call: Call) -> Value:
 
 @function("make_layout_like")
 def make_layout_like(call: Call) -> Value:
-    """`make_layout_like(layout)`."""
+    """Evaluates `make_layout_like(layout)`."""
     return as_value(cute.make_layout_like(call.any_layout(0, "layout").plain))
 
 
 @function("make_swizzle")
 def make_swizzle(call: Call) -> Value:
-    """`make_swizzle(b, m, s)`; what C++ would refuse is silently the identity."""
+    """Evaluates `make_swizzle(b, m, s)`; what C++ would refuse is silently the identity."""
     call.run.reached.add(call.run.span_of(call.node))
     b, m, s = (call.static(i, name) for i, name in enumerate("bms"))
     if b == 0 or Swizzle.why_invalid(b, m, s) is not None:
@@ -71,7 +71,7 @@ def make_swizzle(call: Call) -> Value:
 
 @function("make_composed_layout")
 def make_composed_layout(call: Call) -> Value:
-    """`make_composed_layout(inner, offset, outer)` of a swizzle: in elements."""
+    """Evaluates `make_composed_layout(inner, offset, outer)` of a swizzle: in elements."""
     inner = payload_of(call.value(0, "inner"))
     if not isinstance(inner, Swizzle):
         raise cute.CuteError(reason_of(call.value(0, "inner"), "its swizzle is not known"))
@@ -81,7 +81,7 @@ def make_composed_layout(call: Call) -> Value:
 
 @function("tile_to_shape")
 def tile_to_shape(call: Call) -> Value:
-    """`tile_to_shape(atom, shape, order)`."""
+    """Evaluates `tile_to_shape(atom, shape, order)`."""
     shape, order = call.int_tuple(1, "trg_shape"), call.int_tuple(2, "order")
     return as_value(
         _inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order))
@@ -120,7 +120,7 @@ def _of_either(call: Call, calculate: Callable[[cute.Layout], cute.Layout]) -> V
 
 @function("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 def divide(call: Call) -> Value:
-    """`composition`, and the divisions of a layout or tensor by a tiler."""
+    """Evaluates `composition`, and the divisions of a layout or tensor by a tiler."""
     operation = getattr(cute, call.name)
     by = call.tiler(1, "rhs" if call.name == "composition" else "tiler")
     return _of_either(call, lambda layout: operation(layout, by))
@@ -128,7 +128,7 @@ def divide(call: Call) -> Value:
 
 @function("logical_product", "zipped_product", "tiled_product", "flat_product")
 def product_of(call: Call) -> Value:
-    """Products of a layout and a tiler."""
+    """Returns products of a layout and a tiler."""
     operation = getattr(cute, call.name)
     by = call.tiler(1, "tiler")
     return _of_either(call, lambda layout: operation(layout, by))
@@ -136,7 +136,7 @@ def product_of(call: Call) -> Value:
 
 @function("blocked_product", "raked_product")
 def blocked(call: Call) -> Value:
-    """`blocked_product(block, tiler)` and `raked_product(block, tiler)`."""
+    """Evaluates `blocked_product(block, tiler)` and `raked_product(block, tiler)`."""
     operation = getattr(cute, call.name)
     by = call.layout(1, "tiler")
     return _of_either(call, lambda layout: operation(layout, by))
@@ -144,7 +144,7 @@ def blocked(call: Call) -> Value:
 
 @function("coalesce")
 def coalesce(call: Call) -> Value:
-    """`coalesce(layout, target_profile=)`."""
+    """Evaluates `coalesce(layout, target_profile=)`."""
     if not call.has(1, "target_profile"):
         return _of_either(call, lambda layout: cute.coalesce(layout))
     profile = call.int_tuple(1, "target_profile")
@@ -160,13 +160,13 @@ def inverse(call: Call) -> Value:
 
 @function("complement")
 def complement(call: Call) -> Value:
-    """`complement(layout, cotarget)`."""
+    """Evaluates `complement(layout, cotarget)`."""
     return as_value(cute.complement(call.layout(0, "input"), call.int_tuple(1, "cotarget")))
 
 
 @function("flatten")
 def flatten(call: Call) -> Value:
-    """`flatten` of a layout, tensor or tuple."""
+    """Evaluates `flatten` of a layout, tensor or tuple."""
     value = call.value(0, "a")
     if isinstance(value, tuple | list):
         return tuple(_leaves(value))
@@ -181,7 +181,7 @@ def _leaves(value: Value) -> list[Value]:
 
 @function("group_modes")
 def group_modes(call: Call) -> Value:
-    """`group_modes(x, begin, end)`."""
+    """Evaluates `group_modes(x, begin, end)`."""
     value = call.value(0, "input")
     begin = call.static(1, "begin")
     if isinstance(value, tuple | list):
@@ -197,7 +197,7 @@ def group_modes(call: Call) -> Value:
 
 @function("append", "prepend", "append_ones", "prepend_ones")
 def append(call: Call) -> Value:
-    """`append(x, element, up_to_rank=)` of a tuple or layout."""
+    """Evaluates `append(x, element, up_to_rank=)` of a tuple or layout."""
     value = call.value(0, "input")
     is_front = call.name.startswith("prepend")
     if call.name.endswith("_ones"):
@@ -221,7 +221,7 @@ def append(call: Call) -> Value:
 
 @function("select")
 def select(call: Call) -> Value:
-    """`select(x, mode)`: some modes of a tuple, layout or tensor."""
+    """Evaluates `select(x, mode)`: some modes of a tuple, layout or tensor."""
     chosen = call.value(1, "mode")
     assert isinstance(chosen, list | tuple)
     modes = [m for m in chosen if isinstance(m, int)]
@@ -233,7 +233,7 @@ def select(call: Call) -> Value:
 
 @function("get")
 def get(call: Call) -> Value:
-    """`get(x, mode)`: one mode of a tuple, layout or tensor."""
+    """Evaluates `get(x, mode)`: one mode of a tuple, layout or tensor."""
     return mode_of(call, call.value(0, "input"), call.value(1, "mode"))
 
 
@@ -261,7 +261,7 @@ def mode_of(call: Call, value: Value, mode: Value) -> Value:
 
 @function("slice_")
 def slice_(call: Call) -> Value:
-    """`slice_(x, coordinate)` of a tuple, layout or tensor."""
+    """Evaluates `slice_(x, coordinate)` of a tuple, layout or tensor."""
     value, at = call.value(0, "src"), call.coordinate(1, "coord")
     if isinstance(value, tuple | list):
         return call.result(slice_tuple(at, numbers.int_tuple(call.run, value)))
@@ -280,13 +280,13 @@ def slice_(call: Call) -> Value:
 
 @function("dice")
 def dice(call: Call) -> Value:
-    """`dice(x, coordinate)` of a tuple."""
+    """Evaluates `dice(x, coordinate)` of a tuple."""
     return call.result(dice_tuple(call.coordinate(1, "dicer"), call.int_tuple(0, "src")))
 
 
 @function("recast_layout")
 def recast_layout(call: Call) -> Value:
-    """`recast_layout(new_bits, old_bits, layout)`."""
+    """Evaluates `recast_layout(new_bits, old_bits, layout)`."""
     layout = call.any_layout(2, "src_layout")
     new, old = call.static(0, "new_type_bits"), call.static(1, "old_type_bits")
     return as_value(cute.recast_layout(layout, old, new))

@@ -56,7 +56,7 @@ def _kernel(call: Call) -> Kernel:
 
 @function("thread_idx")
 def thread_idx(call: Call) -> Value:
-    """`thread_idx()`."""
+    """Evaluates `thread_idx()`."""
     kernel = _kernel(call)
     x, y, _ = kernel.block
     index = np.arange(kernel.threads)
@@ -65,19 +65,19 @@ def thread_idx(call: Call) -> Value:
 
 @function("lane_idx")
 def lane_idx(call: Call) -> Value:
-    """`lane_idx()`."""
+    """Evaluates `lane_idx()`."""
     return _lanes(np.arange(_kernel(call).threads) % _WARP)
 
 
 @function("warp_idx")
 def warp_idx(call: Call) -> Value:
-    """`warp_idx()`."""
+    """Evaluates `warp_idx()`."""
     return _lanes(np.arange(_kernel(call).threads) // _WARP)
 
 
 @function("canonical_warp_group_idx", "warpgroup_idx", "canonical_warp_idx")
 def warp_group_idx(call: Call) -> Value:
-    """The number of a group of four warps."""
+    """Returns the number of a group of four warps."""
     return _lanes(np.arange(_kernel(call).threads) // (_GROUP if "group" in call.name else _WARP))
 
 
@@ -93,13 +93,13 @@ def block_idx(call: Call) -> Value:
 
 @function("block_idx_in_cluster")
 def block_idx_in_cluster(call: Call) -> Value:
-    """The number of a block in its cluster."""
+    """Returns the number of a block in its cluster."""
     return Number(call.run.domain.symbol("block_in_cluster", "block_in_cluster", nonnegative=True))
 
 
 @function("block_dim")
 def block_dim(call: Call) -> Value:
-    """`block_dim()`."""
+    """Evaluates `block_dim()`."""
     return _kernel(call).block
 
 
@@ -136,7 +136,7 @@ def data(call: Call) -> Value:
 
 @function("min", "max")
 def extreme(call: Call) -> Value:
-    """`min` and `max`, of numbers at run time, too."""
+    """Evaluates `min` and `max`, of numbers at run time, too."""
     values = call.given.positional
     if len(values) == 1 and isinstance(values[0], tuple | list):
         values = list(values[0])
@@ -153,7 +153,7 @@ def extreme(call: Call) -> Value:
 
 @function("log2")
 def log2(call: Call) -> Value:
-    """`math.log2(number)`."""
+    """Evaluates `math.log2(number)`."""
     value = call.value(0, "x")
     return math.log2(value) if isinstance(value, int | float) and value > 0 else UNKNOWN
 
@@ -176,7 +176,7 @@ def mathematics(call: Call) -> Value:
 
 @method("get_flat_coord", "get_hier_coord")
 def coordinate_of(call: Call) -> Value:
-    """`layout.get_flat_coord(index)` and `get_hier_coord`."""
+    """Evaluates `layout.get_flat_coord(index)` and `get_hier_coord`."""
     layout = layout_of(call.owner)
     if layout is None:
         raise cute.CuteError(reason_of(call.owner, "no layout is known"))
@@ -188,7 +188,7 @@ def coordinate_of(call: Call) -> Value:
 
 @method("align")
 def align(call: Call) -> Value:
-    """`pointer.align(bytes)`."""
+    """Evaluates `pointer.align(bytes)`."""
     pointer = payload_of(call.owner)
     if not isinstance(pointer, Pointer):
         return call.owner
@@ -197,7 +197,7 @@ def align(call: Call) -> Value:
 
 @method("toint", "llvm_ptr", "raw_ptr")
 def as_number(call: Call) -> Value:
-    """An address as a number; of shared memory it stays what it points to."""
+    """Returns an address as a number; of shared memory it stays what it points to."""
     pointer = payload_of(call.owner)
     is_shared = isinstance(pointer, Pointer) and pointer.space is cute.Space.SHARED
     return call.owner if is_shared else Opaque("address")
@@ -205,7 +205,7 @@ def as_number(call: Call) -> Value:
 
 @function("load", "store")
 def access_address(call: Call) -> Value:
-    """`arch.load(pointer, dtype)` and `arch.store(pointer, value)`."""
+    """Evaluates `arch.load(pointer, dtype)` and `arch.store(pointer, value)`."""
     pointer = payload_of(call.value(0, "ptr"))
     dtype = call.value(1, "dtype")
     if not isinstance(pointer, Pointer):
@@ -216,7 +216,7 @@ def access_address(call: Call) -> Value:
 
 
 def pointer_access(call: Call) -> Value:
-    """`pointer.load()` and `pointer.store(value)`."""
+    """Evaluates `pointer.load()` and `pointer.store(value)`."""
     pointer = payload_of(call.owner)
     assert isinstance(pointer, Pointer)
     return _accessed(call, pointer)
@@ -239,7 +239,7 @@ def returns_owner(call: Call) -> Value:
 
 @method("get_tile_size")
 def get_tile_size(call: Call) -> Value:
-    """`tiled_mma.get_tile_size(mode)`."""
+    """Evaluates `tiled_mma.get_tile_size(mode)`."""
     mma = payload_of(call.owner)
     if not isinstance(mma, cute.TiledMma):
         return Unknown(

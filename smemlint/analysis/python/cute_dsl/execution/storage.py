@@ -69,7 +69,7 @@ def is_allocator(value: Value) -> bool:
 
 @method("allocate")
 def allocate(call: Call) -> Value:
-    """`allocator.allocate(bytes, type or struct, byte_alignment)`."""
+    """Evaluates `allocator.allocate(bytes, type or struct, byte_alignment)`."""
     if not is_allocator(call.owner) or call.run.kernel is None:
         raise cute.CuteError(reason_of(call.owner, "an allocation outside of a kernel"))
     what, given = call.value(0, "size_or_type"), call.value(1, "byte_alignment", 1)
@@ -99,7 +99,7 @@ def numbers_to_bits(run: Execution, at: AffineInt) -> cute.Integer:
 
 @method("allocate_array")
 def allocate_array(call: Call) -> Value:
-    """`allocator.allocate_array(dtype, count)`."""
+    """Evaluates `allocator.allocate_array(dtype, count)`."""
     if not is_allocator(call.owner) or call.run.kernel is None:
         raise cute.CuteError("an allocation outside of a kernel")
     dtype, count = call.dtype(0, "element_type"), call.value(1, "num_elems", 1)
@@ -109,7 +109,7 @@ def allocate_array(call: Call) -> Value:
 
 @method("allocate_tensor")
 def allocate_tensor(call: Call) -> Value:
-    """`allocator.allocate_tensor(dtype, layout, byte_alignment, swizzle)`."""
+    """Evaluates `allocator.allocate_tensor(dtype, layout, byte_alignment, swizzle)`."""
     if not is_allocator(call.owner) or call.run.kernel is None:
         raise cute.CuteError("an allocation outside of a kernel")
     try:
@@ -192,7 +192,7 @@ def struct_method(call: Call) -> Value:
 
 @method("get_tensor")
 def get_tensor(call: Call) -> Value:
-    """`storage.field.get_tensor(layout, swizzle=, dtype=)`."""
+    """Evaluates `storage.field.get_tensor(layout, swizzle=, dtype=)`."""
     field = payload_of(call.owner)
     if not isinstance(field, StorageField):
         reason = reason_of(call.owner, "a field of shared memory is not known")
@@ -213,7 +213,7 @@ def get_tensor(call: Call) -> Value:
 
 @method("data_ptr")
 def data_ptr(call: Call) -> Value:
-    """`storage.field.data_ptr()`."""
+    """Evaluates `storage.field.data_ptr()`."""
     field = payload_of(call.owner)
     if not isinstance(field, StorageField):
         raise cute.CuteError(reason_of(call.owner, "a field of shared memory is not known"))

@@ -49,7 +49,7 @@ _BYTE = DType("Uint8", 8)
 
 @function("make_tensor")
 def make_tensor(call: Call) -> Value:
-    """`make_tensor(pointer, layout)`."""
+    """Evaluates `make_tensor(pointer, layout)`."""
     payload = payload_of(call.value(0, "iterator"))
     value = call.value(1, "layout")
     if not isinstance(payload, Pointer):
@@ -145,7 +145,7 @@ def registers(dtype: DType, layout: cute.Layout) -> cute.Tensor:
 
 @function("make_identity_tensor")
 def make_identity_tensor(call: Call) -> Value:
-    """`make_identity_tensor(shape)`: only its shape is followed."""
+    """Evaluates `make_identity_tensor(shape)`: only its shape is followed."""
     layout = cute.Layout(call.int_tuple(0, "shape"))
     return as_value(cute.Tensor(cute.Space.COORDINATE, 32, layout, 0, None, Origin(INDEX)))
 
@@ -171,7 +171,7 @@ def recast_ptr(call: Call) -> Value:
 
 @function("recast_tensor")
 def recast_tensor(call: Call) -> Value:
-    """`recast_tensor(tensor, dtype)`."""
+    """Evaluates `recast_tensor(tensor, dtype)`."""
     tensor, dtype = call.tensor(0, "src"), call.dtype(1, "dtype")
     if isinstance(tensor, UnknownTensor):
         return as_value(replace(tensor, dtype=dtype))
@@ -182,7 +182,7 @@ def recast_tensor(call: Call) -> Value:
 
 @function("make_ptr")
 def make_ptr(call: Call) -> Value:
-    """`make_ptr(dtype, value, space)`: where it points is not known."""
+    """Evaluates `make_ptr(dtype, value, space)`: where it points is not known."""
     return as_value(
         UnknownTensor(None, "a pointer that is made of a number", call.dtype(0, "dtype"))
     )
@@ -193,7 +193,7 @@ def make_ptr(call: Call) -> Value:
 
 @function("local_tile")
 def local_tile(call: Call) -> Value:
-    """`local_tile(tensor, tiler, coordinate, proj=)`."""
+    """Evaluates `local_tile(tensor, tiler, coordinate, proj=)`."""
     tensor = call.tensor(0, "input")
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -208,7 +208,7 @@ def local_tile(call: Call) -> Value:
 
 @function("local_partition")
 def local_partition(call: Call) -> Value:
-    """`local_partition(tensor, threads, index, proj=)`."""
+    """Evaluates `local_partition(tensor, threads, index, proj=)`."""
     tensor = call.tensor(0, "target")
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -222,7 +222,7 @@ def local_partition(call: Call) -> Value:
 
 @function("domain_offset")
 def domain_offset(call: Call) -> Value:
-    """`domain_offset(coordinate, tensor)`."""
+    """Evaluates `domain_offset(coordinate, tensor)`."""
     tensor = call.tensor(1, "tensor")
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -234,7 +234,7 @@ def domain_offset(call: Call) -> Value:
 
 @method("get_slice")
 def get_slice(call: Call) -> Value:
-    """`tiled.get_slice(thread)`."""
+    """Evaluates `tiled.get_slice(thread)`."""
     tiled = payload_of(call.owner)
     tiled = tiled.tiled if isinstance(tiled, ThreadSlice) else tiled
     if not isinstance(tiled, cute.TiledCopy | cute.TiledMma):
@@ -251,7 +251,7 @@ def _slice_of(call: Call) -> ThreadSlice:
 
 @method("partition_S", "partition_D")
 def partition_copy(call: Call) -> Value:
-    """`thr_copy.partition_S(tensor)` and `partition_D`."""
+    """Evaluates `thr_copy.partition_S(tensor)` and `partition_D`."""
     tensor = needed_tensor(call.value(0, "src" if call.name[-1] == "S" else "dst"))
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -272,7 +272,7 @@ def _undecided(tensor: cute.Tensor, reason: str) -> UnknownTensor:
 
 @method("partition_A", "partition_B", "partition_C")
 def partition_mma(call: Call) -> Value:
-    """`thr_mma.partition_A(tensor)`, `_B` and `_C`."""
+    """Evaluates `thr_mma.partition_A(tensor)`, `_B` and `_C`."""
     tensor = needed_tensor(call.value(0, "input"))
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -288,7 +288,7 @@ def partition_mma(call: Call) -> Value:
 
 @method("retile", "retile_S", "retile_D")
 def retile(call: Call) -> Value:
-    """`thr_copy.retile(registers)`."""
+    """Evaluates `thr_copy.retile(registers)`."""
     tensor = needed_tensor(call.value(0, "src"))
     owner = payload_of(call.owner)
     tiled = owner.tiled if isinstance(owner, ThreadSlice) else owner
@@ -304,7 +304,7 @@ def retile(call: Call) -> Value:
 
 @method("make_fragment_A", "make_fragment_B", "make_fragment_C")
 def make_operand(call: Call) -> Value:
-    """`tiled_mma.make_fragment_A(tensor or shape)`, `_B` and `_C`."""
+    """Evaluates `tiled_mma.make_fragment_A(tensor or shape)`, `_B` and `_C`."""
     owner = payload_of(call.owner)
     mma = owner.tiled if isinstance(owner, ThreadSlice) else owner
     value = call.value(0, "input")
@@ -334,7 +334,7 @@ def make_operand(call: Call) -> Value:
 
 @method("partition_shape_A", "partition_shape_B", "partition_shape_C")
 def partition_shape(call: Call) -> Value:
-    """`tiled_mma.partition_shape_C((m, n))`."""
+    """Evaluates `tiled_mma.partition_shape_C((m, n))`."""
     mma = payload_of(call.owner)
     mma = mma.tiled if isinstance(mma, ThreadSlice) else mma
     if not isinstance(mma, cute.TiledMma):

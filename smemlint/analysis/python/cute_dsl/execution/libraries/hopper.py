@@ -49,7 +49,7 @@ def work_tile(call: Call) -> Value:
 
 @function("from_tensor")
 def from_tensor(call: Call) -> Value:
-    """`LayoutEnum.from_tensor(tensor)`: which mode has stride 1."""
+    """Evaluates `LayoutEnum.from_tensor(tensor)`: which mode has stride 1."""
     payload = payload_of(call.value(0, "tensor"))
     if isinstance(payload, UnknownTensor):
         raise cute.CuteError(f"which mode is contiguous: {payload.reason}")
@@ -88,7 +88,7 @@ def is_column_major(call: Call) -> Value:
 
 @function("mma_major_mode", "sm90_mma_major_mode")
 def major_mode(call: Call) -> Value:
-    """`layout_enum.sm90_mma_major_mode()`."""
+    """Evaluates `layout_enum.sm90_mma_major_mode()`."""
     return _K if _asked(call) else _MN
 
 
@@ -97,7 +97,7 @@ def major_mode(call: Call) -> Value:
 
 @function("make_smem_layout_atom")
 def make_smem_layout_atom(call: Call) -> Value:
-    """`make_smem_layout_atom(kind, dtype)`."""
+    """Evaluates `make_smem_layout_atom(kind, dtype)`."""
     kind = call.value(0, "kind")
     if not isinstance(kind, Symbol):
         raise cute.CuteError(reason_of(kind, "the kind of a layout atom is not known"))
@@ -128,7 +128,7 @@ def _atom_for(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayou
 
 @function("get_smem_layout_atom", "get_smem_layout_atom_ab", "get_smem_layout_atom_epi")
 def get_smem_layout_atom(call: Call) -> Value:
-    """`get_smem_layout_atom(layout_enum, dtype, extent)`: the kind of an atom."""
+    """Evaluates `get_smem_layout_atom(layout_enum, dtype, extent)`: the kind of an atom."""
     is_k_major = _is_row_major(call.value(0, "layout"))
     dtype, extent = call.dtype(1, "element_type"), call.static(2, "major_mode_size")
     kind = next(
@@ -147,7 +147,7 @@ def _staged(atom: cute.ComposedLayout, shape: cute.IntTuple, order: tuple[int, .
 
 @function("make_smem_layout_a", "make_smem_layout_b")
 def make_smem_layout_operand(call: Call) -> Value:
-    """`make_smem_layout_a(layout_enum, tile_mnk, dtype, stages)` and `_b` of Hopper."""
+    """Evaluates `make_smem_layout_a(layout_enum, tile_mnk, dtype, stages)` and `_b` of Hopper."""
     if isinstance(payload_of(call.value(0, "tiled_mma")), cute.TiledMma):
         raise cute.CuteError("layouts of tcgen05 are not modelled")
     is_k_major = _is_row_major(call.value(0, f"{call.name[-1]}_layout"))
@@ -209,7 +209,7 @@ def make_trivial_tiled_mma(call: Call) -> Value:
 
 @function("get_smem_store_op", "sm90_get_smem_store_op")
 def get_smem_store_op(call: Call) -> Value:
-    """`get_smem_store_op(layout_enum, d, acc)`: stmatrix for 16-bit results."""
+    """Evaluates `get_smem_store_op(layout_enum, d, acc)`: stmatrix for 16-bit results."""
     is_row, d = _is_row_major(call.value(0, "layout_d")), call.dtype(1, "elem_ty_d")
     op = cute.stmatrix(4, is_transposed=not is_row) if d.bits == 16 else cute.AUTO_VECTORIZING_COPY
     return as_value(cute.CopyAtom(op, d.bits, d.name))
@@ -229,7 +229,7 @@ def compute_tile_shape(call: Call) -> Value:
 
 @function("get_smem_capacity_in_bytes", "capacity_in_bytes")
 def get_smem_capacity(call: Call) -> Value:
-    """`get_smem_capacity_in_bytes(arch)`."""
+    """Evaluates `get_smem_capacity_in_bytes(arch)`."""
     arch = call.value(0, "compute_capability")
     found = CAPACITY.get(arch) if isinstance(arch, str) else None
     return (
@@ -241,7 +241,7 @@ def get_smem_capacity(call: Call) -> Value:
 
 @function("get_arch_enum", "_get_dsl")
 def get_arch(call: Call) -> Value:
-    """The architecture for which a kernel is compiled: the target of the run."""
+    """Returns the architecture for which a kernel is compiled: the target of the run."""
     number = call.run.arch.removeprefix("sm_").rstrip("af")
     if call.name == "_get_dsl" or not number.isdigit():
         return Symbol("cutlass.BaseDSL.current")

@@ -1,0 +1,26 @@
+"""Types that only keywords spell, `unsigned long` or `const float *`: the same in every scope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.ctypes import KEYWORDS, PointerType, builtin
+from smemlint.frontend import ir
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.ctypes import CType
+
+_WORDS = frozenset((*KEYWORDS, "signed", "const", "volatile"))
+
+
+def keyword_type(type_: ir.Node) -> CType | None:
+    """Returns the type that a declarator or type-id spells in keywords; None for all others."""
+    match type_:
+        case ir.TypeDecl() | ir.Typename():
+            return keyword_type(type_.type)
+        case ir.IdentifierType(names=names) if _WORDS.issuperset(names):
+            return builtin(names)
+        case ir.PtrDecl(type=inner, quals=quals) if "&" not in quals and "&&" not in quals:
+            target = keyword_type(inner)
+            return None if target is None else PointerType(target)
+    return None
