@@ -250,6 +250,11 @@ class Unit(Protocol):
         ...
 
     @property
+    def local_records(self) -> Mapping[str, Sequence[Record]]:
+        """Record definitions inside of functions by name."""
+        ...
+
+    @property
     def declarations(self) -> Mapping[str, Sequence[Declaration]]:
         """Declarations by name; an enumerator leads to its enum."""
         ...

@@ -27,6 +27,10 @@ class TypeResolver(Protocol):
     def named(self, words: tuple[str, ...]) -> CType:
         """Returns the type of words like `unsigned int`, `T` or `Traits<3>::Element`."""
 
+    def record(self, name: str, arguments: tuple[str, ...]) -> CType | None:
+        """Returns the class of the unit that a name with template arguments means."""
+        ...
+
     def spelled(self, spelling: str) -> CType | None:
         """Returns the type that one (qualified, templated) word names; None where it names none."""
 

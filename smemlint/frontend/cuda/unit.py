@@ -23,7 +23,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from smemlint.facts import Span
     from smemlint.frontend import ir
@@ -272,10 +272,10 @@ class CudaUnit:
         self.notices: tuple[Dropped, ...] = (*source.notices, *found.notices)
         self.unread: tuple[Dropped, ...] = tuple(source.unread)
         self.functions: Sequence[CudaFunction] = [CudaFunction(self, f) for f in found.functions]
-        records: dict[str, list[CudaRecord]] = {}
-        for r in found.records:
-            records.setdefault(r.name, []).append(CudaRecord(self, r))
-        self.records: Mapping[str, Sequence[CudaRecord]] = records
+        self.records: Mapping[str, Sequence[CudaRecord]] = self._by_record_name(found.records)
+        self.local_records: Mapping[str, Sequence[CudaRecord]] = self._by_record_name(
+            found.local_records
+        )
         declarations: dict[str, list[CudaDeclaration]] = {}
         for d in found.declarations:
             declaration = CudaDeclaration(self, d)
@@ -301,6 +301,12 @@ class CudaUnit:
         for function in self.functions:
             found.setdefault(function.name, []).append(function)
         return found
+
+    def _by_record_name(self, found: Iterable[FoundRecord]) -> dict[str, list[CudaRecord]]:
+        records: dict[str, list[CudaRecord]] = {}
+        for record in found:
+            records.setdefault(record.name, []).append(CudaRecord(self, record))
+        return records
 
     def functions_named(self, name: str) -> Sequence[CudaFunction]:
         """Definitions with this last component."""

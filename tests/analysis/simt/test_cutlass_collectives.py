@@ -207,3 +207,74 @@ template <int N> void run(float *o) { k<N><<<1, 32>>>(o); }
     both, _ = analyze([Source("run_4.cu"), Source("kernel.h")], Settings())
     assert [a.ways for k in both.kernels for a in k.accesses] == [4.0]
     assert both.not_analysed == ()
+
+
+LOCAL = """
+template <int N> __global__ void k(int n, float *o) {
+  __shared__ float s[64 * 64];
+  constexpr int M = 2 * N;
+  struct Ring {
+    int at = 1;
+    __device__ void update() { at = at * M; }
+  };
+  struct Reader {};
+  struct Writer {};
+  Ring ring;
+  ring.update();
+  auto access = [&](auto who) {
+    constexpr bool writes = std::is_same_v<decltype(who), Writer>;
+    o[threadIdx.x] = s[threadIdx.x * ring.at * (writes ? 4 : 1)];
+  };
+  access(Reader{});
+  access(Writer{});
+}
+void go(float *o, int n) { k<2><<<1, 32>>>(n, o); }
+"""
+
+
+def test_classes_inside_functions_have_methods_and_are_told_apart():
+    (a,) = accesses_of(LOCAL)
+    assert (a.instructions, a.wavefronts.min, a.wavefronts.max) == (2, 4, 16)
+
+
+TRAITS = (
+    HEAD
+    + """
+struct MyMma {};
+struct MyLoad {};
+namespace cute {
+template <> struct MMA_Traits<MyMma> {
+  using Shape_MNK = Shape<_16, _8, _16>;
+  using ThrID = Layout<_32>;
+  using ALayout = Layout<Shape<Shape<_4, _8>, Shape<_2, _2, _2>>, Stride<Stride<_32, _1>, Stride<_16, _8, _128>>>;
+  using BLayout = Layout<Shape<Shape<_4, _8>, Shape<_2, _2>>, Stride<Stride<_16, _1>, Stride<_8, _64>>>;
+  using CLayout = Layout<Shape<Shape<_4, _8>, Shape<_2, _2>>, Stride<Stride<_32, _1>, Stride<_16, _8>>>;
+};
+template <> struct Copy_Traits<MyLoad> : Copy_Traits<SM75_U32x4_LDSM_N> {};
+}
+template <class Op, class Load> __global__ void k(float *o) {
+  extern __shared__ __align__(128) half_t buffer[];
+  Tensor s = make_tensor(make_smem_ptr(buffer), Layout<Shape<_128, _64>, Stride<_64, _1>>{});
+  auto mma = make_tiled_mma(Op{}, Layout<Shape<_2, _2, _1>>{}, Tile<_32, _32, _16>{});
+  auto load = make_tiled_copy_A(Copy_Atom<Load, half_t>{}, mma);
+  auto mine = load.get_slice(threadIdx.x);
+  Tensor r = mma.get_slice(threadIdx.x).partition_fragment_A(s);
+  copy(load, mine.partition_S(s), mine.retile_D(r));
+  o[threadIdx.x] = float(r(0));
+}
+void go(float *o) { k<OP, LOAD><<<1, 128, 65536>>>(o); }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("op", "load"),
+    [
+        ("SM80_16x8x16_F32F16F16F32_TN", "SM75_U32x4_LDSM_N"),
+        ("MyMma", "SM75_U32x4_LDSM_N"),
+        ("MMA_Atom<MyMma>", "MyLoad"),
+    ],
+)
+def test_traits_that_a_user_specializes_are_read(op, load):
+    (a,) = accesses_of(TRAITS.replace("OP", op).replace("LOAD", load))
+    assert (str(a.kind), a.instructions, a.ways) == ("ldmatrix", 64, 8.0)

@@ -10,8 +10,10 @@ from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.types import tiled_mma
+from smemlint.analysis.simt.cute.user_traits import user_mma_op
 from smemlint.analysis.simt.cute.values import payload_of, shared_tensor_of, tensor_of
-from smemlint.analysis.simt.domain.values import Unknown, Value, number
+from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.values import Aggregate, Cute, Unknown, Value, number
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -84,7 +86,12 @@ def _make_cotiled_copy(call: Call) -> Value:
 
 @function("make_tiled_mma")
 def _make_tiled_mma(call: Call) -> Value:
-    return tiled_mma(list(call.values), call.convert)
+    values = list(call.values)
+    first = values[0]
+    if isinstance(first, Aggregate) and isinstance(first.type, RecordType):
+        op = user_mma_op(call.ev, first.type.name)
+        values[0] = Cute(op) if op is not None else first
+    return tiled_mma(values, call.convert)
 
 
 def _mma(call: Call, index: int) -> cute.TiledMma:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.run_time import STATIC
+from smemlint.analysis.simt.cute.user_traits import user_copy_op, user_mma_op
 from smemlint.analysis.simt.cute.values import Converter, Origin, payload_of, value_of
 from smemlint.analysis.simt.domain.ctypes import IntType, StaticType, TupleType
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
@@ -220,13 +221,22 @@ def _universal_fma(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     return Cute(cute.mma_op("UniversalFMA"))
 
 
-def _first(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
-    """`Copy_Traits<Op>`, `MMA_Traits<Op>` and `MMA_Atom<Op>` stand for the operation."""
-    return _item(ev, arguments[0])
+def _mma_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    """`MMA_Traits<Op>` and `MMA_Atom<Op>` stand for the operation."""
+    known = _item(ev, arguments[0])
+    op = user_mma_op(ev, arguments[0]) if known is None else None
+    return Cute(op) if op is not None else known
+
+
+def _copy_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    """`Copy_Traits<Op>` stands for the operation."""
+    known = _item(ev, arguments[0])
+    op = user_copy_op(ev, arguments[0]) if known is None else None
+    return Cute(op) if op is not None else known
 
 
 def _copy_atom(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
-    op = payload_of(_item(ev, arguments[0]) or AffineInt(0))
+    op = payload_of(_copy_operation(ev, arguments) or AffineInt(0))
     bits = type_bits(ev, arguments[1]) if len(arguments) > 1 else 0
     if not isinstance(op, cute.CopyOp) or not bits:
         return None
@@ -319,9 +329,9 @@ _TEMPLATES: dict[str, Maker] = {
     "UniversalCopy": _universal_copy,
     "AutoVectorizingCopyWithAssumedAlignment": _assumed_alignment,
     "UniversalFMA": _universal_fma,
-    "Copy_Traits": _first,
-    "MMA_Traits": _first,
-    "MMA_Atom": _first,
+    "Copy_Traits": _copy_operation,
+    "MMA_Traits": _mma_operation,
+    "MMA_Atom": _mma_operation,
     "Copy_Atom": _copy_atom,
     "TiledCopy": _tiled_copy,
     "TiledMMA": _tiled_mma,

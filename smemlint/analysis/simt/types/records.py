@@ -39,7 +39,7 @@ def record_named(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType 
     last = name.rsplit("::", 1)[-1]
     records = ev.state.unit.records.get(last, ())
     primary = next((r for r in records if r.specialization is None), None)
-    if len(records) > 1 and any(r.specialization is not None for r in records):
+    if any(r.specialization is not None for r in records):
         chosen = specialization_for(records, _class_arguments(ev, primary, arguments), ev)
         if chosen is True and primary is None:
             return OpaqueType(f"{name}<{', '.join(arguments)}>")
@@ -104,10 +104,37 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
 
 def local_record(ev: Evaluator, node: ir.Struct | ir.Union) -> CType:
     """Returns a struct or union defined inside a function or as a member's type."""
+    found = _record_in_function(ev, node)
+    if found is not None:
+        return found
     made = _lay_out_members(ev, node.name or "", node, [], None, ())
     if node.name:
         ev.state.bind(node.name, made)
     return made
+
+
+def _record_in_function(ev: Evaluator, node: ir.Struct | ir.Union) -> CType | None:
+    """Returns a class that a function defines, with its methods; None of all others.
+
+    It sees the template arguments and the constants of the function.
+    """
+    named = ev.state.unit.local_records.get(node.name or "", ())
+    at = ev.state.unit.span(node)
+    here = [
+        r for r in named if r.span.path == at.path and at.line <= r.span.line <= at.end_line + 1
+    ]
+    if not here or here[0].template:
+        return None
+    made = record_type(ev, here[0], _visible(ev), ())
+    ev.state.bind(here[0].name, made)
+    return made
+
+
+def _visible(ev: Evaluator) -> Scope:
+    found: Scope = {}
+    for scope in ev.state.frame.scopes:
+        found.update(scope)
+    return found
 
 
 def _lay_out_members(
@@ -165,10 +192,7 @@ def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType 
     inner = next((r for r in ev.state.unit.records.get(node.name, ()) if r.scope == around), None)
     if inner is None or inner.template or not node.decls:
         return None
-    visible: Scope = {}
-    for scope in ev.state.frame.scopes:
-        visible.update(scope)
-    made = record_type(ev, inner, visible, ())
+    made = record_type(ev, inner, _visible(ev), ())
     ev.state.frame.bind(node.name, made)
     return made
 

@@ -20,7 +20,7 @@ from smemlint.analysis.simt.types.cache import type_cache
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.enums import bind_enumerators
 from smemlint.analysis.simt.types.named_types import resolve_spelling
-from smemlint.analysis.simt.types.records import local_record
+from smemlint.analysis.simt.types.records import local_record, record_named
 from smemlint.frontend import ir
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class Resolver:
                 count = value.constant if isinstance(value, AffineInt) else None
             return ArrayType(self.resolve(node.type), count)
         if isinstance(node, ir.Struct | ir.Union):
-            return local_record(self._ev, node) if node.decls else self.named((node.name or "",))
+            if node.decls is None:
+                return self.named((node.name or "",))
+            return local_record(self._ev, node)
         if isinstance(node, ir.Enum):
             bind_enumerators(self._ev, node)
             return I32
@@ -87,6 +89,10 @@ class Resolver:
             if found is not None:
                 return found
         return ctypes.builtin(words) or OpaqueType(" ".join(words))
+
+    def record(self, name: str, arguments: tuple[str, ...]) -> CType | None:
+        """Returns the class of the unit that a name with template arguments means."""
+        return record_named(self._ev, name, arguments)
 
     def spelled(self, spelling: str) -> CType | None:
         """Returns the type that one (qualified, templated) word names; None where it names none.

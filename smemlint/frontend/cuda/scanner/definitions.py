@@ -66,10 +66,12 @@ class Scanned:
 
     Attributes:
         types, templates: names as in `pieces.KnownNames`, those only declared too.
+        local_records: those inside of functions, whose methods are among `functions`.
     """
 
     functions: list[FoundFunction] = field(default_factory=list)
     records: list[FoundRecord] = field(default_factory=list)
+    local_records: list[FoundRecord] = field(default_factory=list)
     declarations: list[FoundDeclaration] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
     templates: set[str] = field(default_factory=set)

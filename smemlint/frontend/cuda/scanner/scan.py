@@ -24,6 +24,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
     FoundRecord,
     Scanned,
 )
+from smemlint.frontend.cuda.scanner.local_records import local_records
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
 from smemlint.frontend.program import TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
@@ -46,6 +47,7 @@ class _Scope:
     names: tuple[str, ...] = ()
     record: FoundRecord | None = None
     outer: tuple[TemplateParameter, ...] = ()  # template parameters of the enclosing records
+    is_function: bool = False
 
 
 def scan(tokens: Sequence[Token], files: FileTable) -> Scanned:
@@ -206,8 +208,8 @@ class _Scanner:
             scope.outer,
             head.attributes,
         )
-        self.found.records.append(record)
-        if name:
+        (self.found.local_records if scope.is_function else self.found.records).append(record)
+        if name and not scope.is_function:
             self.found.types.add(name)
             if head.heads:
                 self.found.templates.add(name)
@@ -315,6 +317,11 @@ class _Scanner:
         )
         if head.heads:
             self.found.templates.add(head.name)
+        parameters = tuple(p for h in head.heads for p in h)
+        names = (*scope.names, head.name)
+        inside = _Scope(brace, end, names, outer=scope.outer + parameters, is_function=True)
+        for local, begin, opening in local_records(tokens, self.brackets, brace, end):
+            self._record(local, begin, opening, inside)
 
     def _specialized(self, head: FunctionHead) -> FoundRecord | None:
         """Returns the full specialization of a class that a member is defined for outside of it."""

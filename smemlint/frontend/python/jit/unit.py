@@ -163,6 +163,7 @@ class PythonUnit:
     """A Python module; see `frontend.cuda.unit.Unit`."""
 
     records: Mapping[str, Sequence[Record]] = {}
+    local_records: Mapping[str, Sequence[Record]] = {}
     not_found: tuple[str, ...] = ()
     unread: tuple[Dropped, ...] = ()
     assigned_once: frozenset[str] = frozenset()
