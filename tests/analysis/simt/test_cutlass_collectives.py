@@ -278,3 +278,22 @@ void go(float *o) { k<OP, LOAD><<<1, 128, 65536>>>(o); }
 def test_traits_that_a_user_specializes_are_read(op, load):
     (a,) = accesses_of(TRAITS.replace("OP", op).replace("LOAD", load))
     assert (str(a.kind), a.instructions, a.ways) == ("ldmatrix", 64, 8.0)
+
+
+def test_variable_templates_of_the_unit_are_evaluated():
+    text = """
+enum class Mode { Prefill, Decode };
+template <Mode M> inline constexpr bool is_decode_v = M == Mode::Decode;
+template <Mode M> struct Kernel {
+  static constexpr bool IS_DECODE = is_decode_v<M>;
+  static __device__ void run(float *o) {
+    __shared__ float s[4096];
+    if constexpr (IS_DECODE) o[threadIdx.x] = s[threadIdx.x * 2];
+    else o[threadIdx.x] = s[threadIdx.x * 4];
+  }
+};
+template <class T> __global__ void k(float *o) { T::run(o); }
+template <Mode M> void launch(float *o) { k<Kernel<M>><<<1, 32>>>(o); }
+void go(float *o) { launch<Mode::Decode>(o); launch<Mode::Prefill>(o); }
+"""
+    assert sorted(ways_of(text)) == [(8, "load", 2.0), (9, "load", 4.0)]

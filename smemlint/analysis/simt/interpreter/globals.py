@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.values import (
     Object,
     Space,
 )
+from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.state import Frame
@@ -38,7 +39,9 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     if name in state.globals:
         return state.globals[name]
     prefix, last = split_qualified(name)
-    found: Binding | None = None
+    found: Binding | None = _variable_template(ev, last)
+    if found is not None:
+        return found  # of these arguments, which the name does not tell
     if prefix:
         owner = ev.types.spelled(prefix)
         if isinstance(owner, RecordType):
@@ -59,6 +62,35 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     if found is not None and not prefix:
         state.globals[name] = found
     return found
+
+
+def _variable_template(ev: Evaluator, spelling: str) -> Binding | None:
+    """Returns the value of `is_decode_v<M>`, a template of the unit; None of all other names.
+
+    One with specializations is not followed.
+    """
+    if not spelling.endswith(">"):
+        return None
+    name, arguments = ev.state.unit.template_arguments(spelling)
+    declared = ev.state.unit.declarations.get(name, ()) if arguments else ()
+    if len(declared) != 1 or declared[0].kind != "variable" or not declared[0].template:
+        return None
+    (declaration,) = declared
+    node = declaration.parse()
+    resolution = ev.state.resolution
+    if (
+        not isinstance(node, ir.Decl)
+        or node.init is None
+        or id(declaration) in resolution.declarations
+    ):
+        return None
+    scope = template_scope(ev, declaration.template, arguments)
+    ev.state.frames.append(Frame(f"variable {name}", [scope]))
+    try:
+        with resolution.working_out(declaration):
+            return convert(ev, ev.evaluate(node.init), ev.types.resolve(node.type))
+    finally:
+        ev.state.frames.pop()
 
 
 def find_declared(ev: Evaluator, name: str) -> Binding | None:
