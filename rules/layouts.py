@@ -34,7 +34,7 @@ def swizzle_of(use: LayoutUse) -> Swizzle | None:
 
 
 def byte_swizzle(use: LayoutUse) -> Swizzle | None:
-    """The same on byte offsets; None where the element's size is not known or no power of two."""
+    """Returns the same on byte offsets; None if an element's size is unknown or no power of two."""
     swizzle = swizzle_of(use)
     if swizzle is None or use.units == "bytes":
         return swizzle
@@ -48,7 +48,7 @@ def byte_swizzle(use: LayoutUse) -> Swizzle | None:
 
 
 def offsets(use: LayoutUse) -> NDArray[np.int64] | None:
-    """All offsets before the swizzle, flat, in `use.units`; None when unknown, too many or large.
+    """Returns all offsets before the swizzle, in `use.units`; None when unknown, too many or large.
 
     The first mode of `use.shape` is the fastest.
     """

@@ -26,7 +26,7 @@ class OutOfBounds(Rule):
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """One finding where every mask and address is known, and only loops are taken to run."""
+        """Yields a finding where all masks and addresses are known, with loops taken to run."""
         array = access.array
         if array is None or array.bytes is None:
             return

@@ -30,7 +30,7 @@ class SwizzleUnits(Rule):
     summary = "the swizzle's parameters count in elements where bytes are meant, or vice versa"
 
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
-        """One finding for each named mode that is written in the wrong unit and costs for it."""
+        """Yields a finding for each named mode that is in the wrong unit and costs for it."""
         for use in facts.layouts:
             is_placed = use.is_bound or (use.family == "cute-dsl" and bool(use.units))
             if not is_placed or not (use.certainty.is_decided or settings.pedantic):

@@ -24,7 +24,7 @@ class ThreadLayout(Rule):
     severity = Severity.ERROR
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for a layout that does not number its threads 0, 1, 2, .. once each."""
+        """Yields a finding for a layout that does not number its threads 0, 1, 2, .. once each."""
         if layout.family != "cute-threads":
             return
         figures = dict(layout.parameters)

@@ -60,7 +60,7 @@ class VectorBeyondMBase(Rule):
             return
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """One finding for a layout that is viewed as vectors (`vector_bytes`) it tears apart."""
+        """Yields a finding for a layout viewed as vectors (`vector_bytes`) that it tears apart."""
         width = dict(layout.parameters).get("vector_bytes", 0)
         swizzle = byte_swizzle(layout)
         if swizzle is None or width <= swizzle.group:

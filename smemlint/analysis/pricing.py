@@ -54,7 +54,7 @@ class Group:
 def priced_patterns(
     groups: Sequence[Group], *, kind: AccessKind, matrices: int, operation: str, arch: str
 ) -> list[WarpPattern]:
-    """The distinct warp patterns of a site with their wavefronts; by width, in one batch each.
+    """Prices the distinct warp patterns of a site, those of one width in one batch.
 
     Args:
         groups: of one block shape.
@@ -209,7 +209,7 @@ def stat_of(figures: Sequence[tuple[int, int]]) -> Stat:
 
 
 def costliest(patterns: Sequence[WarpPattern]) -> tuple[WarpPattern, ...]:
-    """The costliest patterns first, those that fault before all; last, how far the others reach."""
+    """Returns the patterns, faulting and costly ones first; last, how far the others reach."""
 
     def cost(p: WarpPattern) -> float:
         return p.wavefronts / p.ideal if p.ideal else float("inf")

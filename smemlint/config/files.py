@@ -40,7 +40,7 @@ class ConfigFile:
     is_given: bool = True
 
     def where(self, *keys: str) -> str:
-        """`path:line` of a key, given from the outermost; the path alone where it is not found."""
+        """Returns `path:line` of a key, given from the outermost; of none found the path alone."""
         line = _line_of(self.text, (*self.prefix, *keys))
         return f"{self.path}:{line}" if line else str(self.path)
 
@@ -105,7 +105,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether a folder is the root of a repository; one that nobody may look into is none."""
+    """Returns whether a folder is the root of a repository that may be looked into."""
     return os.path.exists(folder / ".git")  # noqa: PTH110 - says no instead of raising
 
 

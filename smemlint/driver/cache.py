@@ -111,7 +111,7 @@ class Cache:
     # ---- reading
 
     def unchanged(self) -> RunResult | None:
-        """The outcome of the last run, when every file has the time and size that it had then."""
+        """Returns the last run's outcome, when every file has the time and size of then."""
         head = self._load(".json")
         try:
             return self._run_result(head) if head is not None else None

@@ -49,7 +49,7 @@ class Compiler:
     has_disassembler: bool
 
     def suffix(self, arch: str) -> str:
-        """What a file is compiled to: machine code where it can be read, since it is exact."""
+        """Returns what a file is compiled to: machine code where it can be read, as it is exact."""
         is_read = self.has_disassembler and arch in READ_MACHINE_CODE
         return CUBIN_SUFFIX if is_read else PTX_SUFFIX
 

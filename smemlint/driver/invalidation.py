@@ -89,11 +89,11 @@ class FixRounds:
         self._results: dict[str, UnitResult] = {}
 
     def begin(self, sources: Sequence[Source]) -> None:
-        """The next round, over these sources: an edited one is another object."""
+        """Begins the next round, over these sources: an edited one is another object."""
         self._sources, self._now = self._now, {s.path: s for s in sources}
 
     def unchanged(self) -> RunResult | None:
-        """Nothing: what is known may lack fixes that take long to find."""
+        """Returns None: what is known may lack fixes that take long to find."""
         return None
 
     def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:

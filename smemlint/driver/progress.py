@@ -38,7 +38,7 @@ class Progress:
         self._timer: threading.Timer | None = None
 
     def begin(self, name: str) -> None:
-        """The next one begins in this process: shown while it runs, if it runs long."""
+        """Shows what begins next in this process while it runs, if it runs long."""
         self._forget_timer()
         if not self._is_shown:
             return
@@ -51,12 +51,12 @@ class Progress:
         self._timer.start()
 
     def wait(self) -> None:
-        """Nothing was done since; the bar appears even so once the run is long."""
+        """Shows the bar once the run is long, though nothing was done since."""
         if not self._drawn and time.monotonic() - self._since >= _SILENT_SECONDS:
             self._draw("")
 
     def step(self, name: str) -> None:
-        """One more is done."""
+        """Counts one more as done."""
         self._forget_timer()
         self._done += 1
         if time.monotonic() - self._since >= _SILENT_SECONDS:

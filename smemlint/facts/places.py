@@ -72,7 +72,7 @@ class SharedArray:
         return f"`{self.name}`" if self.name else "shared memory"
 
     def is_declared_as(self, other: SharedArray | None) -> bool:
-        """Whether both are one declaration, of which template values may make many arrays."""
+        """Returns whether both are one declaration, of which template values make many arrays."""
         return other is not None and (self.span, self.name) == (other.span, other.name)
 
 

@@ -57,7 +57,7 @@ def add_ignores(findings: Sequence[Finding], reason: str) -> tuple[int, list[Fin
 def with_ignores(
     text: str, findings: Sequence[Finding], reason: str, style: CommentStyle
 ) -> tuple[str, int, list[Finding]]:
-    """A text with pragmas for the findings, how many were added, and the findings without one."""
+    """Returns a text with pragmas for findings, their number, and the findings without one."""
     lines = _LINE.findall(text)
     in_strings: Container[int] = ()
     if style is CommentStyle.PYTHON:

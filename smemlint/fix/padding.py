@@ -176,7 +176,7 @@ class Group:
     copy: CopySource | None = None
 
     def pattern(self, element_bytes: int) -> Pattern:
-        """For the solver, in elements."""
+        """Returns the group for the solver, in elements."""
         return Pattern(
             self.offsets // element_bytes,
             self.width,
@@ -202,7 +202,7 @@ class Group:
 
 
 def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
-    """The smallest of the best paddings; None where none costs less than the array as it is.
+    """Returns the smallest of the best paddings; None where none costs less than no padding.
 
     A padding that would misalign a vector is no candidate.
     """
@@ -315,7 +315,7 @@ def is_worth(added: int, array: SharedArray, score: Score, plain: Score) -> bool
 
 
 def best_swizzle(usage: Usage) -> Swizzle | None:
-    """The smallest swizzle of element offsets that CuTe accepts and that frees all accesses.
+    """Returns the smallest swizzle of element offsets that is valid and frees all accesses.
 
     None as well where the addresses are not fully known, since a swizzle does not commute with an
     unknown offset.

@@ -64,7 +64,7 @@ class Comparison:
     conflicts: frozenset[int]
 
     def healed(self, finding: Finding) -> Access | None:
-        """The finding's access as it is afterwards, where no instance of it conflicts any more."""
+        """Returns the finding's access as it is afterwards, where no instance of it conflicts."""
         array = finding.access.array if finding.access is not None else None
         after = [
             (old, new)
@@ -82,7 +82,7 @@ class Comparison:
         )
 
     def wavefronts(self, declaration: Span) -> tuple[float, float]:
-        """What the accesses of the array take in all instances together, before and after."""
+        """Returns what the array's accesses take in all instances together, before and after."""
         used = list(self._of(declaration))
         return _total([old for old, _ in used]), _total([new for _, new in used])
 

@@ -119,7 +119,7 @@ class Function(Protocol):
         ...
 
     def parse(self) -> ParsedFunction:
-        """The tree, parsed at the first call; `tree.decl.type.args` holds the parameters."""
+        """Returns the tree, parsed at the first call; parameters are `tree.decl.type.args`."""
         ...
 
     def parse_head(self) -> ParsedFunction:
@@ -308,11 +308,11 @@ class Unit(Protocol):
         ...
 
     def conditions(self, node: ir.Node) -> tuple[str, ...]:
-        """The `#if` conditions that were assumed true (they name unknown macros) around a node."""
+        """Returns the `#if` conditions around a node that were assumed, for unknown macros."""
         ...
 
     def parse_expression(self, text: str) -> ir.Expression | None:
-        """An expression, e.g. a template argument or a launch bound; macros are expanded."""
+        """Parses an expression, e.g. a template argument or launch bound, with macros expanded."""
         ...
 
     def parse_type(self, text: str) -> ir.Typename | None:

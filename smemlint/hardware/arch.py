@@ -49,7 +49,7 @@ class Architecture:
     is_measured: bool = False
 
     def has(self, kind: str) -> bool:
-        """Whether the instruction exists: `ldmatrix`, `stmatrix`, `async_copy` or any other."""
+        """Returns whether `ldmatrix`, `stmatrix`, `async_copy` or another instruction exists."""
         return bool(getattr(self, f"has_{kind}", True))
 
 

@@ -20,7 +20,7 @@ class SharedLayout:
     """A shared layout of Gluon."""
 
     def view(self, shape: Sequence[int], element_bits: int) -> SharedView:
-        """What it makes of an allocation; leading dimensions beyond its rank number buffers.
+        """Returns the view of an allocation; leading dimensions beyond its rank number buffers.
 
         Raises:
             ValueError: the layout and the shape do not fit.

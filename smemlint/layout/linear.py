@@ -26,7 +26,7 @@ class LinearMap:
 
     @staticmethod
     def of_values(values: Sequence[int]) -> LinearMap | None:
-        """The map whose values are given for 0, 1, 2, ...; None if they are not those of one.
+        """Returns the map with these values of 0, 1, 2, ...; None if no linear map has them.
 
         Raises:
             ValueError: their number is not a power of two.
@@ -76,7 +76,7 @@ class LinearMap:
         return len(self.columns) - len(self.kernel())
 
     def kernel(self) -> tuple[int, ...]:
-        """A basis of the vectors that are mapped to 0, each with as low a top bit as possible."""
+        """Returns a basis of the vectors that are mapped to 0, each with the lowest top bit."""
         pivots: dict[int, tuple[int, int]] = {}
         basis = []
         for bit, column in enumerate(self.columns):

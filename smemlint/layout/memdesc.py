@@ -62,13 +62,13 @@ class SharedView:
         return (padded + self.base) * self.element_bits // 8
 
     def index(self, position: int) -> SharedView:
-        """The view of one position of the first dimension: whole buffers lie one after another."""
+        """Returns the view of one position of the first dimension; buffers lie end to end."""
         whole = prod(self.shape[1:])
         padded = whole + sum(whole // every * pad for every, pad in self.padding)
         return replace(self, steps=self.steps[1:], base=self.base + position * padded)
 
     def stacked(self, extents: Sequence[int]) -> SharedView:
-        """The view of whole buffers, one after another, numbered by further leading dimensions.
+        """Returns the view of buffers, end to end, numbered by further leading dimensions.
 
         The first of them may be any number, as of a ring of 3: it is one of a power of two, whose
         last buffers nobody takes.
@@ -139,7 +139,7 @@ def view_of(
 
 
 def view_of_bases(bases: Bases, shape: Sequence[int], element_bits: int) -> SharedView:
-    """The view of a layout that gives, for every bit of the offset, the coordinate that it adds.
+    """Returns the view of a layout given as the coordinate that each bit of the offset adds.
 
     Raises:
         ValueError: the bases do not reach every element once.

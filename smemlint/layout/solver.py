@@ -194,7 +194,7 @@ def best_swizzle(
 def freeing_swizzle(
     patterns: Sequence[Pattern], element_bytes: int, *, extent: int, bits: int
 ) -> Swizzle | None:
-    """The smallest swizzle of element offsets that frees every access; None if there is none.
+    """Returns the smallest swizzle of element offsets that frees every access; else None.
 
     As `best_swizzle`, and faster: what one access rules out is not priced on the next.
 

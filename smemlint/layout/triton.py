@@ -29,7 +29,7 @@ class SwizzledShared:
     order: tuple[int, int] = (1, 0)
 
     def offset(self, coordinate: tuple[Any, Any], shape: tuple[int, int]) -> Any:
-        """The element offset of a coordinate (integers or integer arrays) in a block's shape."""
+        """Returns the element offset of a coordinate, integers or arrays, in a block's shape."""
         columns = shape[self.order[0]]
         row, column = coordinate[self.order[1]], coordinate[self.order[0]]
         phase = row // self.per_phase % self.max_phase
@@ -51,7 +51,7 @@ class SwizzledShared:
 
     @staticmethod
     def from_swizzle(swizzle: Swizzle, columns: int) -> SwizzledShared:
-        """Triton's parameters for a swizzle of element offsets.
+        """Returns Triton's parameters for a swizzle of element offsets.
 
         Raises:
             ValueError: Triton cannot say it: it exchanges within a row by the row's number only.
@@ -89,7 +89,7 @@ class NVMMAShared:
         return Swizzle.named(names[self.swizzle_bytes])
 
     def offset(self, coordinate: tuple[Any, Any], shape: tuple[int, int]) -> Any:
-        """The element offset of a coordinate (integers or integer arrays) in a block's shape."""
+        """Returns the element offset of a coordinate, integers or arrays, in a block's shape."""
         size = self.element_bits // 8
         row, column = coordinate
         rows, columns = shape

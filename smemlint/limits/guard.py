@@ -32,7 +32,7 @@ class Allowance:
 
     @staticmethod
     def of(time_limit: float) -> Allowance:
-        """The allowance that the option `time-limit` stands for: steps, and a clock behind them."""
+        """Returns the allowance of the option `time-limit`: steps, and a clock behind them."""
         return Allowance(int(time_limit * STEPS_PER_SECOND), CLOCK_FACTOR * time_limit)
 
     def after(self, *spent: Allowance) -> Allowance:

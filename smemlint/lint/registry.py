@@ -117,7 +117,7 @@ def rule_of(word: str) -> tuple[str, str] | None:
 
 
 def rules_of(word: str) -> list[tuple[str, str]]:
-    """Code and name of the rules that a word of a pragma names: one, or those of a prefix."""
+    """Returns code and name of the rules that a pragma's word names: one, or of a prefix."""
     return [rule for rule in known_rules() if word in rule or is_prefix(word, rule[0])]
 
 
@@ -128,7 +128,7 @@ def nearest_rule(word: str) -> str:
 
 
 def nearest_name(word: str) -> str:
-    """The name that is spelled most like a word; empty for none: of codes none is nearer."""
+    """Returns the name spelled most like a word; empty for none: of codes none is nearer."""
     from difflib import get_close_matches
 
     names = [name for _, name in known_rules()]

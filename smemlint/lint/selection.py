@@ -21,7 +21,7 @@ def is_known(word: str) -> bool:
 
 
 def specificity(word: str, code: str, name: str) -> int:
-    """How closely a word names a rule: 0 not at all, 1 for `ALL`, the code and the name most."""
+    """Returns how closely a word names a rule: 0 not, 1 for `ALL`, most for code and name."""
     upper = word.upper()
     if upper == "ALL":
         return 1

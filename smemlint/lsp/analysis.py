@@ -50,7 +50,7 @@ class Folders:
         self._known: dict[str, tuple[tuple[int, int], Source]] = {}
 
     def sources(self, path: str, opened: Mapping[str, Source]) -> list[Source]:
-        """The document and the files of its folder in order; open ones as the editor has them."""
+        """Returns the document and its folder's files in order, open ones as edited."""
         folder = path.rpartition("/")[0]
         found = {path: opened[path]}
         try:

@@ -73,7 +73,7 @@ class Document:
             self._version.cancel()
 
     async def known(self) -> Analysis | None:
-        """What is known of the newest version, fixes perhaps not included; None if that failed."""
+        """Returns what is known of the newest version, perhaps without fixes; None if it failed."""
         while (version := self._version) is not None:
             await asyncio.wait([version.first])
             if version is self._version:

@@ -133,16 +133,16 @@ class IncrementalMemo:
         return self.results.setdefault(path, KeptResults(path))
 
     def forget_results(self, path: str) -> None:
-        """A document was closed."""
+        """Forgets the results of a document that was closed."""
         self.results.pop(path, None)
 
     def function_names(self) -> frozenset[str]:
-        """The names of the functions of all units that analyses read since this was asked."""
+        """Returns the names of the functions of all units that were read since the last call."""
         names, self._names = frozenset(self._names), set()
         return names
 
     def note_names(self, unit: Unit) -> None:
-        """A unit was read."""
+        """Notes the names of a unit that was read."""
         self._names.update(function.name for function in unit.functions)
 
     def files_changed(self) -> None:
@@ -157,7 +157,7 @@ class IncrementalMemo:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Work on units: one that is broken off may leave them half read, so they are forgotten."""
+        """Guards work on units: those that a break leaves half read are forgotten."""
         try:
             yield
         except BaseException:

@@ -59,7 +59,7 @@ class KeptResults:
         return self._tokens[1]
 
     def begin(self, sources: Sequence[Source], settings_of: Callable[[str], Settings]) -> None:
-        """The next analysis, over these sources."""
+        """Begins the next analysis, over these sources."""
         self._now = {s.path: s for s in sources}
         self._settings_of = settings_of
         self.is_complete = False
@@ -70,11 +70,11 @@ class KeptResults:
             self._kept.is_certain = False
 
     def unchanged(self) -> RunResult | None:
-        """Nothing: see `unchanged_results`."""
+        """Returns None: see `unchanged_results`."""
         return None
 
     def unchanged_results(self) -> dict[str, UnitResult] | None:
-        """All results at the places of now, if nothing changed but comments of the document."""
+        """Returns all results at their present places, if only comments of the document changed."""
         kept = self._kept
         if kept is None or not kept.is_certain or not self._is_under_same_settings(kept):
             return None

@@ -26,7 +26,7 @@ def units(text: str, encoding: str) -> int:
 
 
 def code_points(text: str, count: int, encoding: str) -> int:
-    """How many characters the first `count` code units hold; one cut in two is not counted."""
+    """Returns how many characters the first `count` code units hold; halves do not count."""
     if text.isascii():
         return min(count, len(text))
     for index, character in enumerate(text):

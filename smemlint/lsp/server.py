@@ -108,7 +108,7 @@ class Server(LanguageServer):
             self._publish(uri, [])
 
     def refresh(self) -> None:
-        """Everything may have changed."""
+        """Asks the client to ask again: everything may have changed."""
         self._memory.files_changed()
         for document in self.documents.values():
             document.changed()

@@ -42,7 +42,7 @@ def settings_from(given: Any) -> ConfigFile:
 
 
 def are_ours(given: Any) -> bool:
-    """Whether settings that changed are for smemlint: some clients send those of all servers."""
+    """Returns whether settings are for smemlint: some clients send those of all servers."""
     if not isinstance(given, dict):
         return False
     return "smemlint" in given or any(

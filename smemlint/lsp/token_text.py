@@ -141,7 +141,7 @@ class Movement:
         self._is_still = before.places is now.places
 
     def span(self, span: Span) -> Span:
-        """The new place of an old one; those in other files stay, an empty one follows its token.
+        """Returns the new place of an old one, that of its token; in other files nothing moves.
 
         Raises:
             CannotMove: it does not begin and end in tokens that are seen.

@@ -99,7 +99,7 @@ def _call_records(access: Access) -> Iterator[dict[str, Any]]:
 
 
 def span_record(span: Span) -> dict[str, Any]:
-    """Path, lines and columns from 1, end exclusive, columns in code points; a notebook's cell."""
+    """Returns path, lines and columns from 1, end exclusive, in code points; a notebook's cell."""
     if ".ipynb:cell " in span.path:
         from smemlint.sources.notebook import parted
 

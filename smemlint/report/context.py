@@ -44,7 +44,7 @@ class Run:
         return replace(self, result=result, text_of=text_of, found=self)
 
     def fingerprints(self) -> tuple[str, ...]:
-        """Of the findings, then of the hidden ones, which count where equal ones are told apart."""
+        """Returns those of the findings, then of the hidden ones, which number equal ones too."""
         from smemlint.lint.fingerprints import fingerprints
 
         run = self.found or self

@@ -30,7 +30,7 @@ class Change:
 
 
 def changes(edits: Sequence[Edit], path: str, text: str) -> list[Change]:
-    """What the edits of one file do to its lines, in order; edits that share a line are one.
+    """Returns what edits of one file do to its lines, in order; those that share a line as one.
 
     Args:
         edits: none overlap; those of other files are left out.

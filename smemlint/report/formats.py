@@ -21,6 +21,6 @@ _MODULES = {
 
 
 def rendered(name: str, run: Run) -> str:
-    """The report of a run in one of `options.FORMATS["check"]`, without a final line end."""
+    """Renders a run in one of `options.FORMATS["check"]`, without a final line end."""
     text: str = import_module(f"smemlint.report.{_MODULES[name]}").render(run)
     return text

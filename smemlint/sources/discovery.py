@@ -38,7 +38,7 @@ def find_sources(
     configuration: Configuration | None = None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> list[Source]:
-    """The sources of a run, in a stable order, each once however often and however it is named.
+    """Finds the sources of a run, in a stable order, each once however it is named.
 
     Args:
         paths: files and directories; directories are walked without following links.
@@ -101,7 +101,7 @@ def is_excluded(path: str, settings: Settings) -> bool:
 
 
 def matches(path: str, patterns: Sequence[str], root: str = "") -> bool:
-    """Whether a glob matches a path from `root`, a folder that it lies in, or one of their names.
+    """Returns whether a glob matches a path from `root`, a folder around it, or a name of them.
 
     `*` matches any characters, slashes included; a pattern without a slash is tried on names too.
     """

@@ -109,7 +109,7 @@ class Notebook:
         return self.cells[index] if index >= 0 else None
 
     def in_cell(self, span: Span) -> Span:
-        """A place of the module with lines from the start of its cell, which the path names."""
+        """Returns a place of the module in lines of its cell, which the path names."""
         cell = self.cell_at(span.line)
         if cell is None:
             return span

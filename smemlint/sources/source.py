@@ -168,5 +168,5 @@ def _is_in_code(character: str, text: str) -> bool:
 
 @lru_cache(maxsize=4)  # each finding of a file asks for its lines
 def lines_of(text: str) -> tuple[str, ...]:
-    """The lines of a text as spans count them: LF, CR LF or CR ends one, a form feed does not."""
+    """Splits a text into the lines that spans count: LF, CR LF or CR ends one, a form feed not."""
     return tuple(re.split(r"\r\n?|\n", text))

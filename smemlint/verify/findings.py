@@ -131,7 +131,7 @@ def report_command(pattern: Pattern, predicted: float) -> str:
 
 
 def wanted_accesses(result: Result, settings: Settings) -> dict[int, Access]:
-    """Identity -> access: those of the findings and, with `--verify-all`, all that are decided."""
+    """Returns accesses by identity: of the findings and, with `--verify-all`, all decided ones."""
     found = {id(f.access): f.access for f in result.findings if f.access is not None}
     if settings.verify_all:
         decided = (a for k in result.facts.kernels for a in k.accesses if a.certainty.is_decided)

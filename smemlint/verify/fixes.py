@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def healed_accesses(
     result: Result, sources: Sequence[Source], settings: Settings
 ) -> dict[int, Access]:
-    """Identity of a finding -> its access after its fix, where the two can be told to be one.
+    """Returns, by identity of a finding, its access after its fix, where the two correspond.
 
     A fix is analysed once, however many findings have it.
     """

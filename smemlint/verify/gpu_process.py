@@ -152,7 +152,7 @@ def _explained(error: Exception) -> tuple[str, str]:
 
 
 def meaning_of(text: str) -> tuple[str, str] | None:
-    """What is wrong with GPU or driver where CUDA says so, and what to do; None for all else."""
+    """Returns what CUDA says is wrong with GPU or driver, and what to do; None for all else."""
     for marks, meaning, hint in _MEANINGS:
         if any(mark in text for mark in marks):
             return meaning, hint

@@ -60,7 +60,7 @@ class Counted:
 def verify_kernels(
     result: Result, settings: Settings, sources: Sequence[Source], engine: Engine | None = None
 ) -> tuple[Result, str]:
-    """The result with counted figures on its findings, those that are refuted first; a summary.
+    """Returns the result with counted figures, refuted findings first, and a summary.
 
     Raises:
         GpuError: a tool is missing, or the GPU cannot be used.

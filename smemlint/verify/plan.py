@@ -81,7 +81,7 @@ def pattern_of(access: Access, pattern: WarpPattern, arch: str) -> Pattern | str
 
 
 def normal(form: Form, addresses: Sequence[int], mask: int, arch: str) -> Pattern | str:
-    """The pattern moved by whole rows of banks to the start of shared memory, or why it cannot be.
+    """Moves a pattern by rows of banks to the start of shared memory, or says why it cannot.
 
     Args:
         form: of the instruction.

@@ -96,7 +96,7 @@ def predicted(pattern: Pattern) -> int:
 
 
 def random_patterns(count: int, seed: int) -> Iterator[Pattern]:
-    """Distinct patterns of all forms in turn: strides, shared words, rows, any address; with masks.
+    """Yields distinct patterns of all forms: strides, shared words, rows, any address; masked.
 
     The same for the same seed, in every version of Python.
     """
@@ -188,7 +188,7 @@ def predicated_patterns(file: Path) -> Iterator[tuple[Pattern, int]]:
 
 
 def accesses_of(paths: Sequence[Path]) -> Iterator[tuple[Pattern, int]]:
-    """The patterns of all decided accesses of some sources and the wavefronts of the model."""
+    """Returns the patterns of all decided accesses of some sources, with modelled wavefronts."""
     from smemlint.analysis.analyze import analyze
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source

@@ -94,7 +94,7 @@ def forms() -> dict[str, Form]:
 
 
 def source(wanted: Iterable[Form]) -> str:
-    """CUDA C++ of the kernels of some forms.
+    """Returns CUDA C++ of the kernels of some forms.
 
     Each takes the byte offsets (patterns, 32) and the lane masks (patterns), and writes the cycles
     that one block took: (patterns, 2 * rounds), over `few` and `many` repeats in turn. `zero` is

@@ -26,7 +26,7 @@ def is_compiled(source: Source) -> bool:
 
 
 def may_share_memory(source: Source) -> bool:
-    """Whether a file of compiled code is worth a look; one without PTX is, to be told so."""
+    """Returns whether a file of compiled code is read; one without PTX is, for its notice."""
     if source.path.endswith(CUBIN_SUFFIX):
         return True
     text = source.text

@@ -235,7 +235,7 @@ def _split(condition: Value, mask: Mask, place: str) -> tuple[Mask, Mask, Fork |
 
 
 def merged(a: Fragment, b: Fragment) -> Fragment:
-    """The fragment of two that meet: choices that both made stay, those that part them end."""
+    """Joins two fragments that meet: choices common to both stay, those that part them end."""
     choices = {k: c for k, c in a.choices.items() if b.choices.get(k) == c}
     parted = [c[0] for f in (a, b) for k, c in f.choices.items() if k not in choices]
     cause: Cause | None = next((f.cause for f in parted if f.cause is not None), None)

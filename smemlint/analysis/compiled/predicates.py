@@ -132,7 +132,7 @@ def _numbers(truth: NDArray[np.bool_] | bool) -> Lanes:
 
 
 def truth(value: Value) -> tuple[Symbol, bool] | None:
-    """The symbol that a predicate of one unknown is, and whether it is true where that is 1."""
+    """Returns the symbol of a predicate of one unknown, and whether it is true where that is 1."""
     if value.known is not True or len(value.terms) != 1 or not isinstance(value.base, int):
         return None
     symbol, factor = value.terms[0]

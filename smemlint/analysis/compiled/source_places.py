@@ -76,7 +76,7 @@ class Places:
         return self.path_of(self.files.get(frame.file, ""))
 
     def path_of(self, named: str) -> str:
-        """The path of a file that compiled code names: as the run names it, if it is of the run."""
+        """Returns the path of a file that compiled code names, as the run names it where it can."""
         for key in _keys(named):
             found = self.run.get(key, ())
             if len(found) == 1:

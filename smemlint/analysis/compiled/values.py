@@ -183,7 +183,7 @@ def cause_of(*values: Value) -> Cause | None:
 
 
 def weak(*values: Value) -> Value:
-    """The result of an operation that is not modelled: one number a warp if its operands are."""
+    """Returns the result of an operation that is not modelled: uniform if its operands are."""
     return uniform() if all(is_uniform(v) for v in values) else top(common_cause(*values))
 
 
@@ -199,7 +199,7 @@ def sum_terms(x: Terms, y: Terms, sign: int = 1) -> Terms:
 
 
 def collapsed(terms: Terms, *more: int) -> Terms:
-    """One fresh unknown times what divides all factors and `more`."""
+    """Returns a fresh unknown times what divides all factors and `more`."""
     common = gcd(*(factor for _, factor in terms), *more)
     return ((Symbol(), common),) if common else ()
 

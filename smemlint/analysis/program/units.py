@@ -103,7 +103,7 @@ class ProgramIndex:
         return Sandbox.joined(own, *self.settings.include_dirs, given)
 
     def unit(self, path: str) -> Unit:
-        """The translation unit with this root; includes that lie elsewhere in the run are found.
+        """Returns the translation unit with this root, with includes from elsewhere in the run.
 
         Each task spends the steps of reading it, also where an earlier one has read it.
         """
@@ -218,7 +218,7 @@ class ProgramIndex:
         )
 
     def home(self, name: str, path: str) -> str | None:
-        """The folder that a quoted include was written for: the one nearest to the includer."""
+        """Returns the folder that a quoted include was written for, the nearest to the includer."""
         found = self.dependencies.homes[name, path] = self._home(name, path)
         return found
 

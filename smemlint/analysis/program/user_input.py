@@ -38,7 +38,7 @@ class UserInput:
         return found[-1] if found else None
 
     def preconditions(self, function: Function) -> tuple[Precondition, ...]:
-        """What the user assumes of a kernel's arguments, in the configuration or in pragmas."""
+        """Returns what the configuration and pragmas assume of a kernel's arguments."""
         own = self._index.settings.kernels.get(function.name)
         stated = list(own.assume) if own is not None else []
         for pragma in self._pragmas_before(function, "assume"):
@@ -64,7 +64,7 @@ class UserInput:
         ]
 
     def declared_swizzle(self, kernel: str, array: SharedArray) -> DeclaredSwizzle | None:
-        """The swizzle that the configuration, or a pragma at its declaration, gives an array."""
+        """Returns the swizzle that the configuration or a pragma gives an array."""
         own = self._index.settings.kernels.get(kernel)
         if own is not None and array.name in own.swizzle:
             return declared_in(own.swizzle[array.name])

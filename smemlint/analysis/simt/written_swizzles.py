@@ -23,7 +23,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def written_swizzles(unit: Unit) -> Iterator[LayoutUse]:
-    """The swizzles with parameters that are the same for every instance of the code around them.
+    """Returns the swizzles whose parameters are the same for every instance of their code.
 
     Nothing is said of a class of that name that is not CuTe's.
     """

@@ -43,7 +43,7 @@ def tokens(text: str, first_line: int = 1) -> Iterator[Token]:
 
 
 def integer(text: str) -> int | None:
-    """The number that a token spells, of floating-point literals its bits; None for others."""
+    """Returns the number of a token, of floating-point literals its bits; None for others."""
     digits = text.rstrip("Uu") if text[:1].isdigit() else ""
     if not digits:
         return None

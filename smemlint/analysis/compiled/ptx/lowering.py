@@ -73,7 +73,7 @@ class Lowering:
         self.notes.setdefault((self.span_of(operation), reason))
 
     def parameter_at(self, address: int) -> tuple[str, int] | None:
-        """The parameter and the byte of it that lie at an address of the parameter space."""
+        """Returns the parameter at an address of the parameter space, and the byte in it."""
         number, offset = divmod(address, 1 << PARAMETER_BITS)
         return (self.parameters[number], offset) if 0 <= number < len(self.parameters) else None
 
@@ -99,7 +99,7 @@ class Lowering:
         atomic: str = "",
         is_partial: bool = False,
     ) -> tuple[Site, ...]:
-        """The sites of an access: what ptxas makes of it; none where it is part of another one."""
+        """Returns what ptxas makes of an access, as sites; none where it is part of another one."""
         span = self.span_of(operation)
         call = self.call_of(operation)
         return tuple(

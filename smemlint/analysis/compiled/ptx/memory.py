@@ -200,7 +200,7 @@ def _store_local(state: State, address: Value, size: int, values: list[Value]) -
 
 @executes("atom", "red")
 def atomic(call: Call) -> Lowered:
-    """Atomics; `red` gives no result."""
+    """Executes atomics; `red` gives no result."""
     opcode = call.opcode
     has_result = opcode.name == "atom"
     targets = _targets(call, 0) if has_result else ()
@@ -303,7 +303,7 @@ def copy(call: Call) -> Lowered | None:
 
 @executes("wgmma", "tcgen05")
 def descriptor_matrix(call: Call) -> Lowered | None:
-    """Matrix products that read shared memory through descriptors."""
+    """Records matrix products that read shared memory through descriptors."""
     if call.opcode.has("mma_async", "mma", "cp", "sp"):
         call.lowering.note(call.operation, _DESCRIPTOR)
     targets = tuple(

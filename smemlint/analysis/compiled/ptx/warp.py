@@ -115,7 +115,7 @@ def reduce(call: Call) -> Lowered:
 
 @executes("activemask")
 def active_lanes(call: Call) -> Lowered:
-    """`activemask.b32 d`: the lanes that run together, where no condition that led here is open."""
+    """Executes `activemask.b32 d`: the lanes that run together, where no condition is open."""
     targets = call.written()
 
     def run(state: State) -> None:

@@ -95,7 +95,7 @@ class Siblings:
         return self.text_of(node).segment(node)
 
     def function(self, name: str, node: ast.AST) -> Function | None:
-        """The function of another file that a dotted name means at a node, if that makes swizzles.
+        """Returns the function of another file that a dotted name means, if that makes swizzles.
 
         Args:
             name: with a dot in front for each level of a relative import.

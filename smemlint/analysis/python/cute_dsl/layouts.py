@@ -46,7 +46,7 @@ class LayoutValue(ModelValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComposedValue(ModelValue):
-    """`make_composed_layout(swizzle, offset, layout)`."""
+    """Evaluates `make_composed_layout(swizzle, offset, layout)`."""
 
     swizzle: SwizzleValue
     offset: int
@@ -104,7 +104,7 @@ def ordered(given: BoundArguments) -> Value:
 
 
 def composed(given: BoundArguments) -> Value:
-    """`make_composed_layout(swizzle, offset, layout)`."""
+    """Evaluates `make_composed_layout(swizzle, offset, layout)`."""
     inner, offset, outer = given.get(0, "inner"), given.get(1, "offset"), given.get(2, "outer")
     if not isinstance(inner, SwizzleValue) or type(offset) is not int:
         return UNKNOWN

@@ -72,7 +72,7 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
 def fragment_of(
     ev: Evaluator, held: LValue | Unknown, order: str = ""
 ) -> tuple[Fragment, int] | None:
-    """The fragment that a place holds, and the bytes of an element; None where its type hides it.
+    """Returns a place's fragment and the bytes of an element; None where its type hides it.
 
     Args:
         ev: the evaluator.

@@ -184,7 +184,7 @@ def entered_frame(
     operands: Sequence[Operand],
     node: ir.Node,
 ) -> Iterator[None]:
-    """Work in a new frame, with the operands of a call bound to its parameters."""
+    """Enters a new frame, with the operands of a call bound to its parameters."""
     state = ev.state
     caller, mask = state.frames, state.mask
     loops, state.loops = state.loops, []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
-    """An argument: its place where it is an lvalue (read only when a parameter takes it)."""
+    """Returns an argument: its place where it is an lvalue, read when a parameter takes it."""
     if isinstance(node, ir.ID | ir.ArrayRef | ir.StructRef) or (
         isinstance(node, ir.UnaryOp) and node.op == "*"
     ):

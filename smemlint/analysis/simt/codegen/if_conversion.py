@@ -40,14 +40,14 @@ _COSTLY_CALLS = frozenset(
 
 
 def is_converted(ev: Evaluator, *arms: ir.Node | None) -> bool:
-    """Whether the alternatives of a branch surely become selects: cheap arithmetic on locals."""
+    """Returns whether a branch surely becomes selects: its sides are cheap arithmetic on locals."""
     costs = [_statement_cost(ev, arm) for arm in arms]
     known = [cost for cost in costs if cost is not None]
     return len(known) == len(costs) and sum(known) <= MAX_COST
 
 
 def stays_a_branch(ev: Evaluator, first: ir.Node, second: ir.Node) -> bool:
-    """Whether an operand of `?:` surely keeps a block of its own: it loads or calls for long."""
+    """Returns whether an operand of `?:` surely stays a block: it loads, or calls for long."""
     loads = [_is_load(ev, arm) for arm in (first, second)]
     return not all(loads) and any(_is_costly(ev, arm) for arm in (first, second))
 

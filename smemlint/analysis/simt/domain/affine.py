@@ -257,7 +257,7 @@ class AffineDomain:
         return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
 
     def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:
-        """One of both for all threads; None where they do not differ by the same for all."""
+        """Returns one of both for all threads; None where their difference is not one number."""
         difference = self.add(a, b, -1)
         if not difference.is_uniform:
             return None
@@ -278,7 +278,7 @@ class AffineDomain:
     # ---- comparison
 
     def compare(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """A comparison as 0 or 1; `Unknown` (uniform where both sides are) when it is open."""
+        """Returns a comparison as 0 or 1; if open `Unknown`, uniform where both sides are."""
         if a.is_concrete and b.is_concrete:
             return AffineInt(settled(plain(_COMPARE[op](a.base, b.base))), BOOL)
         difference = added(a, b, -1, I32)

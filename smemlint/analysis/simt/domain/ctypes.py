@@ -281,7 +281,7 @@ KEYWORDS: dict[str, CType] = {
 
 @lru_cache(4096)
 def builtin(words: tuple[str, ...]) -> CType | None:
-    """The type that words like `unsigned long long` name; None when they are not built in."""
+    """Returns the type that words like `unsigned long long` name; None for no built-in type."""
     names = [w for w in words if w not in ("const", "volatile")]
     if len(names) == 1:
         word = names[0].removeprefix("::").removeprefix("std::").removeprefix("cute::")

@@ -113,7 +113,7 @@ class Memory:
     def read(
         self, obj: Object, offset: AffineInt, type: CType, mask: NDArray[np.bool_] | None = None
     ) -> Value:
-        """The value of `type` at a byte offset of a local object, as those threads see it."""
+        """Reads a value of `type` at a byte offset of a local object, as those threads see it."""
         if type.__class__ in _PARTED:
             return self._read_aggregate(obj, offset, type)  # type: ignore[arg-type]
         at = offset.constant

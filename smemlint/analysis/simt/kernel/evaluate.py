@@ -329,7 +329,7 @@ def parameter_binding(
     arguments: Mapping[str, Value],
     given: Sequence[Precondition] = (),
 ) -> Binding:
-    """A parameter as a variable: unknown, but for what is known or assumed of its argument."""
+    """Returns a parameter as a variable, with what is known or assumed of its argument."""
     kind = ev.types.resolve(param.type)
     if isinstance(kind, ArrayType):
         kind = PointerType(kind.element)
@@ -370,7 +370,7 @@ def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Preconditi
 
 
 def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assumption, ...]]:
-    """Template parameters that no launch told: defaults; other types and numbers stay unknown."""
+    """Binds template parameters that no launch gives: to defaults, all others to unknowns."""
     scope = template_scope(ev, function.template, ())
     said: list[Assumption] = []
     for parameter in function.template:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
-    """Whether the loop only computes floating-point numbers and touches no shared memory."""
+    """Returns whether the loop only computes floating-point numbers, off shared memory."""
     effects = ev.state.node_facts.mod_ref(node)
     if effects is None or not effects.is_arithmetic:
         return False

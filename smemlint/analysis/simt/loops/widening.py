@@ -75,7 +75,7 @@ def execute_widened(
     *,
     is_uniform: bool,
 ) -> None:
-    """One iteration that stands for all: see the module's docstring.
+    """Executes one iteration that stands for all: see the module's docstring.
 
     `is_uniform`: the condition keeps the threads of a block together. Where it does not, what
     the loop changes is one number inside, and another for each thread behind it.

@@ -43,7 +43,7 @@ class Specialization:
 def specialization_for(
     records: Sequence[Record], arguments: Sequence[Argument], ev: Evaluator
 ) -> Specialization | bool:
-    """The specialization among `records` that these arguments choose; False for the primary one.
+    """Returns the specialization that these arguments choose; False for the primary one.
 
     True says that a specialization may be meant: it hangs on an argument that is not known.
 

@@ -239,7 +239,7 @@ def split_commas(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def spelling_of(tokens: Sequence[Token]) -> str:
-    """The tokens as text, with blanks only where two words would run together or a comma ends."""
+    """Returns the tokens as text, with blanks between words and behind commas only."""
     out: list[str] = []
     previous = ""
     for token in tokens:

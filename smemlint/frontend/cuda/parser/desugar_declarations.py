@@ -119,7 +119,7 @@ def desugar_declaration(
 
 
 def becomes_type(g: Grammar, begin: int) -> None:
-    """The name that a typedef's declarator emitted from `begin` on is a type from here."""
+    """Makes a type of the name that a typedef's declarator emitted from `begin` on."""
     for token in g.out[begin:]:
         if token.type == "ID":
             g.variables.discard(token.value)
@@ -152,7 +152,7 @@ def _initial_value(g: Grammar, words: Sequence[Word]) -> None:
 
 
 def desugar_braces(g: Grammar, words: Sequence[Word], i: int) -> None:
-    """An initializer list."""
+    """Desugars an initializer list."""
     end = closing(words, i)
     g.op("{", words[i])
     for n, part in enumerate(split_at_commas(words[i + 1 : end])):

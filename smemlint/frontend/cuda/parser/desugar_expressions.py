@@ -60,7 +60,7 @@ _CAST_OR_BINARY = frozenset(("*", "&", "-", "+"))
 
 
 def desugar_arguments(g: Grammar, words: Sequence[Word]) -> None:
-    """Comma-separated arguments, where `T` is `<type>((T)0)` and `pack...` `<pack>(pack)`."""
+    """Desugars arguments: `T` as `<type>((T)0)` and `pack...` as `<pack>(pack)`."""
     for k, part in enumerate(split_at_commas(words)):
         at = part[0]
         if k:

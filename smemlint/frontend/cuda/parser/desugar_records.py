@@ -59,7 +59,7 @@ def defines_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> bool
 
 
 def desugar_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """A record or enum definition with what is declared behind it: the index after its `;`."""
+    """Desugars a record or enum and what is declared behind it: the index after its `;`."""
     brace = find_top_level(words, "{", i)
     head = words[i:brace]
     end = closing(words, brace)
@@ -131,7 +131,7 @@ def desugar_members(
     stop: int,
     aligned: Sequence[Sequence[Word]] = (),
 ) -> None:
-    """Data members, constants and aliases; methods are functions of their own.
+    """Desugars data members, constants and aliases; methods are functions of their own.
 
     `aligned` are the `alignas(..)` of the whole record. The first member takes them over,
     which gives the record the same layout.

@@ -166,7 +166,7 @@ def desugar_controlled(g: Grammar, words: Sequence[Word], i: int, stop: int) -> 
 def desugar_header(
     g: Grammar, words: Sequence[Word], at: Word, *, may_be_empty: bool = False
 ) -> None:
-    """A condition: a region of its own, so that a body survives what its header loses."""
+    """Desugars a condition as a region of its own: a body survives what its header loses."""
     if may_be_empty and not words:
         return
     begin = len(g.out)

@@ -53,7 +53,7 @@ def split_at_commas(words: Sequence[Word]) -> list[Sequence[Word]]:
 
 
 def find_top_level(words: Sequence[Word], text: str, i: int = 0) -> int:
-    """Index of the first operator of that spelling outside of brackets; the length if none."""
+    """Returns the index of the first such operator outside of brackets, else the length."""
     while i < len(words):
         if words[i].text == text and words[i].kind == "operator":
             return i
@@ -135,7 +135,7 @@ def is_surely_type(g: Grammar, words: Sequence[Word]) -> bool:
 def take_specifiers(
     g: Grammar, words: Sequence[Word], i: int, *, emit: bool = True
 ) -> tuple[int, bool]:
-    """A declaration's specifiers from `i`: the index after them, and whether a type was one."""
+    """Takes specifiers from `i`: the index after them, and whether one of them is a type."""
     saw_type = False
     while i < len(words):
         word = words[i]
@@ -231,7 +231,7 @@ def take_pointers(g: Grammar, words: Sequence[Word], i: int, *, emit: bool = Tru
 
 
 def take_type_id(g: Grammar, words: Sequence[Word]) -> None:
-    """A type without a name, e.g. `float (*)[33]`."""
+    """Takes a type without a name, e.g. `float (*)[33]`."""
     i, _ = take_specifiers(g, words, 0)
     i = take_pointers(g, words, i)
     if text_at(words, i) == "(" and text_at(words, i + 1) in ("*", "&", "&&"):
@@ -281,7 +281,7 @@ def take_declarator(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def take_behind_declarator(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """Extents, or the parameters of a pointer to a function, which are of no interest."""
+    """Takes extents, or the parameters of a pointer to a function, which nothing reads."""
     if text_at(words, i) == "(":
         end = closing(words, i)
         g.op("(", words[i])

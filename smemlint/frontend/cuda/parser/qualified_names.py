@@ -305,7 +305,7 @@ def _text(tokens: Sequence[Token], i: int) -> str:
 
 
 def declared_variables(tokens: Sequence[Token]) -> frozenset[str]:
-    """Names that stand where a declaration would put a variable: `T x =`, `T* x;`, `T& x)`."""
+    """Returns names where a declaration puts variables: `T x =`, `T* x;`, `T& x)`."""
     found = set()
     previous: Token | None = None
     for i, token in enumerate(tokens):

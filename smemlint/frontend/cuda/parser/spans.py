@@ -60,7 +60,7 @@ class SpanTable:
         return self._spans[node]
 
     def last_line(self, node: ir.Node) -> int:
-        r"""Line of the last operand: `nvcc -lineinfo` attributes `s[i\n + 1]` to that of the 1.
+        r"""Returns the last operand's line: `nvcc -lineinfo` gives `s[i\n + 1]` that of the 1.
 
         All that a macro is replaced by, its arguments too, stands on the line of its call, and what
         a header's function inlines on that of the function's name (nvcc 13.0.88: atomics,

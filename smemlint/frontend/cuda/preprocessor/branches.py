@@ -60,7 +60,7 @@ class BranchChoice:
         self._undefined.add(name)
 
     def choose(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
-        """The branch of the chain at `k` to read: its directive (-1: none), what it assumes."""
+        """Returns the branch of the chain at `k` to read, -1 for none, and what it assumes."""
         directives = prepared.directives
         end = directives[k].end
         against: list[str] = []  # conditions that an assumption made false

@@ -76,7 +76,7 @@ def _part(node: Condition, i: int) -> Condition:
 
 
 def truth(condition: Condition, assumptions: Assumptions) -> tuple[bool | None, bool]:
-    """Whether a condition holds (None: unknown), and whether an assumption was needed to tell."""
+    """Returns whether a condition holds, None if unknown, and whether that is assumed."""
     used: list[str] = []
     value = _truth(condition, assumptions, used)
     return value, bool(used) and value is not None

@@ -159,7 +159,7 @@ class PreparedFile:
         return bool(self.gpu_marks_between(self.directives[k].stop, last))
 
     def branch(self, k: int) -> range:
-        """The directives inside the branch that directive `k` opens, at most a few hundred."""
+        """Returns the directives in the branch that directive `k` opens, at most a few hundred."""
         return range(k + 1, min(self.directives[k].next, k + 1 + MAX_DIRECTIVES))
 
 

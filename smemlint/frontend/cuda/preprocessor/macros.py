@@ -43,7 +43,7 @@ class Macro:
 
 
 def read_definition(tokens: Sequence[Token], assumed: tuple[str, ...] = ()) -> Macro | None:
-    """The macro of `#define`, from the tokens after that word; None when they define nothing."""
+    """Reads a macro from the tokens after `#define`; None when they define nothing."""
     if not tokens or tokens[0].kind != "identifier":
         return None
     name, parameters, variadic, body = tokens[0], None, None, 1

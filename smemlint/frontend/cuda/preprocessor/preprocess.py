@@ -52,7 +52,7 @@ class AssumedRegions:
         self._steps: dict[int, tuple[list[int], list[tuple[str, ...]]]] = {}
 
     def begin(self, file: int, offset: int, conditions: tuple[str, ...]) -> None:
-        """From here on, and until the next begin, these conditions hold."""
+        """Begins a region in which these conditions hold, up to the next one."""
         offsets, texts = self._steps.setdefault(file, ([], []))
         if (texts[-1] if texts else ()) != conditions:
             offsets.append(offset)

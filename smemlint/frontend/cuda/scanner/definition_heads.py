@@ -78,7 +78,7 @@ class RecordHead:
 
 
 def namespace_of(tokens: Sequence[Token]) -> tuple[str, ...] | None:
-    """Names that `namespace a::b {` or `extern "C" {` opens, maybe none; None for other heads."""
+    """Returns names that `namespace a::b {` or `extern "C" {` opens; None for other heads."""
     texts = [token.text for token in tokens]
     if texts[:1] == ["inline"]:
         texts = texts[1:]

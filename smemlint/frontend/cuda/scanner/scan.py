@@ -417,7 +417,7 @@ _OPERATORS = words(
 
 
 def function_is_not_declared(h: Sequence[Token]) -> bool:
-    """Whether a declaration with a `=` is no `= default`, `= delete` or `= 0` of a function."""
+    """Returns whether the `=` of a declaration is no function's `default`, `delete` or `0`."""
     if len(h) > 2 and h[-2].text == "=" and h[-1].text in ("default", "delete", "0"):
         return h[-3].text not in (")", "const", "noexcept", "override", "final")
     return True

@@ -24,7 +24,7 @@ _STANDARD_CONCEPTS = frozenset(
 def template_heads(
     tokens: Sequence[Token], concepts: frozenset[str]
 ) -> tuple[list[tuple[TemplateParameter, ...]], int]:
-    """The parameter lists at the front of a declaration and the index of what follows them."""
+    """Returns the template heads in front of a declaration and the index behind them."""
     heads: list[tuple[TemplateParameter, ...]] = []
     i = 0
     while i + 1 < len(tokens) and tokens[i].text == "template" and tokens[i + 1].text == "<":

@@ -77,7 +77,7 @@ def _is_instantiated(tokens: Sequence[Token], at: int) -> bool:
 
 
 def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
-    """Names that have one value: they stand in front of one `=`, and nothing else writes them.
+    """Returns names with one value: they stand before one `=`, and nothing else writes them.
 
     Of an array, `table[] = {..}` and each `table[i] = ..` count.
     """

@@ -237,7 +237,7 @@ def make_cotiled_copy(call: Call) -> Value:
     "make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_im2col_tma_atom"
 )
 def make_tma_atom(call: Call) -> Value:
-    """TMA atoms with the tensor of coordinates that goes with them."""
+    """Evaluates TMA atoms with the tensor of coordinates that goes with them."""
     tensor = UnknownTensor(cute.Space.GLOBAL, "a tensor of coordinates")
     value = call.value(1, "gmem_tensor")
     known = payload_of(value)

@@ -208,7 +208,7 @@ def _one_side(
 
 @method("fill")
 def fill(call: Call) -> Value:
-    """`tensor.fill(value)`: one vector store for each run of elements that lie together."""
+    """Evaluates `tensor.fill(value)`: a vector store for each run of neighbouring elements."""
     tensor = needed_tensor(call.owner)
     if isinstance(tensor, UnknownTensor):
         if tensor.space in (None, cute.Space.SHARED):

@@ -273,7 +273,7 @@ def from_dlpack(call: Call) -> Value:
 
 @method("mark_layout_dynamic", "mark_compact_shape_dynamic")
 def mark_dynamic(call: Call) -> Value:
-    """`tensor.mark_layout_dynamic(leading_dim=)`, `mark_compact_shape_dynamic(mode=, ..)`."""
+    """Evaluates `mark_layout_dynamic(leading_dim=)` and `mark_compact_shape_dynamic(..)`."""
     tensor = payload_of(call.owner)
     if not isinstance(tensor, cute.Tensor) or not isinstance(tensor.origin, Origin):
         return call.owner
@@ -335,7 +335,7 @@ def create_and_permute(call: Call) -> Value:
 
 @function("cute_tensor_like")
 def cute_tensor_like(call: Call) -> Value:
-    """`cute_tensor_like(reference, dtype, is_dynamic_layout, assumed_align)`: both tensors."""
+    """Evaluates `cute_tensor_like(reference, dtype, ..)`: both tensors."""
     like, dtype = call.value(0, "data_ref"), call.value(1, "cutlass_dtype")
     is_dynamic = call.value(2, "is_dynamic_layout", True)
     known = dtype if isinstance(dtype, DType) else None

@@ -41,7 +41,7 @@ def make_layout(call: Call) -> Value:
 
 @function("make_identity_layout")
 def make_identity_layout(call: Call) -> Value:
-    """`make_identity_layout(shape)`: its values are coordinates; only its shape is followed."""
+    """Evaluates `make_identity_layout(shape)`, whose values are coordinates: its shape."""
     return as_value(cute.Layout(call.int_tuple(0, "shape")))
 
 
@@ -153,7 +153,7 @@ def coalesce(call: Call) -> Value:
 
 @function("right_inverse", "left_inverse", "filter_zeros", "filter")
 def inverse(call: Call) -> Value:
-    """Inverses, and layouts without strides of 0."""
+    """Evaluates inverses, and layouts without strides of 0."""
     operation = {"filter": cute.filter_layout}.get(call.name) or getattr(cute, call.name)
     return _of_either(call, operation)
 

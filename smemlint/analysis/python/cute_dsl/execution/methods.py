@@ -113,7 +113,7 @@ def same(call: Call) -> Value:
           "cp_async_wait_group", "mbarrier_wait", "arrive_and_wait",
           "cp_async_commit_group")  # fmt: skip
 def synchronize(call: Call) -> Value:
-    """Barriers: no access moves across."""
+    """Evaluates barriers, which no access moves across."""
     if call.run.kernel is not None:
         call.run.kernel.trace.fence("barrier")
     return None

@@ -152,7 +152,7 @@ def make_identity_tensor(call: Call) -> Value:
 
 @function("recast_ptr")
 def recast_ptr(call: Call) -> Value:
-    """`recast_ptr(pointer, swizzle_=, dtype=)`; without `swizzle_` the pointer has none."""
+    """Evaluates `recast_ptr(pointer, swizzle_=, dtype=)`; the default is no swizzle."""
     payload = payload_of(call.value(0, "ptr"))
     if not isinstance(payload, Pointer):
         raise cute.CuteError(reason_of(call.value(0, "ptr"), "a pointer is not known"))

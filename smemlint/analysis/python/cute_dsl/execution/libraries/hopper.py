@@ -161,7 +161,7 @@ def make_smem_layout_operand(call: Call) -> Value:
 
 @function("make_smem_layout_epi")
 def make_smem_layout_epi(call: Call) -> Value:
-    """`make_smem_layout_epi(dtype, layout_enum, tile, stages, shape=, order=)` of Hopper."""
+    """Evaluates `make_smem_layout_epi(dtype, layout_enum, tile, stages, ..)` of Hopper."""
     dtype, is_row = call.dtype(0, "epi_dtype"), _is_row_major(call.value(1, "epi_layout"))
     tile = cute.wrap(call.int_tuple(2, "epi_tile"))
     m, n = (cute.static(cute.product(t)) for t in tile[:2])
@@ -181,7 +181,7 @@ def make_smem_layout_epi(call: Call) -> Value:
 
 @function("make_trivial_tiled_mma")
 def make_trivial_tiled_mma(call: Call) -> Value:
-    """`make_trivial_tiled_mma(a, b, a_major, b_major, acc, atoms, tiler_mn, a_source=)`."""
+    """Evaluates `make_trivial_tiled_mma(a, b, a_major, b_major, acc, atoms, tiler_mn, ..)`."""
     a, acc = call.dtype(0, "a_dtype"), call.dtype(4, "acc_dtype")
     if not call.given.has(5, "atom_layout_mnk") or not call.given.has(6, "tiler_mn"):
         raise cute.CuteError("layouts of tcgen05 are not modelled")
@@ -217,7 +217,7 @@ def get_smem_store_op(call: Call) -> Value:
 
 @function("compute_tile_shape_or_override")
 def compute_tile_shape(call: Call) -> Value:
-    """`compute_tile_shape_or_override(tile_mnk, dtype, is_cooperative)`: the epilogue's tile."""
+    """Evaluates `compute_tile_shape_or_override(tile_mnk, dtype, is_cooperative)`."""
     if call.has(3, "epi_tile_override"):
         return call.value(3, "epi_tile_override")
     m, n, *_ = (cute.static(e) for e in cute.leaves(call.int_tuple(0, "tile_shape_mnk")))
