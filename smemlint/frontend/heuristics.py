@@ -41,10 +41,18 @@ _EXTENTS = {
 }  # fmt: skip
 """Parts of names of numbers, the first that fits."""
 _STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co_return"
+_EXTENT_METHODS = frozenset(
+    ("extent", "stride", "size", "numel", "n_rows", "n_cols", "length", "dim")
+)
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
 
 
-# ---- constants and macros of headers that were not read
+# ---- constants, functions and macros of headers that were not read
+
+
+def is_extent(name: str) -> bool:
+    """Returns whether a method gives an extent of a view or tensor: `graph.extent(0)`."""
+    return name in _EXTENT_METHODS
 
 
 def is_warp_size(name: str) -> bool:

@@ -12,6 +12,7 @@ from smemlint.frontend import heuristics
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    heuristics.is_extent: (("extent", "stride", "size"), ("thread_rank", "begin", "resize")),
     heuristics.is_warp_size: (
         ("warp_size", "raft::WarpSize", "WARP_SIZE", "kWarpSize"), ("warps", "BlockSize", "warp"),
     ),

@@ -24,6 +24,7 @@ from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfoll
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
+    I64,
     OpaqueType,
     RecordType,
     StaticType,
@@ -31,6 +32,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, WARP, LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
+    AffineInt,
     Aggregate,
     CallableValue,
     Cute,
@@ -47,7 +49,7 @@ from smemlint.analysis.simt.interpreter.lvalues import place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import is_warp_size
+from smemlint.frontend.heuristics import is_extent, is_warp_size
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -124,11 +126,11 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     kind = ev.types.spelled(spelling)
     if kind is not None and not is_opaque(kind):
         return construct(ev, kind, node.args, node)
+    if not node.args and is_warp_size(name):
+        return number(WARP)
     binding = find_global(ev, name)
     if isinstance(binding, Variable):
         return _call_value(ev, ev.evaluate(callee), node)
-    if not node.args and is_warp_size(name):
-        return number(WARP)
     return unfollowed_call(ev, name, node)
 
 
@@ -206,7 +208,23 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
             candidates = find_candidates(ev, name, kind, node)
             if candidates:
                 return inline_best(ev, candidates, arguments, node, place.pointer(), kind)
-    return unfollowed_call(ev, state.source_text(callee), node)
+    return _unread_method(ev, place, callee, node)
+
+
+def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall) -> Value:
+    """Calls a method of a class that was not read: of what all threads have, so is an extent."""
+    spelling = ev.state.source_text(callee)
+    is_local = place.object.space is Space.LOCAL
+    of = read_lvalue(ev, place, callee) if is_local and is_extent(callee.field.name) else None
+    if isinstance(of, Unknown) and of.is_uniform:
+        values = argument_values(ev, node)
+        uniform = [v for v in values if isinstance(v, AffineInt) and v.is_uniform]
+        if len(uniform) == len(values):
+            operands = ",".join(v.identity() for v in uniform)
+            key = f"{place.object.key}+{place.offset.identity()}.{spelling}({operands})"
+            text = ev.state.source_text(node)
+            return ev.state.domain.symbol(key, text, I64, nonnegative=True)
+    return unfollowed_call(ev, spelling, node)
 
 
 def _receiver(ev: Evaluator, callee: ir.StructRef, name: str) -> LValue | Pointer | Unknown:

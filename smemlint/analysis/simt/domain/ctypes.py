@@ -208,6 +208,7 @@ _ALIASES: dict[str, CType] = {
     "bf16": BF16, "nv_bfloat": BF16, "float32_t": FLOAT, "float64_t": DOUBLE,
     "tfloat32_t": FloatType("tf32", 4), "tf32_t": FloatType("tf32", 4),
     "__nv_fp8_e4m3": FloatType("e4m3", 1), "__nv_fp8_e5m2": FloatType("e5m2", 1),
+    "e4m3": FloatType("e4m3", 1), "e5m2": FloatType("e5m2", 1),  # as instances are named
     "float_e4m3_t": FloatType("e4m3", 1), "float_e5m2_t": FloatType("e5m2", 1),
     "fp8_e4m3_t": FloatType("e4m3", 1), "__nv_fp8_storage_t": U8,
     "__nv_fp8_e8m0": FloatType("e8m0", 1), "float_ue8m0_t": FloatType("e8m0", 1),

@@ -38,7 +38,15 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
 
 _SAME_TYPE = frozenset(
-    ("remove_reference_t", "remove_cv_t", "remove_cvref_t", "decay_t", "add_const_t")
+    (
+        "remove_reference_t",
+        "remove_cv_t",
+        "remove_cvref_t",
+        "decay_t",
+        "add_const_t",
+        "remove_const_t",
+        "type_identity_t",
+    )
 )
 _CONSTANT_TYPES: dict[str, tuple[str, ...]] = {
     "integral_constant": (),
@@ -67,6 +75,9 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         element = element_type(owner.value, name) if isinstance(owner, StaticType) else None
         if element is not None:
             return element
+        if name == "type":  # of a trait: `std::conditional<c, A, B>::type`
+            trait, operands = ev.state.unit.template_arguments(split_qualified(prefix)[1])
+            return _resolve_standard(ev, f"{trait}_t", operands)
         known = pytorch_type(ev, prefix, name, arguments) or glm_type(ev, prefix, name, arguments)
         if known is not None:
             return known

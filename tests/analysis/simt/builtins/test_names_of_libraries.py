@@ -46,3 +46,27 @@ def test_a_reduction_over_a_group_is_data():
     }"""
     (access,) = accesses_of(text, block_dim=(32, 1, 1))
     assert access.certainty is Certainty.DATA_DEPENDENT
+
+
+@pytest.mark.parametrize(
+    ("index", "mean"),
+    [
+        ("view.extent(0) + threadIdx.x", 1),
+        ("view.stride(1) * 32 + threadIdx.x * 2", 2),
+        ("view.rank_of(0) + threadIdx.x", None),
+        ("view.extent(threadIdx.x) + threadIdx.x", None),
+    ],
+)
+def test_extents_of_an_argument_are_one_for_all_threads(index, mean):
+    text = f"""__global__ void k(lib::view<float> view) {{
+      __shared__ float s[4096];
+      s[{index}] = 1;
+    }}"""
+    (access,) = accesses_of(text, block_dim=(32, 1, 1))
+    decided = access.certainty.is_decided
+    assert (access.wavefronts.mean if decided else None) == mean
+
+
+def test_a_variable_of_that_name_is_no_function():
+    before = "namespace other { constexpr int warp_size = 32; }"
+    assert stride_of("raft::warp_size() / 2", before) == 16
