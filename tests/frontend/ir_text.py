@@ -231,7 +231,7 @@ def _(node: ir.Fold) -> str:
 
 @_text.register
 def _(node: ir.SizeofPack) -> str:
-    return "sizeof...()"
+    return f"sizeof...({node.pack})"
 
 
 @_text.register

@@ -109,6 +109,8 @@ class Fold(Expression):
 class SizeofPack(Expression):
     """`sizeof...(pack)`."""
 
+    pack: str
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requires(Expression):

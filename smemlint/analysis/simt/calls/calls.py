@@ -48,6 +48,7 @@ from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.statics import static_value
+from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_extent, is_warp_size
 
@@ -106,6 +107,7 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     if local is not None and not isinstance(local, CTYPES):
         return _call_value(ev, ev.evaluate(callee), node)
     name, arguments = state.unit.template_arguments(spelling)
+    arguments = expanded_arguments(ev, arguments)
     found = call_builtin(ev, name, arguments, node, is_used=is_used)
     if found is not None:
         return found

@@ -11,7 +11,7 @@ from smemlint.analysis.simt.calls.operands import (
     operand_value,
     operand_values,
 )
-from smemlint.analysis.simt.calls.packs import without_packs
+from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
 from smemlint.analysis.simt.calls.pure_calls import value_without_running
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
 from smemlint.analysis.simt.domain.ctypes import (
@@ -154,6 +154,7 @@ def _inline(
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     outer: list[Scope] = [scope_of(record)] if record is not None else []
     scope = template_scope(ev, function.template, arguments)
+    bind_deduced_packs(function, parameters_of(tree), len(operands), scope)
     params = without_packs(function, parameters_of(tree), len(operands))
     deduce_template_arguments(ev, function, params, operands, scope)
     frame = Frame(label, [*outer, scope, {}], this, record)

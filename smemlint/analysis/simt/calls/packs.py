@@ -9,13 +9,16 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain.values import number
 from smemlint.analysis.simt.types.overloads import type_words
+from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from smemlint.analysis.simt.domain.environment import Scope
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Function
 
@@ -38,8 +41,22 @@ def without_packs(function: Function, params: Sequence[ir.Decl], count: int) -> 
     elements = max(count - len(first), 0)
     if elements > MAX_PACK_ELEMENTS:
         return tuple(params)  # what expands it is not followed, and says so
-    names = (_element(last.name or "", k) for k in range(elements))
+    names = (pack_element(last.name or "", k) for k in range(elements))
     return (*first, *(replace(last, name=name) for name in names))
+
+
+def bind_deduced_packs(
+    function: Function, params: Sequence[ir.Decl], count: int, scope: Scope
+) -> None:
+    """Binds how many operands a pack of parameters takes: template arguments do not say it all."""
+    if not params:
+        return
+    *first, last = params
+    elements = number(max(count - len(first), 0))
+    for pack in (p.name for p in function.template if p.is_pack):
+        if pack in type_words(last.type):
+            scope[pack_size(pack)] = elements
+            scope[pack_size(last.name or "")] = elements
 
 
 def expanded(ev: Evaluator, node: ir.FuncCall) -> ir.FuncCall:
@@ -63,7 +80,7 @@ def _pack_of(node: ir.PackExpansion) -> ir.ID | None:
 
 
 def _elements(ev: Evaluator, pack: ir.ID) -> list[ir.Expression]:
-    names = (_element(pack.name, k) for k in range(MAX_PACK_ELEMENTS))
+    names = (pack_element(pack.name, k) for k in range(MAX_PACK_ELEMENTS))
     bound = takewhile(lambda name: ev.state.lookup(name) is not None, names)
     return [ir.ID(name, at=pack.at) for name in bound]
 
@@ -72,7 +89,3 @@ def _is_forwarded(node: ir.FuncCall) -> bool:
     """Whether a call is `std::forward<T>(x)` or `std::move(x)`."""
     is_free = isinstance(node.name, ir.ID) and len(node.args) == 1
     return is_free and ir.called_name(node.name) in _REFERRING
-
-
-def _element(pack: str, index: int) -> str:
-    return f"{pack}#{index}"

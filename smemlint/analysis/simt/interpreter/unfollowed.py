@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_construct
 from smemlint.analysis.simt.dispatch import evaluates, executes
-from smemlint.analysis.simt.domain.values import Unknown, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
+from smemlint.analysis.simt.types.template_packs import pack_size
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
@@ -64,8 +65,12 @@ def evaluate_type_argument(ev: Evaluator, node: ir.TypeArgument) -> Value:
 
 @evaluates(ir.SizeofPack)
 def evaluate_sizeof_pack(ev: Evaluator, node: ir.SizeofPack) -> Value:
-    """Returns an unknown value, the same for all threads."""
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, "the size of a parameter pack is not followed"))
+    """Returns how many arguments a pack takes, an unknown value where that is not known."""
+    size = ev.state.lookup(pack_size(node.pack))
+    if isinstance(size, AffineInt):
+        return size
+    reason = Reason(ReasonCode.NOT_MODELLED, "the size of a parameter pack is not followed")
+    return Unknown(reason, is_uniform=True)
 
 
 @evaluates(ir.New)

@@ -8,6 +8,7 @@ from zlib import crc32
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
+from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
     shown = []
     for parameter in function.template:
         bound = scope.get(parameter.name)
-        if bound is not None:
+        size = scope.get(pack_size(parameter.name)) if parameter.is_pack else None
+        if isinstance(size, AffineInt):
+            elements = (pack_element(parameter.name, k) for k in range(size.constant or 0))
+            shown.append((parameter.name, ", ".join(_shown(scope.get(e)) for e in elements)))
+        elif bound is not None:
             shown.append((parameter.name, _shown(bound)))
     return tuple(shown)
 

@@ -23,9 +23,12 @@ from smemlint.analysis.simt.domain.values import (
     CallableValue,
     Pointer,
     Value,
+    number,
 )
 from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
+from smemlint.limits.budgets import MAX_PACK_ELEMENTS
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -39,6 +42,7 @@ def template_scope(
     scope: Scope = {}
     for i, parameter in enumerate(parameters):
         if parameter.is_pack:
+            _bind_pack(ev, parameter, arguments[i:], scope)
             break
         if i < len(arguments):
             bound = template_argument(ev, arguments[i], parameter)
@@ -55,8 +59,23 @@ def template_scope(
     return scope
 
 
+def _bind_pack(
+    ev: Evaluator, parameter: TemplateParameter, arguments: tuple[str, ...], scope: Scope
+) -> None:
+    """Binds the arguments that a pack takes, and their number; none where one is a pack itself."""
+    if len(arguments) > MAX_PACK_ELEMENTS or any(a.endswith("...") for a in arguments):
+        return
+    bound = [template_argument(ev, argument, parameter) for argument in arguments]
+    for k, value in enumerate(bound):
+        if value is not None:
+            scope[pack_element(parameter.name, k)] = value
+    scope[pack_size(parameter.name)] = number(len(arguments))
+
+
 def template_argument(ev: Evaluator, spelling: str, parameter: TemplateParameter) -> Binding | None:
-    """Returns what one template argument's spelling stands for."""
+    """Returns what one template argument's spelling, or an element of a pack, stands for."""
+    if is_pack_element(spelling):
+        return ev.state.lookup(spelling)
     if parameter.kind == "type":
         return type_argument(ev, spelling) or OpaqueType(spelling)
     if parameter.kind == "template":

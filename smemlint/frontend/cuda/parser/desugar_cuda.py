@@ -29,8 +29,12 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
     """Desugars `sizeof` or `alignof`: the index after it, and whether an operand ends there."""
     word = words[i]
     if text_at(words, i + 1) == "...":
-        emit_call(g, markers.SIZEOF_PACK, (), word)
-        return closing(words, i + 2) + 1, True
+        end = closing(words, i + 2)
+        g.name(markers.SIZEOF_PACK, word)
+        g.op("(", word)
+        g.emit("STRING_LITERAL", f'"{text_at(words, i + 3)}"', word)
+        g.op(")", words[end])
+        return end + 1, True
     if text_at(words, i + 1) != "(":
         g.emit("SIZEOF", "sizeof", word)
         return i + 1, False

@@ -130,4 +130,4 @@ def _range_element(node: c_ast.FuncCall) -> ir.Node:
 
 @converts_marked(markers.SIZEOF_PACK)
 def _sizeof_pack(node: c_ast.FuncCall) -> ir.Node:
-    return ir.SizeofPack(at=place_of(node))
+    return ir.SizeofPack(_literal(node.args.exprs[0]), at=place_of(node))

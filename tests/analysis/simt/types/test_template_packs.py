@@ -1,0 +1,53 @@
+"""Packs of template parameters; g++ 12 gives the same numbers."""
+
+import pytest
+from conftest import accesses_of
+
+DEFINITIONS = """
+template <int N> struct Arch {
+  template <int Now> constexpr static bool is_for() {
+    if constexpr (Now == N) { return true; } else { return false; }
+  }
+};
+template <int Now, class T, class... U> constexpr bool is_one_of() {
+  if constexpr (T::template is_for<Now>()) { return true; }
+  else if constexpr (sizeof...(U) != 0) { return is_one_of<Now, U...>(); }
+  else { return false; }
+}
+template <int... N> constexpr int count() { return sizeof...(N); }
+template <int N, int... M> constexpr int sum() {
+  if constexpr (sizeof...(M) > 0) return N + sum<M...>(); else return N;
+}
+template <class... A> __device__ int given(A... a) { return sizeof...(A) + sizeof...(a); }
+template <class T, class... A> __device__ int further(T t, A... a) { return sizeof...(A); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "stride"),
+    [
+        ("is_one_of<90, Arch<80>, Arch<90>>() ? 4 : 2", 4),
+        ("is_one_of<70, Arch<80>, Arch<90>>() ? 4 : 2", 2),
+        ("count<7, 8>()", 2),
+        ("count<>() + 16", 16),
+        ("sum<1, 2, 5>()", 8),
+        ("given(1, 2)", 4),
+        ("further<int>(1, 2, 3)", 2),
+    ],
+)
+def test_what_packs_take(call, stride):
+    text = f"""{DEFINITIONS}
+    __global__ void k(float *g) {{ __shared__ int s[1024]; s[({call}) * threadIdx.x] = 1; }}
+    void run(float *g) {{ k<<<1, 32>>>(g); }}"""
+    (access,) = accesses_of(text)
+    assert access.ways == stride
+
+
+def test_instances_with_other_packs_are_others():
+    text = """template <int... N> __global__ void k(float *g) {
+      __shared__ int s[1024];
+      s[threadIdx.x << sizeof...(N)] = 1;
+    }
+    void run(float *g) { k<3><<<1, 32>>>(g); k<5, 7><<<1, 32>>>(g); }"""
+    found = [(dict(a.instance.template), a.ways) for a in accesses_of(text)]
+    assert found == [({"N": "3"}, 2), ({"N": "5, 7"}, 4)]
