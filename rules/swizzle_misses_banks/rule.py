@@ -44,7 +44,7 @@ class SwizzleMissesBanks(Rule):
 
 
 def _moves_nothing(use: LayoutUse, swizzle: Swizzle) -> bool:
-    """Whether SML202 has said all there is to say."""
+    """Returns whether SML202 reports the same already."""
     plain = offsets(use)
     if plain is None:
         return False

@@ -1,4 +1,4 @@
-"""The command line: finds the command, runs it, and turns errors into messages."""
+"""The command line: finds the command, runs it, and prints errors as messages."""
 
 from __future__ import annotations
 

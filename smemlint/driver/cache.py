@@ -205,7 +205,7 @@ class Cache:
             return
 
     def _certain_stamp(self, path: str) -> Stamp | tuple[int, int]:
-        """A file's stamp; one that nothing equals where the file is too young to be told by it."""
+        """A file's stamp; one that nothing equals where the file is too young for it to be sure."""
         stamp = self._stamp(path)
         if stamp is not None and stamp[0] > self._began - _RECENT_NS:
             return (-1, stamp[1])

@@ -21,7 +21,7 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True, slots=True)
 class NotAnalysed:
-    """Code that was seen and not decided, which is always said.
+    """Code that was seen and not decided, which is always reported.
 
     Attributes:
         span: of the construct.

@@ -1,4 +1,4 @@
-"""What differs between architectures, with its source; what is not measured is said to be assumed.
+"""What differs between architectures, with its source; what is not measured is marked as assumed.
 
 Sources: CUDA C++ Programming Guide, compute capabilities, "technical specifications" and "shared
 memory" (sizes; 32 banks of 4 bytes; lanes on one 32-bit word do not conflict, since sm_50); PTX

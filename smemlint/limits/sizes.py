@@ -71,7 +71,7 @@ def require_sum(one: Any, other: Any) -> None:
 
 
 def require_tree(values: Iterable[Any]) -> None:
-    """Counts what values hold, items of items included, each as often as it is held.
+    """Counts what values hold, items of items included, each as often as it occurs.
 
     Raises:
         TooLarge: it is more than one value may hold; sequences that hold themselves are.

@@ -15,7 +15,7 @@ class Client:
 
     @property
     def asks_for_diagnostics(self) -> bool:
-        """It asks, and asks again when it is told to.
+        """Whether it asks for diagnostics, and again on request.
 
         One that asks only after edits of its own would miss what fixes and other files change; it
         gets its diagnostics unasked.
@@ -30,13 +30,13 @@ class Client:
 
     @property
     def asks_again_for_hints(self) -> bool:
-        """Whether it may be told that inlay hints are out of date."""
+        """Whether it accepts that inlay hints are out of date."""
         hints = self._workspace.inlay_hint
         return hints is not None and bool(hints.refresh_support)
 
     @property
     def asks_again_for_lenses(self) -> bool:
-        """Whether it may be told that code lenses are out of date."""
+        """Whether it accepts that code lenses are out of date."""
         lens = self._workspace.code_lens
         return lens is not None and bool(lens.refresh_support)
 

@@ -206,7 +206,7 @@ class Server(LanguageServer):
         return sources, self._configuration(), self._memory
 
     def _tell(self, uri: str, analysis: Analysis) -> None:
-        """Publishes what was found; a client that asks for it is told that it may ask again."""
+        """Publishes what was found; a client that asks for it is requested to ask again."""
         self._failures.pop(uri, None)
         if not self.client.asks_for_diagnostics:
             self._publish(uri, self.diagnostics(uri, analysis))

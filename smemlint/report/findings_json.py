@@ -19,7 +19,7 @@ VERSION = 1
 
 
 def render(run: Run) -> str:
-    """Returns the whole run."""
+    """Returns the run."""
     result = run.result
     found = zip(result.findings, run.fingerprints(), strict=False)
     document = {
@@ -110,7 +110,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def measurement_record(measurement: Measurement) -> dict[str, Any]:
-    """Returns what the hardware said, for JSON and SARIF."""
+    """Returns what the hardware measured, for JSON and SARIF."""
     after = measurement.after
     return {
         "verdict": str(measurement.verdict),

@@ -1,4 +1,4 @@
-"""Workflow commands that GitHub Actions turns into annotations.
+"""Workflow commands that GitHub Actions shows as annotations.
 
 Ten of a kind are shown beside the code in a step; the log has them all. The escapes are those of
 `actions/toolkit`, `command.ts`.

@@ -24,7 +24,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(run: Run) -> str:
-    """Returns the whole run; one passing case when nothing was found."""
+    """Returns the run; one passing case when nothing was found."""
     findings = (*run.result.findings, *run.result.hidden)
     files: dict[str, list[Finding]] = {}
     for finding in sorted(findings, key=lambda f: (f.span, f.code)):

@@ -24,7 +24,7 @@ _MOST_TITLES = 8
 
 
 def measurement_text(measurement: Measurement) -> str:
-    """Returns one line on what the hardware said.
+    """Returns one line on what the hardware measured.
 
     E.g. `predicted 32, measured 32.0 (NVIDIA H200, sm_90): confirmed`.
     """

@@ -1,4 +1,4 @@
-"""The two languages that sources are in: told by the name of a file, with their comments."""
+"""The two languages that sources are in: by the name of a file, with their comments."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Makes the call; what goes wrong is said on standard error, with exit code 3."""
+    """Makes the call; reports what goes wrong on standard error, with exit code 3."""
     call = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     try:
         run(call)

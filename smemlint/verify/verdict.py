@@ -1,4 +1,4 @@
-"""Readings beside predictions: what is confirmed, what is refuted, what cannot be told."""
+"""Readings beside predictions: what is confirmed, what is refuted, what stays open."""
 
 from __future__ import annotations
 

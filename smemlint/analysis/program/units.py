@@ -184,7 +184,7 @@ class ProgramIndex:
         return self._builds[path]
 
     def unused_builds(self, path: str) -> Iterator[NotAnalysed]:
-        """Yields what is said of a root's build and is not used, and why."""
+        """Yields notes on what is not used of a root's build, and why."""
         build = self._build(path)
         if build.problem:
             yield NotAnalysed(

@@ -18,7 +18,7 @@ _STOPPED_BEFORE = Reason(ReasonCode.STEP_LIMIT, "evaluation stopped before")
 
 
 class Guard:
-    """Turns failures of evaluations into notes.
+    """Converts failures of evaluations into notes.
 
     Args:
         crashed: told of every internal error; without it, they are raised.

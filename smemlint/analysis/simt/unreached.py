@@ -1,4 +1,4 @@
-"""Shared memory that no kernel reaches, as far as was read: it is said, since nothing else is."""
+"""Shared memory that no kernel reaches, as far as was read: a note, since nothing else names it."""
 
 from __future__ import annotations
 

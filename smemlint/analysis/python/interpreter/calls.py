@@ -122,7 +122,7 @@ def _receiver(interpreter: Interpreter, function: Function) -> tuple[Value, ...]
 
 
 def instance_from_outside(interpreter: Interpreter, owner: Class) -> Instance:
-    """Returns an object that unknown code made; see `objects.instance_of_unknown_history`."""
+    """Returns an object that unknown code builds; see `objects.instance_of_unknown_history`."""
     init = owner.member("__init__")
     named = option_parameters(init.node) if isinstance(init, Function) else {}
     return _initialize(interpreter, instance_of_unknown_history(owner), (), named)

@@ -99,7 +99,7 @@ class PathSensitive(Policy):
     def _split(
         self, interpreter: Interpreter, test: str, body: Sequence[ast.stmt], scopes: Scopes
     ) -> bool:
-        """Executes statements as if a condition held, then as if it did not."""
+        """Executes statements under a condition, then under its negation."""
         path, scope = self._path, scopes[-1]
         path.splits -= 1
         self._splits_in_all -= 1

@@ -78,7 +78,7 @@ def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
 def _held(
     ev: Evaluator, call: BuiltinCall, parts: Sequence[ir.Node], a: AffineInt, b: AffineInt
 ) -> AffineInt | Unknown:
-    """Of a value that varies by thread and a bound that is not known: the value, and that said."""
+    """Of a value that varies by thread and a bound that is not known: the value, and a note."""
     made = ev.state.domain.extreme(call.name in _LARGEST, a, b)
     if isinstance(made, AffineInt) or a.is_uniform == b.is_uniform:
         return made

@@ -194,7 +194,7 @@ class _Reader:
 
 
 def _added(name: str, node: ir.Assignment) -> ir.Node | None:
-    """Returns what an assignment adds to what the variable held; None where it does not."""
+    """Returns what an assignment adds to the variable; None where it does not add."""
     if node.op in ("+=", "-="):
         return node.rvalue
     match node.rvalue:

@@ -1,4 +1,4 @@
-"""Branches that LLVM turns into selects, and those that it never does.
+"""Branches that LLVM converts into selects, and those that it never does.
 
 A store of a value that a branch computes stands in a block of its own, and stores of different
 blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:

@@ -267,7 +267,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregate:
-    """A record held by value: values at byte offsets."""
+    """A record by value: values at byte offsets."""
 
     type: CType
     cells: dict[int, Value]

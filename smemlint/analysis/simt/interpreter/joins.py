@@ -154,7 +154,7 @@ def _join_pointers(
 
 
 def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:
-    """Returns the one of two that varies by thread, where the other is the bound it is held to.
+    """Returns the one of two that varies by thread, where the other is its bound.
 
     `x < low ? low : x` and `if (x > high) x = high;` leave most threads as they are: the figure
     is that of blocks that the bound does not touch, and says so.

@@ -55,7 +55,7 @@ def type_text(kind: CType) -> str:
 
 
 def _record_text(kind: RecordType) -> str:
-    """A class with the values of its template parameters; a long one is cut, and told by a sum."""
+    """A class with the values of its template parameters; a long one ends in a digest."""
     template = getattr(kind.record, "template", ())
     values = [_shown(kind.statics.get(p.name)) if p.name else "?" for p in template]
     if not values or len(values) != len(kind.arguments or values):

@@ -33,7 +33,7 @@ _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"
 
 @dataclass(slots=True)
 class InstanceBudget:
-    """What the instances of one kernel have cost and told so far."""
+    """What the instances of one kernel have cost and shown so far."""
 
     instances: int = 0
     steps: int = 0

@@ -257,7 +257,7 @@ class LaunchPolicy(HostPolicy):
         return known
 
     def _substituted(self, scope: Scope) -> Scope:
-        """Returns template values under what a `case` made known."""
+        """Returns template values under what a `case` fixes."""
         result: Scope = {}
         for name, bound in scope.items():
             found = self.number_of(bound) if isinstance(bound, AffineInt) else None

@@ -220,7 +220,7 @@ class LaunchSearch:
         return self._runs[key]
 
     def is_told(self, name: str, told: Callable[[Sequence[str]], bool]) -> bool:
-        """Returns whether the arguments of some call that a file of the run spells tell something.
+        """Returns whether the arguments of a call in the run's files fix a parameter.
 
         Args:
             name: of the called function.

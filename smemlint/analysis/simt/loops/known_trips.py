@@ -1,4 +1,4 @@
-"""Turns: a loop runs iteration by iteration as long as its condition is known."""
+"""Executes loops whose condition is known, iteration by iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Template arguments held against patterns: `T*`, `Tag<L>`, `Int<0>`.
+"""Template arguments matched with patterns: `T*`, `Tag<L>`, `Int<0>`.
 
 Partial specializations are chosen so, overloads of a function that differ in class templates, and
 template parameters that stand in the class template of a function's parameter are deduced so.
@@ -71,7 +71,7 @@ def class_arguments(ev: Evaluator, kind: RecordType) -> list[Argument] | None:
 
 
 class Match:
-    """Patterns held against arguments.
+    """Patterns matched with arguments.
 
     Args:
         free: names of the template parameters that the patterns may name.

@@ -235,7 +235,7 @@ def _set_defaults(
 
 
 def _put_asides(tree: c_ast.Node, asides: dict[str, Aside]) -> list[tuple[Aside, str]]:
-    """Puts the members that were parsed on their own in the places that were held for them.
+    """Puts the members that were parsed on their own in their places.
 
     Returns those that did not parse, with the reason.
     """

@@ -186,7 +186,7 @@ def read_condition(
 def _without_questions(
     tokens: list[Token], is_defined: Callable[[str], bool | None]
 ) -> Iterator[Token]:
-    """Answers `defined X` where possible and turns the rest, and `__has_*(..)`, into one name."""
+    """Answers `defined X` where possible and replaces the rest, and `__has_*(..)`, by one name."""
     i = 0
     while i < len(tokens):
         token = tokens[i]

@@ -1,4 +1,4 @@
-"""What a declaration is, told from the tokens before its `{` or `;`."""
+"""What a declaration is, by the tokens before its `{` or `;`."""
 
 from __future__ import annotations
 

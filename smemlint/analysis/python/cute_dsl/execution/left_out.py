@@ -42,7 +42,7 @@ class LeftOut:
         self.add("imported files are not read", len(run.texts.left_out))
 
     def add(self, what: str, count: int) -> None:
-        """Adds something that is said of the whole file."""
+        """Adds a note on the file."""
         self._add(Span(self.path, 1, 1, 1, 1), "", what, count)
 
     def _add(self, where: Span, kernel: str, what: str, count: int) -> None:

@@ -165,5 +165,5 @@ def value_of(run: Execution, tree: Any) -> Value:
 
 
 def tail(symbol: Symbol, count: int = 2) -> str:
-    """Returns the last parts of a dotted name: how members of enumerations are told apart."""
+    """Returns the last parts of a dotted name, which identify members of enumerations."""
     return ".".join(symbol.path.split(".")[-count:])

@@ -125,7 +125,7 @@ class Program:
     def evaluate_comparison(
         self, interpreter: Interpreter, node: ast.Compare, scopes: Scopes
     ) -> Value:
-        """Returns the result of a comparison; None is told from objects."""
+        """Returns the result of a comparison; None equals no object."""
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
             one = interpreter.evaluate(node.left, scopes)
             other = interpreter.evaluate(node.comparators[0], scopes)

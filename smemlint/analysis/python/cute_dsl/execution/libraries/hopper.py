@@ -39,7 +39,7 @@ CAPACITY = {
 
 @function("WorkTileInfo")
 def work_tile(call: Call) -> Value:
-    """`WorkTileInfo(tile_idx, is_valid_tile)`."""
+    """Evaluates `WorkTileInfo(tile_idx, is_valid_tile)`."""
     named = {"tile_idx": call.value(0, "tile_idx"), "is_valid_tile": call.value(1, "is_valid_tile")}
     return Namespace(named)
 

@@ -36,7 +36,7 @@ _WIDEST = 128
 
 @function("quack.transpose_view")
 def transpose_view(call: Call) -> Value:
-    """`transpose_view(tensor)`: its first two modes exchanged."""
+    """Evaluates `transpose_view(tensor)`: its first two modes exchanged."""
     tensor = call.tensor(0, "a")
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -48,13 +48,13 @@ def transpose_view(call: Call) -> Value:
 
 @function("quack.select")
 def select(call: Call) -> Value:
-    """`select(tensor, mode)`."""
+    """Evaluates `select(tensor, mode)`."""
     return FUNCTIONS["select"](call)
 
 
 @function("quack.expand")
 def expand(call: Call) -> Value:
-    """`expand(tensor, dim, size)`: one more mode of stride 0."""
+    """Evaluates `expand(tensor, dim, size)`: one more mode of stride 0."""
     tensor = call.tensor(0, "a")
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -97,7 +97,7 @@ def _atom(call: Call, at: int, elements: int) -> cute.CopyAtom:
 
 @function("quack.tiled_copy_1d")
 def tiled_copy_1d(call: Call) -> Value:
-    """`tiled_copy_1d(dtype, num_threads, num_copy_elems, is_async)`."""
+    """Evaluates `tiled_copy_1d(dtype, num_threads, num_copy_elems, is_async)`."""
     threads, elements = call.static(1, "num_threads"), call.static(2, "num_copy_elems", 1)
     atom = _atom(call, 3, elements)
     return as_value(cute.make_tiled_copy(atom, cute.Layout(threads), cute.Layout(elements)))
@@ -116,7 +116,7 @@ def tiled_copy_2d(call: Call) -> Value:
 
 @function("quack.copy")
 def copy(call: Call) -> Value:
-    """`copy(src, dst, pred=, is_async=)`: vectors of the first mode's length."""
+    """Evaluates `copy(src, dst, pred=, is_async=)`: vectors of the first mode's length."""
     source, destination = call.tensor(0, "src"), call.tensor(1, "dst")
     policy: cute.CopyAtom | cute.CuteError
     try:
@@ -134,7 +134,7 @@ def copy(call: Call) -> Value:
 
 @function("quack.load_s2r")
 def load_s2r(call: Call) -> Value:
-    """`load_s2r(src)`: copies a tensor to registers like it."""
+    """Evaluates `load_s2r(src)`: copies a tensor to registers like it."""
     like = replace(call, name="make_rmem_tensor_like")
     registers = make_registers(like)
     sides = call.tensor(0, "src"), needed_tensor(registers)
