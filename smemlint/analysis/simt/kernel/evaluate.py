@@ -60,7 +60,7 @@ from smemlint.limits.budgets import (
     MAX_STEPS_TO_SPLIT,
     MAX_WORLDS,
 )
-from smemlint.limits.errors import stop_reason
+from smemlint.limits.errors import OutOfSteps, stop_reason
 from smemlint.limits.steps import spend
 from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
 
@@ -139,7 +139,11 @@ def _under_arguments(
     text = f"{passed} as passed at the launch" + (f" at {PLACE}" if task.place else "")
     passing = Assumption(Topic.ARGUMENT, text, place=task.place)
     told = replace(task, assumptions=(*task.assumptions, passing))
-    under_arguments = _evaluated(unit, told, arch, arguments)
+    try:
+        under_arguments = _evaluated(unit, told, arch, arguments)
+    except OutOfSteps as spent:  # what is known without them stays
+        note = NotAnalysed(task.instance.span, task.instance.kernel, stop_reason(spent))
+        return replace(facts, not_analysed=(*facts.not_analysed, note)), {}
     return (under_arguments, arguments) if under_arguments.decided > facts.decided else (facts, {})
 
 

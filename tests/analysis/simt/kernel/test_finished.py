@@ -7,6 +7,8 @@ from conftest import facts_of
 
 from smemlint.analysis.simt.kernel import evaluate
 from smemlint.facts import Certainty
+from smemlint.limits.steps import step_limit
+from smemlint.reasons import ReasonCode
 
 LONG = "int x = n;" + "x = x * 3 + 1; x ^= n;" * 200
 PUT = "__device__ __noinline__ void put(float *s, int at, float v) { s[at] = v; }\n"
@@ -57,3 +59,28 @@ def test_what_stands_in_the_loop_under_way_is_not_known(loop):
     found = figures(f"s[t * 8] = 1; {loop} {{ s[t * 2] = 0; {LONG} }}", "")
     assert found["s[t * 8]"] == (Certainty.ASSUMED, 8.0)
     assert found["s[t * 2]"] == (Certainty.UNKNOWN, None)
+
+
+def test_steps_that_the_arguments_of_a_launch_take_leave_what_is_known_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    text = """
+__global__ void k(float *g, int n, int pitch) {
+  __shared__ float s[1024];
+  int t = threadIdx.x;
+  s[t * 2] = g[t];
+  float sum = 0;
+  for (int i = 0; i < n; ++i)
+    sum += s[(t * pitch + i) % 1024];
+  g[t] = sum;
+}
+void f(float *g) { k<<<1, 32>>>(g, 1000, 3); }
+"""
+    with step_limit(10_000):
+        (kernel,) = facts_of(text).kernels
+    assert [a.wavefronts and a.wavefronts.mean for a in kernel.accesses] == [2.0, None]
+    assert [n.reason.code for n in kernel.not_analysed] == [ReasonCode.STEP_LIMIT]
+    with step_limit(100_000):
+        (kernel,) = facts_of(text).kernels
+    assert [a.wavefronts and a.wavefronts.mean for a in kernel.accesses] == [2.0, 1.0]
