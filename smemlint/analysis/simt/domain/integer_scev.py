@@ -77,6 +77,10 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         both = min(x.alignment, y.alignment)
         return combined(op, a, b, both if op in ("&", "|", "^") else 1)
     constant = b.base
+    if (op, constant) in (("/", 1), (">>", 0)):
+        return x
+    if (op, constant) == ("%", 1):
+        return CONSTANT
     if op in ("|", "^") and 0 <= constant < x.alignment:
         return x  # the constant only meets bits that are constant anyway
     if op == "&":

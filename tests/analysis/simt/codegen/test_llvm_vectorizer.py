@@ -136,3 +136,26 @@ def test_what_fuses_of_updates_that_do_not_ascend_is_open(count, at, certainty):
     found = accesses_of(EPILOGUE % (count, at))
     assert [access.certainty for access in found] == [certainty] * 2
     assert {p.width for access in found for p in access.patterns if p.count} == {8}
+
+
+BUTTERFLIES = """
+__global__ void k(float *d) {
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  for (int len = 2; len <= 256; len <<= 1) {
+    int half = len / 2, i = t / half * len + t % half, j = i + half;
+    float a = s[i], b = s[j];
+    s[i] = a + b;
+    s[j] = a - b;
+    __syncthreads();
+  }
+  d[t] = s[t];
+}
+void f(float *d) { k<<<1, 128>>>(d); }
+"""
+
+
+def test_a_division_by_one_leaves_what_is_known_of_the_number() -> None:
+    """One LDS.64 and STS.64 where `half` is 1, seven pairs of LDS and STS."""
+    issued = [(str(a.kind), a.instructions) for a in accesses_of(BUTTERFLIES)[:4]]
+    assert sorted(issued) == [("load", 28), ("load", 32), ("store", 28), ("store", 32)]
