@@ -1,6 +1,7 @@
-"""Containers of global memory in host code: `thrust::device_vector<T>` and its like.
+"""Containers in host code: `thrust::device_vector<T>` and its like, and lists of sizes.
 
-Only the type of the elements matters: it chooses the template arguments of a launch.
+Of global memory only the type of the elements matters: it chooses the template arguments of a
+launch. A `std::vector` that begins with a list is an array, until a method changes it.
 """
 
 from __future__ import annotations
@@ -8,11 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.values import Object, Pointer, Space, offset_of
+from smemlint.analysis.simt.domain.ctypes import U64, ArrayType, OpaqueType, array_member, lay_out
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, offset_of
 from smemlint.analysis.simt.types.template_arguments import type_argument
+from smemlint.frontend import ir
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import CType
+    from smemlint.analysis.simt.domain.ctypes import CType, RecordType
+    from smemlint.analysis.simt.domain.environment import LValue
+    from smemlint.analysis.simt.domain.values import Value
     from smemlint.analysis.simt.evaluator import Evaluator
 
 _CONTAINER = re.compile(
@@ -21,14 +26,49 @@ _CONTAINER = re.compile(
     r"\s*<\s*(?P<element>[^,]+?)\s*>"
 )
 _TO_ELEMENTS = frozenset(("data", "begin", "get"))
+_LIST = re.compile(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
+_READING = frozenset(("end", "cbegin", "cend", "empty", "front", "back"))
 
 
-def elements_of(ev: Evaluator, kind: CType, method: str, key: str) -> Pointer | None:
-    """Returns what `v.data()` points to; None where the object is no such container."""
-    if method not in _TO_ELEMENTS:
+def list_type(ev: Evaluator, kind: CType, init: ir.Node | None) -> RecordType | None:
+    """Returns what a `std::vector` that begins with a list is; None of all others."""
+    found = _LIST.fullmatch(kind.spelling) if isinstance(kind, OpaqueType) else None
+    if found is None or not isinstance(init, ir.InitList) or not init.exprs:
         return None
-    found = _CONTAINER.fullmatch(getattr(kind, "spelling", ""))
+    element = type_argument(ev, found["element"])
+    if element is None or not element.size:
+        return None
+    return lay_out(found[0], [("", ArrayType(element, len(init.exprs)), 0)])
+
+
+def call_container_method(
+    ev: Evaluator, place: LValue, method: str, node: ir.FuncCall
+) -> Value | None:
+    """Returns what `v.data()`, `v.size()` and `v.at(i)` give; None of what is not followed.
+
+    A method that may change a list leaves its elements unknown.
+    """
+    spelling = getattr(place.type, "spelling", "") or getattr(place.type, "name", "")
+    if method in _TO_ELEMENTS:
+        return _elements(ev, spelling, node)
+    array = array_member(place.type)
+    if array is None or _LIST.fullmatch(spelling) is None:
+        return None
+    if method == "size":
+        return AffineInt(array.count or 0, U64)
+    if method == "at" and len(node.args) == 1 and isinstance(node.name, ir.StructRef):
+        return ev.evaluate(ir.ArrayRef(node.name.name, node.args[0], at=node.at))
+    if method not in _READING:
+        ev.state.memory.forget(place.object, f"was changed by `{method}`")
+    return None
+
+
+def _elements(ev: Evaluator, spelling: str, node: ir.FuncCall) -> Pointer | None:
+    """Returns what `v.data()` points to; None where the object is no such container."""
+    found = _CONTAINER.fullmatch(spelling)
     element = type_argument(ev, found["element"]) if found is not None else None
     if element is None or not element.size:
         return None
-    return Pointer(Object("elements", element, Space.GLOBAL, key), offset_of(0), element)
+    of = node.name.name if isinstance(node.name, ir.StructRef) else node
+    obj = Object("elements", element, Space.GLOBAL, ev.state.key(of, "elements"))
+    return Pointer(obj, offset_of(0), element)

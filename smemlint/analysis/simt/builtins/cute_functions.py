@@ -27,7 +27,7 @@ from smemlint.analysis.simt.cute.values import (
     tensor_of,
     value_of,
 )
-from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType, StaticType
+from smemlint.analysis.simt.domain.ctypes import StaticType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -293,7 +293,7 @@ def call_array_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) ->
     if not isinstance(callee.name, ir.ID | ir.StructRef | ir.ArrayRef):
         return None
     place = ev.lvalue(callee.name)
-    array = _array_member(place.type) if isinstance(place, LValue) else None
+    array = array_member(place.type) if isinstance(place, LValue) else None
     if isinstance(place, LValue) and array is not None:
         return Pointer(place.object, place.offset, array.element, place.volatile)
     return None
@@ -307,11 +307,3 @@ def _mentions_underscore(node: ir.Node) -> bool:
     if isinstance(node, ir.FuncCall | ir.Construct):
         return any(map(_mentions_underscore, node.args))
     return _is_underscore(node)
-
-
-def _array_member(kind: CType) -> ArrayType | None:
-    """Returns the array of a class that is nothing but an array."""
-    if not isinstance(kind, RecordType) or kind.record is not None or len(kind.members) != 1:
-        return None
-    only = kind.members[0]
-    return only.type if not only.name and isinstance(only.type, ArrayType) else None

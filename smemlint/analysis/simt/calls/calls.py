@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins.call import call_builtin
-from smemlint.analysis.simt.builtins.containers import elements_of
+from smemlint.analysis.simt.builtins.containers import call_container_method
 from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
 from smemlint.analysis.simt.builtins.cute_functions import (
     call_array_method,
@@ -190,11 +190,9 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
             note_shared_argument(ev, state.source_text(callee), node)
         return place
     record = place.type
-    if isinstance(record, OpaqueType):
-        key = state.key(callee.name, "elements")
-        elements = elements_of(ev, record, name, key)
-        if elements is not None:
-            return elements
+    found = call_container_method(ev, place, name, node)
+    if found is not None:
+        return found
     if isinstance(record, OpaqueType) or (isinstance(record, RecordType) and record.record is None):
         value = static_value(record) if isinstance(record, StaticType) else None
         if place.object.space is Space.LOCAL:

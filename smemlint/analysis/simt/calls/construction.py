@@ -221,6 +221,21 @@ def zero_value(kind: CType) -> Value:
     )
 
 
+def with_extent(kind: CType, init: ir.Node | None) -> CType:
+    """Returns an array without an extent with that of its list; every other type as it is."""
+    if not isinstance(kind, ArrayType) or kind.count is not None:
+        return kind
+    if not isinstance(init, ir.InitList) or not init.exprs:
+        return kind
+    is_flat = isinstance(kind.element, ArrayType | RecordType)
+    if any(
+        isinstance(e, ir.NamedInitializer) or (is_flat and isinstance(e, ir.Constant))
+        for e in init.exprs
+    ):
+        return kind
+    return ArrayType(kind.element, len(init.exprs))
+
+
 def fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
     """Initializes an array, element by element; what is not named is zero."""
     kind = place.type

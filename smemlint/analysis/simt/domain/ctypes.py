@@ -314,6 +314,14 @@ def builtin(words: tuple[str, ...]) -> CType | None:
             return None
 
 
+def array_member(kind: CType) -> ArrayType | None:
+    """Returns the array of a class that is nothing but an array; None of all others."""
+    if not isinstance(kind, RecordType) or kind.record is not None or len(kind.members) != 1:
+        return None
+    only = kind.members[0]
+    return only.type if not only.name and isinstance(only.type, ArrayType) else None
+
+
 def lay_out(
     name: str,
     fields: list[tuple[str, CType, int]],

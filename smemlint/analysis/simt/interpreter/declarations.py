@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.construction import construct_at, first_argument, zero_value
+from smemlint.analysis.simt.builtins.containers import list_type
+from smemlint.analysis.simt.calls.construction import (
+    construct_at,
+    fill_array,
+    first_argument,
+    with_extent,
+    zero_value,
+)
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -14,6 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    array_member,
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
@@ -58,7 +66,7 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
     storage = set(node.storage)
     if isinstance(node.type, ir.FuncDecl):
         return
-    kind = ev.types.resolve(node.type)
+    kind = with_extent(ev.types.resolve(node.type), node.init)
     if not node.name:
         return
     if "__shared__" in storage:
@@ -66,6 +74,8 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
         return
     if is_reference(kind):
         _declare_reference(ev, node, kind)
+        return
+    if not ev.policy.tracks_scev and _declare_list(ev, node, kind):
         return
     value: Value | None = None
     if isinstance(kind, OpaqueType) and node.init is not None and not _is_braced(node.init):
@@ -82,6 +92,18 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
         state.memory.write(obj, offset_of(0), kind, zero_value(kind), state.mask)
     elif isinstance(kind, RecordType) and kind.record is not None:
         construct_at(ev, LValue(obj, offset_of(0), kind), [], node)
+
+
+def _declare_list(ev: Evaluator, node: ir.Decl, kind: CType) -> bool:
+    """Declares a `std::vector` that begins with a list; returns False for all others."""
+    listed = list_type(ev, kind, node.init)
+    elements = array_member(listed) if listed is not None else None
+    if listed is None or elements is None or node.init is None:
+        return False
+    obj = ev.state.new_local(node.name, listed, ev.state.key(node, node.name))
+    ev.state.bind(node.name, Variable(obj, listed))
+    fill_array(ev, LValue(obj, offset_of(0), elements), node.init)
+    return True
 
 
 def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:

@@ -8,7 +8,7 @@ from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
+from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -58,7 +58,7 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
 def _element_of_class(
     ev: Evaluator, base: Aggregate, index: Value, node: ir.ArrayRef
 ) -> LValue | Unknown:
-    elements = _elements_of(base.type)
+    elements = array_member(base.type)
     if elements is None:
         text = f"`{ev.state.source_text(node)}` calls an operator that is not followed"
         return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
@@ -99,23 +99,15 @@ def _element_of_standard_array(
 ) -> LValue | Unknown | None:
     """Returns an element of a `std::array` that is a variable or a member; None for others."""
     if not isinstance(node.name, ir.StructRef) and not (
-        isinstance(binding, Variable) and _elements_of(binding.type) is not None
+        isinstance(binding, Variable) and array_member(binding.type) is not None
     ):
         return None
     place = ev.lvalue(node.name)
-    elements = _elements_of(place.type) if isinstance(place, LValue) else None
+    elements = array_member(place.type) if isinstance(place, LValue) else None
     if elements is None or isinstance(place, Unknown):
         return None
     first = Pointer(place.object, place.offset, elements.element, place.volatile)
     return _element_at(ev, first, ev.evaluate(node.subscript))
-
-
-def _elements_of(kind: object) -> ArrayType | None:
-    """The one unnamed member of a standard array."""
-    if not isinstance(kind, RecordType) or kind.record is not None or len(kind.members) != 1:
-        return None
-    only = kind.members[0]
-    return only.type if not only.name and isinstance(only.type, ArrayType) else None
 
 
 def _by_operator(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.calls.construction import with_extent
 from smemlint.analysis.simt.cute.types import enumerator, member_value
 from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
@@ -143,7 +144,7 @@ def _global_variable(ev: Evaluator, declaration: Declaration, node: ir.Decl) -> 
             bound = state.frame.scopes[-1].get(declaration.name)
             if bound is not None:
                 return bound
-        kind = ev.types.resolve(node.type)
+        kind = with_extent(ev.types.resolve(node.type), node.init)
         obj = Object(declaration.name, kind, Space.GLOBAL, f"file:{declaration.name}")
         if node.init is not None and (
             _is_constant(node) or ev.policy.keeps_initial_value(ev, declaration.name, kind)

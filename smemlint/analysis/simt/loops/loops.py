@@ -18,6 +18,7 @@ from smemlint.analysis.simt.loops.known_trips import (
     foresee_trips,
 )
 from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
+from smemlint.analysis.simt.loops.ranges import counted_loop
 from smemlint.analysis.simt.state import LoopPlan, State
 from smemlint.frontend import ir
 
@@ -46,10 +47,14 @@ def execute_for(ev: Evaluator, node: ir.For) -> None:
 
 @executes(ir.RangeFor)
 def execute_range_for(ev: Evaluator, node: ir.RangeFor) -> None:
-    """Executes a range-based `for`, which runs an unknown number of times."""
+    """Executes a range-based `for`; in kernels it runs an unknown number of times."""
     frame = ev.state.frame
     frame.enter_scope()
     try:
+        counted = None if ev.policy.tracks_scev else counted_loop(ev, node)
+        if counted is not None:
+            execute_for(ev, counted)
+            return
         ev.execute(node.decl)
         execute_loop(ev, LoopParts(node, None, None, node.stmt))
     finally:

@@ -537,3 +537,47 @@ def test_a_launch_that_a_configuration_describes(block, launch):
     assert kernel.instance.template == (("N", "1"),)
     if "KernelExC" not in launch:
         assert [a.ways for a in kernel.accesses] == [8.0]
+
+
+SIZES = """
+#include <vector>
+struct Config { int threads; const char *name; };
+static const int kSizes[] = {64, 128};
+__global__ void k(float *g) { __shared__ float s[1024]; s[threadIdx.x * 2] = g[0]; }
+void f(float *g, int n) { %s }
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "wanted"),
+    [
+        ("int a[] = {64, 96}; for (int t : a) k<<<1, t>>>(g);", [64, 96]),
+        ("int a[3] = {64, 96}; for (int t : a) if (t) k<<<1, t>>>(g);", [64, 96]),
+        ("for (auto t : kSizes) k<<<1, t>>>(g);", [64, 128]),
+        ("for (int i = 0; i < sizeof(kSizes) / sizeof(*kSizes); i++) k<<<1, kSizes[i]>>>(g);", [64, 128]),
+        ("int a[] = {64, 96}; for (int i = 0; i < sizeof(a) / sizeof(int); i++) k<<<1, a[i]>>>(g);", [64, 96]),
+        ("for (int t : {32, 64, 96}) k<<<1, t>>>(g);", [32, 64, 96]),
+        ("std::array<int, 2> a = {64, 96}; for (const int &t : a) k<<<1, t>>>(g);", [64, 96]),
+        ("std::vector<int> a{64, 96}; for (int t : a) k<<<1, t>>>(g);", [64, 96]),
+        ("const std::vector<unsigned> a = {64u, 96u}; for (auto t : a) k<<<1, t>>>(g);", [64, 96]),
+        ("std::vector<int> a = {64, 96}; for (size_t i = 0; i < a.size(); i++) k<<<1, a[i]>>>(g);", [64, 96]),
+        ("std::vector<int> a = {64, 96}; k<<<1, a.at(1)>>>(g);", [96]),
+        ("std::vector<Config> a = {{64, \"a\"}, {96, \"b\"}}; for (auto &c : a) k<<<1, c.threads>>>(g);", [64, 96]),
+        ("Config a[] = {{64, \"a\"}, {96, \"b\"}}; for (auto &c : a) k<<<1, c.threads>>>(g);", [64, 96]),
+        ("std::vector<int> a{64, 96}; a.front(); for (int t : a) { if (t > 64) break; k<<<1, t>>>(g); }", [64]),
+    ],
+)  # fmt: skip
+def test_loops_over_lists_of_sizes(host, wanted):
+    assert sorted(x for x, _, _ in blocks(SIZES % host)) == wanted
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "std::vector<int> a{64, 96}; a.assign(n, n); for (int t : a) k<<<1, t>>>(g);",
+        "std::vector<int> a(2, 96); for (int t : a) k<<<1, t>>>(g);",
+        "for (int t : {n, 2 * n}) k<<<1, t>>>(g);",
+    ],
+)
+def test_what_may_have_changed_a_list_leaves_its_sizes_unknown(host):
+    assert {k.instance.origin for k in facts_of(SIZES % host).kernels} == {""}
