@@ -96,6 +96,7 @@ class Analyzer:
         settings_of: the settings of a file; a unit is analysed under those of its main file.
         crashed: called with what an internal error cost.
         memo: remembered steps of earlier analyses.
+        document: the only file of interest; empty for all.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Analyzer:
         settings_of: Callable[[str], Settings],
         crashed: Callable[[NotAnalysed], None],
         memo: Memo | None = None,
+        document: str = "",
     ) -> None:
         self._sources = sources
         self._cuda = [s for s in sources if _is_cuda(s)]
@@ -112,6 +114,7 @@ class Analyzer:
         self._settings_of = settings_of
         self._crashed = crashed
         self._memo = memo
+        self._document = document
         self._programs: dict[int, Project] = {}
         self.launches: SourceLaunches = {}
 
@@ -182,6 +185,7 @@ class Analyzer:
                 self._crashed,
                 memo=self._memo,
                 notes_passed=bool(self._compiled),
+                document=self._document,
             )
             self._programs[id(settings)] = program
         return self._programs[id(settings)]

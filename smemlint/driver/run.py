@@ -169,6 +169,7 @@ def evaluate(request: Request, store: ResultStore | None = None) -> Evaluation:
         request.configuration,
         keep_facts=request.keep_facts or has_compiled,
         memo=request.memo_of(request.sources) if request.memo_of is not None else None,
+        document=request.document,
     )
     results = _unit_results(task, request, store)
     dependencies = [result.dependencies for result in results.values()]

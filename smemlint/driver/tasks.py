@@ -31,6 +31,7 @@ class UnitTask:
         configuration: the settings of each; a unit is analysed under those of its main file.
         keep_facts: results bring their facts along.
         memo: remembered steps of earlier analyses.
+        document: the only file of interest; empty for all.
     """
 
     def __init__(
@@ -40,12 +41,15 @@ class UnitTask:
         *,
         keep_facts: bool = False,
         memo: Memo | None = None,
+        document: str = "",
     ) -> None:
         self._sources = sources
         self._configuration = configuration
         self._keep_facts = keep_facts
         self._crashes: list[NotAnalysed] = []
-        self.analyzer = Analyzer(sources, configuration.for_file, self._crashes.append, memo)
+        self.analyzer = Analyzer(
+            sources, configuration.for_file, self._crashes.append, memo, document
+        )
 
     def __call__(self, path: str) -> UnitResult:
         """Returns the result of one main file; bounded in time, and errors are part of it."""

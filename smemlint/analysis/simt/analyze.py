@@ -22,7 +22,11 @@ from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launches import launches_of
-from smemlint.analysis.simt.shared_functions import touches_shared
+from smemlint.analysis.simt.shared_functions import (
+    names_defined_in,
+    new_words,
+    touches_shared,
+)
 from smemlint.analysis.simt.unreached import reaches_nothing, unreached, unreached_under_guesses
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
@@ -75,6 +79,8 @@ class Project:
     Args:
         sources, settings, crashed, scope, memo: see `analyze_units`.
         notes_passed: whether to note what launches pass, for the compiled code of the run.
+        document: the only file of interest; empty for all. Kernels of other files that cannot
+            come to its code are not evaluated, unless it is the main file.
 
     Attributes:
         index: the files and units of the run.
@@ -91,8 +97,10 @@ class Project:
         memo: Memo | None = None,
         *,
         notes_passed: bool = False,
+        document: str = "",
     ) -> None:
         self._scope = scope
+        self._document = posixpath.normpath(document) if document else ""
         self._notes_passed = notes_passed
         self._memo = memo or DIRECT
         self._seen: set[tuple[Span, object, object]] = set()
@@ -312,7 +320,23 @@ class Project:
             return False
         if self._scope is not None and function.name not in self._scope.kernels:
             return False
+        if self._document not in ("", posixpath.normpath(unit.path)) and not self._may_come_to(
+            self._document, function, unit
+        ):
+            return False
         return touches_shared(function, unit)
+
+    def _may_come_to(self, path: str, function: Function, unit: Unit) -> bool:
+        """Returns whether a kernel, or what it calls, names something that a file defines.
+
+        What may use operators is not looked for: any kernel may.
+        """
+        if posixpath.normpath(function.span.path) == path:
+            return True
+        names = names_defined_in(unit, path)
+        if any(name.startswith("operator") for name in names):
+            return True
+        return any(not words.isdisjoint(names) for words in new_words(function, unit))
 
     def _is_here(self, span: Span, unit: Unit) -> bool:
         """Returns whether what a function there does is evaluated in this unit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.heuristics import names_shared
@@ -9,7 +10,7 @@ from smemlint.frontend.heuristics import names_shared
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from smemlint.frontend.program import Function, Unit
+    from smemlint.frontend.program import Declaration, Function, Record, Unit
 
 _NAMES = frozenset(("__shared__", "ldmatrix", "__cvta_generic_to_shared"))
 
@@ -29,6 +30,20 @@ def touches_shared(function: Function, unit: Unit) -> bool:
         not words.isdisjoint(shared) or any(map(names_shared, words))
         for words in new_words(function, unit)
     )
+
+
+def names_defined_in(unit: Unit, path: str) -> frozenset[str]:
+    """Returns the names of the functions, records and declarations that a file of a unit has."""
+    key = "names", path
+    known = unit.memory.get(key)
+    if known is None:
+        records = (record for group in unit.records.values() for record in group)
+        declared = (d for group in unit.declarations.values() for d in group)
+        found: list[Function | Record | Declaration] = [*unit.functions, *records, *declared]
+        known = unit.memory[key] = frozenset(
+            f.name for f in found if posixpath.normpath(f.span.path) == path
+        )
+    return known  # type: ignore[return-value]
 
 
 def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
