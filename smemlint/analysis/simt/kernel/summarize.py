@@ -232,32 +232,13 @@ class AccessSummary:
     # ---- facts
 
     def _access(self, site: _Site) -> Access:
-        patterns: list[WarpPattern] = []
-        undecided = site.undecided
-        if undecided is None:
-            made = self._patterns(site)
-            if isinstance(made, Unknown):
-                undecided = made
-            else:
-                patterns = made
-        if site.depends_on_data and any(_hangs_on_threads(p, site.kind) for p in patterns):
-            # Fewer threads may not conflict at all; where all of them do not, none ever will.
-            undecided = Unknown(
-                Reason(
-                    ReasonCode.DATA,
-                    "which threads take part depends on data or changes with the iteration",
-                ),
-                is_data=True,
-            )
+        patterns, undecided = self._decided(site)
         turns_vary = undecided is None and _has_varying_turns(site)
         priced = [p for p in patterns if p.ideal]
-        broken = len(priced) < len(patterns)
-        has_figure = bool(priced) and not broken
+        has_figure = bool(priced) and len(priced) == len(patterns)
         taken = (*self._assumptions, *site.conditions(), *site.taken)
         is_sample = site.may_part or turns_vary or _may_fuse(site, priced)
         certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))
-        if undecided is not None:
-            patterns, has_figure = [], False
         widths = [g.width for g in site.groups.values()]
         issued = sum(p.count for p in patterns)
         if site.has_alternatives or not issued:  # only one of those that are priced is issued
@@ -293,6 +274,19 @@ class AccessSummary:
             else (),
         )
         return on_architecture(access, self._arch)
+
+    def _decided(self, site: _Site) -> tuple[list[WarpPattern], Unknown | None]:
+        """Returns the patterns of a site, or why they are not known."""
+        if site.undecided is not None:
+            return [], site.undecided
+        patterns = self._patterns(site)
+        if isinstance(patterns, Unknown):
+            return [], patterns
+        if site.depends_on_data and any(_hangs_on_threads(p, site.kind) for p in patterns):
+            # Fewer threads may not conflict at all; where all of them do not, none ever will.
+            text = "which threads take part depends on data or changes with the iteration"
+            return [], Unknown(Reason(ReasonCode.DATA, text), is_data=True)
+        return patterns, None
 
     def _fusion(self, site: _Site) -> Fusion | None:
         """What the widest instruction of a site stands for, where that is several accesses."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.state import Loop
     from smemlint.frontend import ir
 
+_OPEN_TRIPS = Reason(ReasonCode.LOOP, "how often the loop runs is not known")
+
 
 def execute_iteration(
     ev: Evaluator, name: str, step: ir.Node | None, body: ir.Node, loop: Loop
@@ -93,10 +95,7 @@ def execute_widened(
         state.assumptions.append(taken)
         if is_uniform:
             state.loop_conditions.add(taken)
-    trips = Unknown(
-        Reason(ReasonCode.LOOP, "how often the loop runs is not known"), is_uniform=is_uniform
-    )
-    state.frame.open.append((trips, node))
+    state.frame.open.append((Unknown(_OPEN_TRIPS, is_uniform=is_uniform), node))
     state.open_loops += 1
     mark = state.sums.mark()
     state.memory.begin()
