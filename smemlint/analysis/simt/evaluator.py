@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.state import Frame, State
     from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
+    from smemlint.reasons import Assumption
 
 
 class TypeResolver(Protocol):
@@ -91,6 +92,11 @@ class Policy(Protocol):
 
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns the one of two values that wins where control flow joins; None for a join."""
+
+    def path_through(
+        self, ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]
+    ) -> int | None:
+        """Returns which alternative of an open choice is executed; None for all of them."""
 
     def refine(self, value: Value, known: Value | None) -> None:
         """Takes the switched value as known inside of a case; None ends that."""

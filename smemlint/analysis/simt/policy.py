@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.state import Frame
     from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
+    from smemlint.reasons import Assumption
 
 
 class KernelPolicy:
@@ -75,6 +76,12 @@ class KernelPolicy:
 
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Prefers none."""
+        return None
+
+    def path_through(
+        self, ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]
+    ) -> int | None:
+        """Returns None: all alternatives of an open choice are executed."""
         return None
 
     def refine(self, value: Value, known: Value | None) -> None:

@@ -256,6 +256,11 @@ class AffineDomain:
             return self.add(changed, AffineInt(0, a.type, above))
         return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
 
+    @staticmethod
+    def key_of_choice(a: AffineInt, b: AffineInt, place: int) -> str:
+        """Returns what names one of two numbers, picked at a place of the source."""
+        return f"({place}?{a.identity()}:{b.identity()})"
+
     def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:
         """Returns one of both for all threads; None where their difference is not one number."""
         difference = self.add(a, b, -1)

@@ -116,6 +116,10 @@ def execute_both_ways(
     """
     state = ev.state
     mask = state.mask
+    path = ev.policy.path_through(ev, node, (first[0], second[0]))
+    if path is not None:
+        ev.execute((first, second)[path][2])
+        return
     for (_, ours, statement), (_, others, _) in ((first, second), (second, first)):
         if not is_any(others):
             state.mask = ours

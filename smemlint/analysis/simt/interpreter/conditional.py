@@ -36,6 +36,9 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         right = _evaluate_under(ev, mask & ~where, node.iffalse)
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
+    path = ev.policy.path_through(ev, node, (outcome(text, True), outcome(text, False)))
+    if path is not None:
+        return ev.evaluate((node.iftrue, node.iffalse)[path])
     note_data_condition(ev, condition, outcome(text, True), node.cond)
     may_hold, holds = truth_bounds(condition)
     _part_blocks(ev, node, is_uniform=condition.is_uniform)

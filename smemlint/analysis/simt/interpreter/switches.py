@@ -112,6 +112,16 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     """Executes every case from the same state; only what all agree on survives."""
     state = ev.state
     mask, loop = state.mask, state.loops[-1]
+    subject = state.source_text(node.cond)
+    entries = [i for i, item in enumerate(items) if item.label is not None or item.is_default]
+    cases = [_taken(ev, items[i], subject) for i in entries]
+    if not any(item.is_default for item in items):
+        entries, cases = [*entries, len(items)], [*cases, _in_no_case(subject)]
+    path = ev.policy.path_through(ev, node, cases)
+    if path is not None:
+        for item in items[entries[path] :]:
+            ev.execute(item.statement)
+        return
     loop.breaks.around += 1
     condition = (
         value
@@ -119,17 +129,14 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
         else Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, "the case is not known"), is_uniform=True)
     )
     written: UndoLog | None = None
-    subject = state.source_text(node.cond)
     ends: list[End] = []
     returned = len(state.frame.returns)
-    for i, item in enumerate(items):
-        if item.label is None and not item.is_default:
+    for i, taken in zip(entries, cases, strict=True):
+        if i == len(items):
+            ends.insert(0, End(taken, mask, {}, []))
             continue
-        known, taken = None, _in_no_case(subject)
-        if item.label is not None:
-            known = ev.evaluate(item.label)
-            text = f"`{subject}` is {state.source_text(item.label)}"
-            taken = Assumption(Topic.CONDITION, text, subject)
+        label = items[i].label
+        known = ev.evaluate(label) if label is not None else None
         state.mask = mask
         loop.broken = state.none_active()
         ev.policy.refine(value, known)
@@ -146,12 +153,17 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
                 if written is None
                 else merge_writes(ev, written, end.writes, condition, node)
             )
-    if not any(item.is_default for item in items):
-        ends.insert(0, End(_in_no_case(subject), mask, {}, []))
     loop.broken = state.none_active()
     _join_masks(ev, mask, ends, len(state.frame.returns) > returned)
     if written is not None:
         join_writes(ev, written, {}, condition, node)
+
+
+def _taken(ev: Evaluator, item: _Item, subject: str) -> Assumption:
+    if item.label is None:
+        return _in_no_case(subject)
+    text = f"`{subject}` is {ev.state.source_text(item.label)}"
+    return Assumption(Topic.CONDITION, text, subject)
 
 
 def _in_no_case(subject: str) -> Assumption:

@@ -45,7 +45,7 @@ from smemlint.limits.budgets import (
 from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.frontend.program import Declaration, Function, Unit
@@ -77,6 +77,7 @@ class HostPolicy(KernelPolicy):
         linked: further units whose functions may be called.
         launching: names of functions that launch, themselves or through others.
         default_path: known numbers win over unknown ones where control flow joins.
+        paths: open choices that are made, and which alternative is taken.
     """
 
     tracks_scev = False
@@ -88,6 +89,7 @@ class HostPolicy(KernelPolicy):
         *,
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
+        paths: Mapping[ir.Node, int] | None = None,
     ) -> None:
         self.linked = (unit, *(u for u in linked if u is not unit))
         self.launching = launching
@@ -95,6 +97,10 @@ class HostPolicy(KernelPolicy):
         self.domain = Results()
         self.has_default_path = False  # a known number met an unknown one
         self.defaults: dict[Assumption, None] = {}
+        self.paths = paths or {}
+        self.alternatives: dict[ir.Node, int] = {}  # of open choices between known numbers
+        self._widths: dict[ir.Node, int] = {}  # how many alternatives an open choice has
+        self._chosen: set[str] = set()  # the keys of what open choices between numbers give
         self._call_limit: int | None = None
         self._known: dict[str, int] = {}
         self._owner: dict[int, Unit] = {}
@@ -208,10 +214,29 @@ class HostPolicy(KernelPolicy):
             ev.types.enter(before)
             self._call_limit = limit
 
-    # ---- the default path
+    # ---- which way it goes
+
+    def path_through(
+        self, ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]
+    ) -> int | None:
+        """Returns which alternative of an open choice is taken; None for all of them."""
+        path = self.paths.get(node)
+        if path is None:
+            self._widths[node] = len(alternatives)
+        elif path < len(alternatives):
+            span = ev.state.unit.span(node)
+            place = Line(span.path, span.line)
+            taken = alternatives[path]
+            wording = f"{taken.wording} at {PLACE}"
+            self.defaults.setdefault(Assumption(Topic.HOST, wording, taken.subject, place))
+        return path
 
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns a known number rather than an unknown one, on the default path."""
+        if isinstance(a, AffineInt) and isinstance(b, AffineInt) and self._is_choice(a, b):
+            self.alternatives[node] = self._widths.get(node, 0)
+            self._chosen.add(self.domain.key_of_choice(a, b, node.at))
+            return None
         for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
             if isinstance(known, AffineInt) and known.constant is not None and is_open:
@@ -224,6 +249,11 @@ class HostPolicy(KernelPolicy):
                 self.defaults.setdefault(assumed)
                 return known
         return None
+
+    def _is_choice(self, a: AffineInt, b: AffineInt) -> bool:
+        """Returns whether two numbers differ and are known, but for other such choices."""
+        keys = {symbol.key for value in (a, b) for symbol, _ in value.terms}
+        return a.identity() != b.identity() and keys <= self._chosen
 
     def refine(self, value: Value, known: Value | None) -> None:
         """Takes the switched symbol as 512 inside `case 512:`."""

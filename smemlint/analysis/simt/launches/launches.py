@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
@@ -34,10 +35,11 @@ from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_HOST_PATHS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.facts import Span
@@ -106,8 +108,9 @@ class LaunchPolicy(HostPolicy):
         *,
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
+        paths: Mapping[ir.Node, int] | None = None,
     ) -> None:
-        super().__init__(unit, linked, launching=launching, default_path=default_path)
+        super().__init__(unit, linked, launching=launching, default_path=default_path, paths=paths)
         self.launches: list[Launch] = []
         self._assigned: dict[str, dict[str, None]] = {}
         self._calls: dict[Hashable, Frame] = {}
@@ -354,7 +357,10 @@ def launches_of(
     launching: frozenset[str],
     has_no_caller: bool = False,
 ) -> HostRun:
-    """Returns what it launches on every path; where the block is open, on the default path.
+    """Returns what it launches on every path; where the block is open, on single paths.
+
+    Of an open choice between known numbers all alternatives are taken, and of one between a known
+    and an unknown number the known one: the default path.
 
     Args:
         unit: of the function.
@@ -389,14 +395,49 @@ def _run_under(
 ) -> HostRun:
     strict = LaunchPolicy(unit, linked, launching=launching)
     is_cut = not execute_host_function(host_interpreter(strict), function, scope)
-    if all(la.block is not None for la in strict.launches) or not strict.has_default_path:
+    if all(la.block is not None for la in strict.launches):
         return HostRun(tuple(strict.launches), is_cut)
-    known = {(la.kernel, la.span) for la in strict.launches if la.block is not None}
-    default = LaunchPolicy(unit, linked, launching=launching, default_path=True)
-    is_cut |= not execute_host_function(host_interpreter(default), function, scope)
-    more = [la for la in default.launches if (la.kernel, la.span) not in known]
-    sure = [la for la in strict.launches if (la.kernel, la.span) in known]
-    return HostRun((*sure, *more), is_cut)
+    stages = [strict.launches]
+    if strict.alternatives:
+        paths = list(islice(_paths(strict.alternatives), MAX_HOST_PATHS + 1))
+        runs = [
+            LaunchPolicy(unit, linked, launching=launching, paths=path)
+            for path in paths[:MAX_HOST_PATHS]
+        ]
+        is_cut |= len(paths) > MAX_HOST_PATHS
+        for policy in runs:
+            is_cut |= not execute_host_function(host_interpreter(policy), function, scope)
+        stages.append(_distinct(la for policy in runs for la in policy.launches))
+    if strict.has_default_path:
+        default = LaunchPolicy(unit, linked, launching=launching, default_path=True)
+        is_cut |= not execute_host_function(host_interpreter(default), function, scope)
+        stages.append(default.launches)
+    found: list[Launch] = []
+    for launches in stages:
+        found += _of_other_places((la for la in launches if la.block is not None), found)
+    found += _of_other_places(stages[-1], found)
+    return HostRun(tuple(found), is_cut)
+
+
+def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:
+    """Yields every way through open choices: the alternative that each takes."""
+    for picks in product(*map(range, alternatives.values())):
+        yield dict(zip(alternatives, picks, strict=True))
+
+
+def _distinct(launches: Iterable[Launch]) -> list[Launch]:
+    """Returns the launches without those that another path comes to, too."""
+    found: dict[Hashable, Launch] = {}
+    for la in launches:
+        passed = tuple((name, str(value)) for name, value in la.arguments.items())
+        bound = tuple((name, str(value)) for name, value in la.scope.items())
+        found.setdefault((la.kernel, la.span, la.block, la.shared, passed, bound), la)
+    return list(found.values())
+
+
+def _of_other_places(launches: Iterable[Launch], found: Sequence[Launch]) -> list[Launch]:
+    places = {(la.kernel, la.span) for la in found}
+    return [la for la in launches if (la.kernel, la.span) not in places]
 
 
 def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:
