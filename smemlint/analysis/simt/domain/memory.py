@@ -8,6 +8,8 @@ condition is run, rolled back and joined with its alternative.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -17,15 +19,19 @@ from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
     IntType,
+    PointerType,
     RecordType,
     is_function_pointer,
 )
+from smemlint.analysis.simt.domain.lanes import identity
 from smemlint.analysis.simt.domain.masking import masked_update, select, under_mask
+from smemlint.analysis.simt.domain.scev import atom, power_of_two
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
     CallableValue,
     Object,
+    Pointer,
     Unknown,
     Value,
     one_of,
@@ -205,10 +211,52 @@ def _anything(obj: Object, offset: AffineInt, type: CType, why: str) -> Value:
         found = one_of(v for v in values if isinstance(v, CallableValue))
     elif isinstance(type, IntType) and obj.default is None:
         found = _common_constant(obj, offset)
+    elif isinstance(type, PointerType):
+        found = _spaced_pointer(obj, offset)
     if found is not None:
         return found
     data = any(isinstance(v, Unknown) and v.is_data for v in values)
     return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}"), is_data=data)
+
+
+def _spaced_pointer(obj: Object, offset: AffineInt) -> Pointer | None:
+    """Returns the pointer `first + index * step` of pointers that lie that far apart.
+
+    As the two of `float *tiles[2] = {s, s + 2048}` do, whichever is picked. Unrolling may make it
+    one of them, whose alignment the compiler knows, or it is loaded from memory (SASS of nvcc
+    13.0.88, sm_90): which neighbours become one instruction is open.
+    """
+    cells = sorted(obj.cells.items())
+    pointers = [value for _, value in cells if isinstance(value, Pointer)]
+    if len(pointers) < max(len(cells), 2) or not isinstance(offset.base, int):
+        return None
+    (start, _), first = cells[0], pointers[0]
+    steps = {b - a for (a, _), (b, _) in pairwise(cells)}
+    moves = {_distance(a, b) for a, b in pairwise(pointers)}
+    step, move = steps.pop(), moves.pop()
+    if steps or moves or move is None:
+        return None
+    factors = [(s, c) for s, c in offset.terms if isinstance(c, int) and c % step == 0]
+    if len(factors) < len(offset.terms) or (offset.base - start) % step:
+        return None
+    base = first.offset.base + (offset.base - start) // step * move
+    terms = tuple((s, c // step * move) for s, c in factors if move)
+    alignment = power_of_two(gcd(int(np.gcd.reduce(np.atleast_1d(first.offset.base))), move))
+    picked = atom(f"{obj.key}[{offset.identity()}]", alignment)
+    form = replace(picked, ptxas_alignment=1, is_open=True)
+    moved = AffineInt(base, first.offset.type, (*first.offset.terms, *terms), form)
+    return Pointer(first.object, moved, first.target, first.is_volatile)
+
+
+def _distance(a: Pointer, b: Pointer) -> int | None:
+    """Returns the bytes between two pointers into one array; None where they are not known."""
+    same_terms = [(s.key, identity(c)) for s, c in a.offset.terms] == [
+        (s.key, identity(c)) for s, c in b.offset.terms
+    ]
+    if a.object is not b.object or not same_terms:
+        return None
+    apart = np.unique(np.asarray(b.offset.base) - np.asarray(a.offset.base))
+    return int(apart[0]) if len(apart) == 1 else None
 
 
 def _common_constant(obj: Object, offset: AffineInt) -> Value | None:

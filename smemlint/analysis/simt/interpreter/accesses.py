@@ -64,8 +64,18 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
             return why_lost(place.object)
         if kind.__class__ is RecordType and kind.size <= 1 and not kind.members:
             return Aggregate(kind, {})
-        return ev.state.memory.read(place.object, place.offset, kind, ev.state.mask)
+        value = ev.state.memory.read(place.object, place.offset, kind, ev.state.mask)
+        if isinstance(value, Unknown) and isinstance(kind, PointerType):
+            _note_lost_pointer(ev, place.object, value, node)
+        return value
     return _read_elsewhere(ev, place, node)
+
+
+def _note_lost_pointer(ev: Evaluator, obj: Object, value: Unknown, node: ir.Node) -> None:
+    """Notes that a pointer of several into shared memory was read, and which is not known."""
+    held = (v for v in obj.cells.values() if isinstance(v, Pointer))
+    if any(pointer.object.space is Space.SHARED for pointer in held):
+        ev.state.note_unfollowed(node, value.reason)
 
 
 def _read_shared(ev: Evaluator, place: LValue, node: ir.Node) -> Value:

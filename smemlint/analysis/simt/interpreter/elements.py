@@ -8,7 +8,7 @@ from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType, array_member
+from smemlint.analysis.simt.domain.ctypes import U32, ArrayType, RecordType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -47,12 +47,22 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
             if isinstance(base, Unknown)
             else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "what is indexed is not a pointer"))
         )
+    if base.object.space is Space.LOCAL and isinstance(index, Unknown) and index.is_uniform:
+        index = _some_index(ev, node)
     moved = advance(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
     if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
         ev.state.spend(2)
     if isinstance(moved, Unknown):
         return lvalue_at_unknown_offset(ev, base, moved)  # counted: the array is known even so
     return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
+
+
+def _some_index(ev: Evaluator, node: ir.ArrayRef) -> AffineInt:
+    """Returns a number that stands for an index which all threads share."""
+    state = ev.state
+    state.sequence += 1
+    text = state.source_text(node.subscript)
+    return state.domain.symbol(state.key(node, f"index{state.sequence}"), text, U32)
 
 
 def _element_of_class(

@@ -27,6 +27,7 @@ from smemlint.analysis.simt.domain.values import (
     LanePredicate,
     Object,
     Pointer,
+    Space,
     Unknown,
     assuming,
 )
@@ -88,8 +89,7 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
         return a
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):
         if condition.is_uniform:
-            line = node.at
-            key = f"({line}?{a.identity()}:{b.identity()})"
+            key = ev.state.domain.key_of_choice(a, b, node.at)
             text = ev.state.source_text(getattr(node, "cond", node))
             either = ev.state.domain.either(a, b, key, text)
             if either is not None:
@@ -142,15 +142,19 @@ def _join_cute(
 def _join_pointers(
     ev: Evaluator, a: Pointer, b: Pointer, condition: Unknown, node: ir.Node
 ) -> Value | None:
-    """Returns the join of two pointers into one object or array; None for others."""
+    """Returns the join of two pointers, of which one points into shared memory; None for others.
+
+    Of pointers into two arrays one array is named: what is accessed through them is not lost.
+    """
     if a.object is b.object:
         offset = join(ev, a.offset, b.offset, condition, node)
         if isinstance(offset, AffineInt):
             return Pointer(a.object, offset, a.target, a.is_volatile)
         return forget_offset(ev, a, offset) if isinstance(offset, Unknown) else offset
-    if _lie_in_one_array(a, b):
-        return forget_offset(ev, a, Unknown(condition.reason, condition.is_data))
-    return None
+    shared = next((p for p in (a, b) if p.object.space is Space.SHARED), None)
+    if shared is None:
+        return None
+    return forget_offset(ev, shared, Unknown(condition.reason, condition.is_data))
 
 
 def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:
@@ -193,8 +197,3 @@ def _truth_after(condition: Unknown, a: Value, b: Value) -> Unknown:
         (~may_hold | a_does) & (holds | b_does),
         is_staggered=is_staggered(condition, a, b),
     )
-
-
-def _lie_in_one_array(a: Pointer, b: Pointer) -> bool:
-    """Returns whether both point into the same shared array, wherever that is."""
-    return a.object.shared is not None and a.object.shared is b.object.shared

@@ -248,13 +248,9 @@ def widen(
         return None
     if isinstance(end, Unknown) or _points_somewhere(end):
         return end
-    if (
-        isinstance(begin, Pointer)
-        and isinstance(end, Pointer)
-        and begin.object.space is not Space.SHARED
-        and end.object.space is not Space.SHARED
-    ):
-        return None
+    if isinstance(begin, Pointer) and isinstance(end, Pointer):
+        shared = next((p for p in (begin, end) if p.object.space is Space.SHARED), None)
+        return None if shared is None else forget_offset(ev, shared, _not_followed(obj))
     return _not_followed(obj)
 
 
