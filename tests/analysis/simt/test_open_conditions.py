@@ -216,3 +216,15 @@ def test_how_many_threads_share_a_word_of_an_atomic_hangs_on_them_too(test, cert
         "void f(float *a) { k<<<1, 64>>>(a, 31); }"
     )
     assert (atomic.kind, atomic.certainty) == ("atomic", certainty)
+
+
+@pytest.mark.parametrize(
+    "index",
+    ["t * 2 + (n == 0) * 6", "(n > 4 && n < 9) + t * 2", "t * 2 - (int)!n", "t * 2 | (n > 4)"],
+)
+def test_a_condition_of_all_threads_is_a_number_that_they_share(index: str) -> None:
+    assert ways_of(
+        "__global__ void k(float *out, int n) { __shared__ float s[512]; int t = threadIdx.x;"
+        f"s[{index}] = n; __syncthreads(); out[t] = s[t]; }}"
+        "void f(float *a) { k<<<64, 128>>>(a, 9); }"
+    ) == [(1, "store", 2.0), (1, "load", 1.0)]

@@ -121,6 +121,17 @@ def test_what_the_unit_itself_decides_is_no_assumption(text: str) -> None:
     assert assumed(text, "x") == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#ifndef __global__\n#define __global__\n#define __shared__\n#endif\n__global__ __shared__",
+        "#if !defined(__shared__) || !defined(__device__)\ny\n#endif\n__global__ __shared__",
+    ],
+)
+def test_what_hides_specifiers_from_other_compilers_is_not_read(text: str) -> None:
+    assert out(text) == "__global__ __shared__"
+
+
 def test_a_value_with_a_default_takes_the_default() -> None:
     text = (
         "#ifdef SIZE_0\n#define N SIZE_0\n#elif defined(SIZE_1)\n#define N SIZE_1\n"

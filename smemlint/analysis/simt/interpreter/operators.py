@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
 from smemlint.analysis.simt.dispatch import evaluates, locates
+from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
+    I32,
     U64,
     CType,
     FloatType,
@@ -153,7 +156,30 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     """Returns the value of a binary operator."""
     if node.op in ("&&", "||"):
         return _evaluate_logical(ev, node)
-    return apply_binary(ev, node.op, ev.evaluate(node.left), ev.evaluate(node.right), node)
+    left, right = ev.evaluate(node.left), ev.evaluate(node.right)
+    if node.op not in COMPARISONS:
+        left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
+    return apply_binary(ev, node.op, left, right, node)
+
+
+def _as_number(ev: Evaluator, node: ir.Node, value: Value) -> Value:
+    """Returns the 0 or 1 that an open condition is to all threads: `base + (n > 5) * 6`."""
+    if not isinstance(value, Unknown) or not value.is_uniform or not _is_condition(node):
+        return value
+    state = ev.state
+    state.sequence += 1
+    key = state.key(node, f"condition{state.sequence}")
+    number = state.domain.symbol(key, state.source_text(node), I32, nonnegative=True)
+    terms = tuple((replace(s, most=1) if c == 1 else s, c) for s, c in number.terms)
+    return AffineInt(number.base, number.type, terms)
+
+
+def _is_condition(node: ir.Node) -> bool:
+    while isinstance(node, ir.Cast):
+        node = node.expr
+    if isinstance(node, ir.UnaryOp):
+        return node.op == "!"
+    return isinstance(node, ir.BinaryOp) and node.op in (*COMPARISONS, "&&", "||")
 
 
 def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:

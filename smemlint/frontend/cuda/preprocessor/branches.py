@@ -15,7 +15,7 @@ from smemlint.frontend.cuda.preprocessor.conditions import (
     read_condition,
     truth,
 )
-from smemlint.frontend.cuda.preprocessor.options import UNDEFINED
+from smemlint.frontend.cuda.preprocessor.options import SPECIFIERS, UNDEFINED
 from smemlint.limits.budgets import MAX_BRANCHES
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class BranchChoice:
         return None
 
     def _is_defined(self, name: str) -> bool | None:
-        if name in self._macros or name in _KNOWN_QUESTIONS:
+        if name in self._macros or name in SPECIFIERS or name in _KNOWN_QUESTIONS:
             return True
         if name in self._undefined or name in self._own_names or UNDEFINED.fullmatch(name):
             return False

@@ -76,6 +76,15 @@ _PREDEFINED = {
     "__CHAR_BIT__": "8",
 }
 
+SPECIFIERS = frozenset(
+    f"__{name}__"
+    for name in (
+        *("global", "device", "host", "shared", "constant", "managed"),
+        *("launch_bounds", "forceinline", "noinline", "align", "grid_constant"),
+    )
+)
+"""Macros of CUDA's headers that stand for what a compiler is told; they are read as they are."""
+
 # Other compilers, platforms and languages: nvcc on Linux defines none of these. Nor does a build
 # that is to be fast define what turns on debugging, logs or profiling.
 UNDEFINED = re.compile(
