@@ -95,11 +95,16 @@ def _slot_size(event: Event, offset: AffineInt, base: int) -> int:
 
 
 def _largest_slot(event: Event, offset: AffineInt, base: int) -> int:
-    """Returns the bytes that one instruction may take, if an open sum is not rewritten."""
+    """Returns the bytes that one instruction may take, if an open sum is not rewritten.
+
+    A template argument that no launch gives is a constant to the compiler: it may be aligned so.
+    """
     form = scev_of(offset)
+    most = _SLOT.get(event.width, event.width)
+    if any(symbol.is_template_argument for symbol, _ in offset.terms):
+        return most
     if not form.is_open:
         return _slot_size(event, offset, base)
-    most = _SLOT.get(event.width, event.width)
     return max(min(most, form.alignment, power_of_two(base)), event.width)
 
 

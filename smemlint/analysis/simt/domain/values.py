@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from smemlint.facts import LayoutUse, SharedArray
 
 
+TEMPLATE_KEY = "template:"
+"""How keys of template arguments begin that no launch gives."""
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """An unknown that is the same for every thread of the block.
@@ -49,6 +53,11 @@ class Symbol:
     nonnegative: bool = False
     most: int | None = None
     is_iteration: bool = False
+
+    @property
+    def is_template_argument(self) -> bool:
+        """Whether it hangs on a template argument that no launch gives: the compiler knows it."""
+        return TEMPLATE_KEY in self.key
 
     def part(self) -> Symbol:
         """Returns what is left when what divides it is divided out."""

@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.swizzled import placed
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
+    TEMPLATE_KEY,
     AffineInt,
     Object,
     Pointer,
@@ -394,8 +395,8 @@ def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assum
 
 
 def _value_guess(name: str) -> Value:
-    key = f"template:{name}"
-    return AffineInt(0, terms=((Symbol(key, name, 1, True), 1),))
+    symbol = Symbol(f"{TEMPLATE_KEY}{name}", name, nonnegative=True)
+    return AffineInt(0, terms=((symbol, 1),))
 
 
 __all__ = ["KernelTask", "Unknown", "evaluate_kernel", "guessed_scope"]
