@@ -15,6 +15,7 @@ from smemlint.frontend.heuristics import (
     describes_swizzle,
     instantiated_includes,
     launched_and_not_defined,
+    library_kernels,
     may_launch,
     may_touch_shared,
 )
@@ -39,8 +40,12 @@ def needs_analysis(source: Source) -> bool:
         return holds_marks(source.text)
     text = source.text
     is_described = may_touch_shared(text) or describes_swizzle(text)
-    is_launching = bool(launched_and_not_defined(text) or instantiated_includes(text))
-    return is_described or is_launching
+    return (
+        is_described
+        or bool(launched_and_not_defined(text))
+        or bool(instantiated_includes(text))
+        or bool(library_kernels(text))
+    )
 
 
 def analyze(

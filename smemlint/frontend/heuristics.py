@@ -28,6 +28,9 @@ _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+(?:<[^;{}()<]{0,500}>\s*+)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
 _INCLUDES = re.compile(r'^[ \t]*+#[ \t]*+include[ \t]*+"([^"\n]*+)', re.M)
 _INSTANTIATES = re.compile(r"^[ \t]*+template\b(?![ \t]*+(?:<|$))", re.M)
+_LIBRARY_KERNEL = re.compile(
+    r"\bcutlass::(?:gemm|conv|epilogue)::(?:device|collective)::(\w++)\s*+<(?!<)"
+)
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
@@ -186,6 +189,17 @@ def guessed_extents(name: str) -> tuple[int, int] | None:
 def names_flag(name: str) -> bool:
     """Returns whether a parameter is a flag: `is_causal`, `has_bias`, `use_mask`."""
     return name.startswith(("is_", "has_", "use_", "return_"))
+
+
+def library_kernels(text: str) -> dict[str, int]:
+    """Returns which templates of CUTLASS's a text makes kernels of, with their first places.
+
+    `cutlass::gemm::device::GemmUniversalAdapter<..>`: no file of the project spells the kernel.
+    """
+    found: dict[str, int] = {}
+    for use in _LIBRARY_KERNEL.finditer(text):
+        found.setdefault(use[1], use.start())
+    return found
 
 
 def instantiated_includes(text: str) -> list[str]:

@@ -81,6 +81,12 @@ def test_a_file_instantiates_templates_of_the_headers_of_its_project():
     assert heuristics.instantiated_includes(text.replace("template", "template <int N>")) == []
 
 
+def test_kernels_of_cutlass_are_named_by_their_templates():
+    text = "using G = cutlass::gemm::device::GemmUniversalAdapter<K>; cutlass::gemm::GemmCoord c;"
+    assert heuristics.library_kernels(text) == {"GemmUniversalAdapter": text.index("cutlass")}
+    assert heuristics.library_kernels("cutlass::gemm::device::run(k<<<1, 2>>>)") == {}
+
+
 def test_every_guess_is_tested_and_gives_its_reason():
     guesses = {
         name: value
@@ -88,6 +94,7 @@ def test_every_guess_is_tested_and_gives_its_reason():
         if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
     }
     assert set(guesses) == {
+        "library_kernels",
         "instantiated_includes",
         "launched_and_not_defined",
         "may_launch",

@@ -14,6 +14,7 @@ from smemlint.frontend.cuda.build_system.cmake import flags_for
 from smemlint.frontend.heuristics import (
     instantiated_includes,
     launched_and_not_defined,
+    library_kernels,
     names_another,
 )
 from smemlint.frontend.ptx.module import parse_module
@@ -36,6 +37,7 @@ TEXTS = {
 FUNCTIONS = {
     "launches": launched_and_not_defined,
     "instantiations": instantiated_includes,
+    "collectives": library_kernels,
     "names": lambda text: names_another(text, "k"),
     "calls": lambda text: list(written_calls(text, "k")),
     "imports": lambda text: find_imported_maker(Source("k.py", text.encode())),

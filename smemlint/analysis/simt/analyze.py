@@ -32,7 +32,11 @@ from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.unit import load_unit
-from smemlint.frontend.heuristics import describes_swizzle, launched_and_not_defined
+from smemlint.frontend.heuristics import (
+    describes_swizzle,
+    launched_and_not_defined,
+    library_kernels,
+)
 from smemlint.limits.budgets import MAX_PYTHON_FRAMES
 from smemlint.reasons import Reason, ReasonCode
 
@@ -191,7 +195,8 @@ class Project:
         return describes_swizzle(self.index.read(path) or "")
 
     def _launches_others(self, path: str) -> bool:
-        return bool(launched_and_not_defined(self.index.read(path) or ""))
+        text = self.index.read(path) or ""
+        return bool(launched_and_not_defined(text)) or bool(library_kernels(text))
 
     def _is_of_the_run(self, span: Span) -> bool:
         return posixpath.normpath(span.path) in self.index.sources

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
-from smemlint.frontend.heuristics import instantiated_includes, launched_and_not_defined
+from smemlint.frontend.heuristics import (
+    instantiated_includes,
+    launched_and_not_defined,
+    library_kernels,
+)
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -17,13 +21,20 @@ if TYPE_CHECKING:
 
 
 def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
-    """Yields a note for each kernel of another file that a file launches by name or instantiates.
+    """Yields a note for each kernel of another file that a file launches, instantiates or builds.
 
     Args:
         index: of the run.
         path: of the file that launches.
     """
     text = index.read(path) or ""
+    kernels = library_kernels(text)
+    if kernels and any(p.endswith("cutlass/cutlass.h") for p in index.sources):
+        kernels = {}  # the library itself is of the run
+    for name, start in kernels.items():
+        where = _place(path, text, start, 1)
+        reason = f"what CUTLASS's `{name}` makes a kernel of is in its headers, which are not read"
+        yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
     launches = launched_and_not_defined(text)
     headers = {posixpath.basename(name) for name in instantiated_includes(text)}
     if not launches and not headers:
@@ -33,15 +44,18 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
         file = posixpath.normpath(function.span.path)
         if not function.is_kernel or file in index.sources:
             continue
-        start = launches.pop(function.name, None)
-        if start is None and posixpath.basename(file) not in headers:
+        is_launched = function.name in launches
+        if not is_launched and posixpath.basename(file) not in headers:
             continue
+        start = launches.pop(function.name) if is_launched else 0
         if touches_shared(function, unit):
-            where = Span(path, 1, 1, 1, 1)
-            if start is not None:
-                line = text.count("\n", 0, start) + 1
-                column = start - text.rfind("\n", 0, start)
-                where = Span(path, line, column, line, column + len(function.name))
+            where = _place(path, text, start, len(function.name) if is_launched else 0)
             name = f"`{function.name}`"
             reason = f"{name} is defined in {file}, which is not among the files to analyse"
             yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
+
+
+def _place(path: str, text: str, start: int, length: int) -> Span:
+    line = text.count("\n", 0, start) + 1
+    column = start - text.rfind("\n", 0, start)
+    return Span(path, line, column, line, column + length)

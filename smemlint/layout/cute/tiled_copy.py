@@ -195,7 +195,8 @@ def tiler_shape(tiler: Tiler) -> IntTuple:
     """Returns the shape that a tiler covers."""
     if isinstance(tiler, tuple):
         return tuple(tiler_shape(t) for t in tiler)
-    assert isinstance(tiler, int | Layout)
+    if not isinstance(tiler, int | Layout):
+        raise CuteError("a tile whose extent is known only at run time")
     return tiler.shape if isinstance(tiler, Layout) else tiler
 
 

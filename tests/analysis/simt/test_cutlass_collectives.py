@@ -297,3 +297,12 @@ template <Mode M> void launch(float *o) { k<Kernel<M>><<<1, 32>>>(o); }
 void go(float *o) { launch<Mode::Decode>(o); launch<Mode::Prefill>(o); }
 """
     assert sorted(ways_of(text)) == [(8, "load", 2.0), (9, "load", 4.0)]
+
+
+def test_kernels_of_the_library_are_said_to_be_left_out():
+    text = (
+        "using G = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;\nvoid go() { G{}.run(); }\n"
+    )
+    facts = facts_of(text)
+    assert facts.kernels == ()
+    assert [(n.span.line, n.reason.code) for n in facts.not_analysed] == [(1, ReasonCode.LEFT_OUT)]
