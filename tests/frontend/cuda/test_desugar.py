@@ -108,7 +108,7 @@ def printed(body: str, **where: str) -> str:
         ("x = (n + f(a...)) * 2;", "x = (n + f(a...)) * 2"),
         ("x = sizeof(float4) + sizeof n;", "x = (sizeof(float4)) + (sizeof(n))"),
         ("x = alignof(float4);", "x = alignof(float4)"),
-        ("x = sizeof...(a);", "x = sizeof...()"),
+        ("x = sizeof...(a);", "x = sizeof...(a)"),
         ("x = new int[3];", "x = new"),
         ("this->x = (*this)(3);", "this->x = (*this)(3)"),
         ("x = s.operator()(n);", "x = s.operator()(n)"),
