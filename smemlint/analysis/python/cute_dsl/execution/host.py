@@ -162,14 +162,7 @@ def torch_method(call: Call) -> Value:
                 stride=tuple(tensor.stride[i] for i in axes_list),
             )
         case "to" | "type":
-            dtype = call.given.named.get("dtype") or next(
-                (g for g in given if isinstance(g, DType)), None
-            )
-            is_open = call.given.named.get("dtype") is not None and not isinstance(dtype, DType)
-            return replace(
-                tensor,
-                dtype=None if is_open else dtype if isinstance(dtype, DType) else tensor.dtype,
-            )
+            return replace(tensor, dtype=_converted(tensor, call))
         case "unsqueeze":
             at = given[0] if given and isinstance(given[0], int) else 0
             at = at % (len(tensor.shape) + 1)
@@ -194,6 +187,14 @@ def torch_method(call: Call) -> Value:
     if call.name in _SAME or call.name.endswith("_"):
         return tensor
     return UNKNOWN
+
+
+def _converted(tensor: TorchTensor, call: Call) -> DType | None:
+    """Returns the element type after `to` or `type`; None where it is not known."""
+    named = call.given.named.get("dtype")
+    if named is not None:
+        return named if isinstance(named, DType) else None
+    return next((g for g in call.given.positional if isinstance(g, DType)), tensor.dtype)
 
 
 def torch_attribute(tensor: TorchTensor, name: str) -> Value | None:
