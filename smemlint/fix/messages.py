@@ -81,13 +81,21 @@ def spacing_advice(array: SharedArray, usage: Usage, spacing: Spacing) -> str:
 
 
 def pitch_advice(array: SharedArray, usage: Usage, spacing: Spacing) -> str:
-    """Returns the same for an array that the launch sizes, with the size that is reached."""
+    """Returns the same for an array that the launch sizes, with the size that is reached.
+
+    In a Python file, which may hold C++, the index is one of both languages; none if there is none.
+    """
     run, extra = spacing.run, spacing.extra
+    quotient = f"i / {run}"
+    if is_python_path(array.span.path):
+        if run & (run - 1):
+            return ""
+        quotient = f"(i >> {run.bit_length() - 1})"
     times = f" * {extra}" if extra > 1 else ""
     reached = max(a.array.bytes or 0 for a in usage.accesses if a.array is not None)
     more = (reached - 1) // (run * array.element_bytes) * extra * array.element_bytes
     return (
-        f"a pitch of {run + extra} instead of {run} elements, `i + i / {run}{times}` in place of "
+        f"a pitch of {run + extra} instead of {run} elements, `i + {quotient}{times}` in place of "
         f"each element offset `i` of `{array.name}`, and {more} bytes more in the launch, removes "
         f"the bank conflicts of {_all(usage)}"
     )

@@ -155,8 +155,9 @@ class _Repair:
         by_launch = sized(usage)
         if by_launch is not None and not usage.may_be_fused:
             spacing = best_spacing(by_launch)
-            if spacing is not None:
-                return pitch_advice(array, by_launch, spacing)
+            pitch = pitch_advice(array, by_launch, spacing) if spacing is not None else ""
+            if pitch:
+                return pitch
         swizzle = best_swizzle(by_launch or usage)
         if swizzle is not None:
             return swizzle_advice(array, usage, swizzle)

@@ -7,6 +7,10 @@ import re
 import pytest
 from kernels import conflicts
 
+from smemlint.config.settings import Settings
+from smemlint.driver.run import check
+from smemlint.sources.source import Source
+
 KERNEL = """\
 __device__ int at(int i) {{ return i; }}
 __global__ void k({type} *out, const {type} *in) {{
@@ -57,3 +61,29 @@ def test_where_an_access_is_not_known_or_not_by_name_there_is_no_index(read):
     found = conflicts(text)
     assert [f.span.line for f in found] == [8]
     assert not re.search(r"i / \d", found[0].help)
+
+
+def test_in_a_python_file_the_index_is_one_of_both_languages():
+    text = """\
+from numba import cuda, float32
+
+@cuda.jit
+def k(out, given):
+    s = cuda.shared.array(0, float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s[AT(y * 32 + x)] = given[y * 32 + x]
+    cuda.syncthreads()
+    out[y * 32 + x] = s[AT(x * 32 + y)]
+
+def run(o, i):
+    k[1, (32, 32), 0, 4096](o, i)
+"""
+
+    def found(index):
+        written = re.sub(r"AT\((.*?)\)", lambda m: index.replace("i", f"({m[1]})"), text)
+        result = check([Source("k.py", written)], Settings())
+        return [f for f in result.findings if f.code == "SML101"]
+
+    (conflict,) = found("i")
+    index = re.search(r"`(i \+ \(i >> 5\))`", conflict.help)
+    assert index and found(index[1]) == []
