@@ -197,3 +197,46 @@ def test_a_tensor_that_changes_its_stage_moves_by_stages(tmp_path):
     """Whatever stage it is: 32 rows of 128 bytes."""
     (read,) = facts_of(STAGES, tmp_path).kernels[0].accesses
     assert (read.ways, read.certainty) == (32, Certainty.ASSUMED)
+
+
+STATEMENTS = """
+@cute.kernel
+def kernel(a: cute.Tensor, n: cutlass.Int32):
+    tx, _, _ = cute.arch.thread_idx()
+    BODY
+"""
+ALLOCATED = (
+    "s = cute.make_tensor(cute.arch.alloc_smem(cutlass.Float32, 1024, 16), cute.make_layout(1024))"
+)
+TILE = "s = utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout((64, 64)), 16)"
+FMA = "cute.gemm(cute.make_mma_atom(cute.nvgpu.MmaUniversalOp(cutlass.Float16)), a, s, s, a)"
+
+
+@pytest.mark.parametrize(
+    ("body", "accesses"),
+    [
+        (f"{ALLOCATED}; x = s[tx % 32 * 32]", [(AccessKind.LOAD, 32.0)]),
+        (f"{ALLOCATED}; cute.arch.store(s.iterator + tx % 32 * 2, 1.0)", [(AccessKind.STORE, 2.0)]),
+        (f"{ALLOCATED}; x = cute.arch.load(s.iterator.llvm_ptr, cutlass.Int64)", [(AccessKind.LOAD, 1.0)]),
+        (f"{TILE}; {FMA}", [(AccessKind.LOAD, 0.0)]),  # not decided: no way, no silence
+    ],
+)  # fmt: skip
+def test_every_way_to_shared_memory_is_an_access(body, accesses, tmp_path):
+    (kernel,) = facts_of(STATEMENTS.replace("BODY", body), tmp_path).kernels
+    assert [(a.kind, a.ways) for a in kernel.accesses] == accesses
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (f"{TILE}; far.away(s)", "away"),
+        (f"{ALLOCATED}; cute.arch.atomic_add(s.iterator, 1.0)", "atomic_add"),
+        (f"{ALLOCATED}; cutlass._mlir.dialects.llvm.inline_asm(None, [s.iterator.toint()], '')", "inline_asm"),
+        # the DSL allocates layouts that are known while compiling
+        ("s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((n, 4)), 16); x = s[tx, 0]", "allocate_tensor"),
+    ],
+)  # fmt: skip
+def test_what_is_not_followed_and_touches_shared_memory_is_noted(body, name, tmp_path):
+    (kernel,) = facts_of(STATEMENTS.replace("BODY", body), tmp_path).kernels
+    assert not kernel.accesses
+    assert any(f"`{name}`" in n.reason.text for n in kernel.not_analysed)

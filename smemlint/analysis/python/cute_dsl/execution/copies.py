@@ -167,15 +167,14 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
         return None
     for tensor in shared:
         kind = AccessKind.LOAD if tensor is sides[0] else AccessKind.STORE
-        emit(
-            call.run,
-            tensor,
-            kind,
-            max(tensor.bits // 8, 1),
-            UnknownNumber(Reason(ReasonCode.NOT_MODELLED, reason)),
-            call.node,
-        )
+        _emit_undecided(call, tensor, kind, reason)
     return None
+
+
+def _emit_undecided(call: Call, tensor: cute.Tensor, kind: AccessKind, reason: str) -> None:
+    """Records an access without a figure."""
+    unknown = UnknownNumber(Reason(ReasonCode.NOT_MODELLED, reason))
+    emit(call.run, tensor, kind, max(tensor.bits // 8, 1), unknown, call.node)
 
 
 def _one_side(
@@ -200,6 +199,19 @@ def _one_side(
     except cute.CuteError as error:
         return _undecided(call, sides, str(error))
     issue(call.run, issued, call.node)
+    return None
+
+
+@function("gemm", "mma_atom_call")
+def gemm(call: Call) -> Value:
+    """`gemm(atom, d, a, b, c)`: the compiler loads operands that lie in shared memory."""
+    operands = [needed_tensor(call.value(at, name)) for at, name in ((2, "a"), (3, "b"))]
+    why = "how the compiler loads operands of `gemm` from shared memory is not modelled"
+    for operand in operands:
+        if not isinstance(operand, UnknownTensor) and operand.is_shared:
+            _emit_undecided(call, operand, AccessKind.LOAD, why)
+        elif isinstance(operand, UnknownTensor) and operand.space is cute.Space.SHARED:
+            call.run.note(call.node, f"`{call.name}`: {operand.reason}", operand.object)
     return None
 
 
@@ -242,14 +254,7 @@ def _whole(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
         sides = (tensor, registers) if kind is AccessKind.LOAD else (registers, tensor)
         issue(call.run, cute.autovec_copy(*sides), call.node)
     except cute.CuteError as error:
-        emit(
-            call.run,
-            tensor,
-            kind,
-            max(tensor.bits // 8, 1),
-            UnknownNumber(Reason(ReasonCode.NOT_MODELLED, str(error))),
-            call.node,
-        )
+        _emit_undecided(call, tensor, kind, str(error))
     return None
 
 

@@ -97,16 +97,16 @@ class DslModel(LibraryModel):
             same = self._same(one, other)
             if same is not None:
                 return same == isinstance(operation, ast.Eq)
-        if isinstance(one, _ARITHMETIC) or isinstance(other, _ARITHMETIC):
-            if isinstance(one, float) or isinstance(other, float):
-                return DATA
-            return numbers.calculate(self.run, operation, one, other)
         pointer = payload_of(one)
         if isinstance(pointer, Pointer) and isinstance(operation, ast.Add):
             try:
                 return Cute(moved(self.run, pointer, other))
             except cute.CuteError as error:
                 return Cute(UnknownTensor(pointer.space, str(error), pointer.origin.dtype))
+        if isinstance(one, _ARITHMETIC) or isinstance(other, _ARITHMETIC):
+            if isinstance(one, float) or isinstance(other, float):
+                return DATA
+            return numbers.calculate(self.run, operation, one, other)
         for value in (one, other):
             if isinstance(value, Unknown):
                 return value

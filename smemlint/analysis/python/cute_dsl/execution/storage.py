@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.execution.call import (
     Call,
     as_value,
+    function,
     method,
     needed_layout,
     reason_of,
@@ -107,6 +108,18 @@ def allocate_array(call: Call) -> Value:
     return as_value(_allocated(call, dtype, size, max(dtype.bits // 8, 1)))
 
 
+@function("alloc_smem")
+def alloc_smem(call: Call) -> Value:
+    """`arch.alloc_smem(dtype, count, alignment=)`: a pointer."""
+    if call.run.kernel is None:
+        raise cute.CuteError("an allocation outside of a kernel")
+    dtype, count = call.dtype(0, "element_type"), call.value(1, "size_in_elems", 1)
+    size = -(-count * dtype.bits // 8) if isinstance(count, int) else None
+    given = call.value(2, "alignment", None)
+    alignment = given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else 1
+    return as_value(_allocated(call, dtype, size, alignment))
+
+
 @method("allocate_tensor")
 def allocate_tensor(call: Call) -> Value:
     """Evaluates `allocator.allocate_tensor(dtype, layout, byte_alignment, swizzle)`."""
@@ -117,14 +130,15 @@ def allocate_tensor(call: Call) -> Value:
         value = call.value(1, "layout")
         is_shape = isinstance(value, tuple | list | int)
         layout = call.layout(1, "layout") if is_shape else needed_layout(value)
+        if not layout.plain.is_static:  # which the DSL refuses: what it is compiled for is missing
+            raise cute.CuteError("an extent of its layout is not known")
         swizzle = _swizzle(call, 3)
     except cute.CuteError as error:
         call.run.kernel.next_byte = None
         return as_value(UnknownTensor(cute.Space.SHARED, f"`allocate_tensor`: {error}"))
     given = call.value(2, "byte_alignment", 1)
     alignment = given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else 1
-    cosize = layout.plain.cosize
-    size = -(-cosize * dtype.bits // 8) if isinstance(cosize, int) else None
+    size = -(-cute.static(layout.plain.cosize) * dtype.bits // 8)
     pointer = replace(_allocated(call, dtype, size, alignment), swizzle=swizzle)
     return as_value(tensor_at(call.run, pointer, layout, call.node))
 
