@@ -8,6 +8,7 @@ from test_cute_dsl_kernels import facts_of
 from smemlint.analysis.python.cute_dsl.execution.guesses import declared_types
 from smemlint.facts import AccessKind, Certainty
 from smemlint.frontend.heuristics import guessed_extents
+from smemlint.reasons import ReasonCode
 
 ROWS = """
 class Rows:
@@ -240,3 +241,37 @@ def test_what_is_not_followed_and_touches_shared_memory_is_noted(body, name, tmp
     (kernel,) = facts_of(STATEMENTS.replace("BODY", body), tmp_path).kernels
     assert not kernel.accesses
     assert any(f"`{name}`" in n.reason.text for n in kernel.not_analysed)
+
+
+ODD = """
+    t = cute.zipped_divide(s, (0, 0)); x = t[tx]
+    t = cute.make_tensor(s.iterator, cute.make_layout((10**30, 2))); x = t[tx, 0]
+    t = cute.make_tensor(s.iterator, cute.make_layout((-4, 4))); x = t[tx, 0]
+    t = cute.make_tensor(s.iterator, cute.make_layout((4, 4), stride=(1,))); x = t[tx, 0]
+    t = cute.make_tensor(s.iterator, cute.make_composed_layout(cute.make_swizzle(n, 4, 3), 0, cute.make_layout(64))); x = t[tx]
+    c = cute.make_copy_atom(warp.NoSuchOp(), cutlass.Float16); cute.copy(c, s, s)
+    c = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=7); cute.copy(c, s, s)
+    c = cute.make_tiled_copy_tv(None, None, None); cute.copy(c, s, s)
+    cute.copy(s)
+    s[10**40, tx] = 1.0
+    s[1.5, tx] = 1.0
+    s[tx % 0, 1] = 1.0
+    cute.recast_tensor(s, n)[tx, 0]
+    t = cute.local_partition(s, cute.make_layout((0,)), tx); t[0] = 1.0
+    t = cute.select(s, [9]); t[tx] = 1.0
+    t = s if n > 5 else None; t[0, 0] = 1.0
+    cute.make_tensor(s.iterator - tx, cute.make_layout(64))[tx] = 1.0
+"""
+
+
+@pytest.mark.parametrize("body", [line.strip() for line in ODD.strip().splitlines()])
+def test_odd_programs_are_neither_silent_nor_internal_errors(body, tmp_path):
+    facts = facts_of(STATEMENTS.replace("BODY", f"{TILE}; {body}"), tmp_path)
+    notes = [n for k in facts.kernels for n in k.not_analysed] + list(facts.not_analysed)
+    assert notes or any(k.accesses for k in facts.kernels)
+    assert all(n.reason.code is not ReasonCode.INTERNAL_ERROR for n in notes)
+
+
+def test_a_kernel_without_its_decorator_is_said(tmp_path):
+    facts = facts_of(STATEMENTS.replace("@cute.kernel", "").replace("BODY", TILE), tmp_path)
+    assert [n.reason.code for n in facts.not_analysed] == [ReasonCode.NOT_REACHED]

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 _MARKS = ("cute.kernel", "cutlass.cute.kernel")
 _COPIER = "autovec_copy("
-_KERNEL = "@cute."
+_EXECUTED = ("@cute.", "SmemAllocator")
+"""Words of files with kernels, or with functions that lack the decorator of one."""
 _NOT_OURS = ("cutlass", "torch", "math", "builtins", "typing", "functools", "cuda", "operator")
 """Packages whose functions make no swizzle that we would read."""
 _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
@@ -57,7 +58,7 @@ _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
     """Returns the swizzles and kernels of a file, and the files that they depend on."""
     layouts, read = _layouts(source)
-    if _KERNEL not in source.text:
+    if not any(word in source.text for word in _EXECUTED):
         return layouts, read
     try:
         text = PythonText.of(source)

@@ -10,6 +10,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
     Cute,
     UnknownTensor,
+    array_of,
     layout_of,
     payload_of,
 )
@@ -234,17 +235,28 @@ def method(*names: str) -> Callable[[_Handler], _Handler]:
     return register
 
 
+_VIEWS = frozenset((
+    "composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "coalesce",
+    "filter", "filter_zeros", "flatten", "group_modes", "append", "prepend", "select", "slice_",
+    "local_tile", "local_partition", "domain_offset", "recast_tensor", "transpose_view", "expand",
+))  # fmt: skip
+"""Functions that give other views of tensors."""
+
+
 def executed(handler: Handler, call: Call) -> Value:
     """Returns the result of a call; what CuTe refuses or nobody knows is unknown, with a reason."""
     try:
         return handler(call)
     except cute.CuteError as error:
         text = f"`{call.name}`: {error}" if "`" not in str(error) else str(error)
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
     except (TypeError, ValueError, IndexError, ArithmeticError, AssertionError, RecursionError):
-        return Unknown(
-            Reason(ReasonCode.NOT_MODELLED, f"`{call.name}` is not followed with these arguments")
-        )
+        text = f"`{call.name}` is not followed with these arguments"
+    if call.name in _VIEWS:
+        for value in call.given.positional:
+            tensor = payload_of(value)
+            if isinstance(tensor, cute.Tensor) and tensor.is_shared:
+                return as_value(UnknownTensor(tensor.space, text, object=array_of(tensor)))
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
 
 
 def as_value(payload: object) -> Value:

@@ -51,6 +51,8 @@ JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _COMPILES = "cute.compile("
 _DIFFERS = Reason(ReasonCode.UNKNOWN_VALUE, "the figure depends on arguments that are not known")
+_NO_CALL = "no call of its function could be followed"
+_ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))
 DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
 NO_LAUNCH = Assumption(Topic.BLOCK, "no launch is in the file: the block shape is guessed")
 
@@ -81,7 +83,11 @@ def execute_file(text: PythonText, settings: Settings) -> FileFacts:
     file = _File(text, settings)
     file.run_main()
     file.run_from_outside()
-    file.found.notes += _unreached(text, file.found, file.failure) or file.unfinished()
+    file.found.notes += (
+        _unreached(text, file.found, file.failure)
+        or file.unfinished()
+        or _unreached_allocations(text, file.found)
+    )
     file.found.notes += file.left_out.notes()
     return file.found
 
@@ -385,28 +391,42 @@ def _unreached(text: PythonText, found: FileFacts, failure: str) -> list[NotAnal
     if not names_shared_tensor(text.text):
         return notes  # its copies move global memory
     for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        copies = [c for c in _own_copies(function) if text.span(c) not in found.reached]
+        copies = [
+            c for c in _own_calls(function) if _is_copy(c) and text.span(c) not in found.reached
+        ]
         if not copies:
             continue
-        why = "no call of its function could be followed"
-        if function in found.entered:
-            why = "not executed with these arguments"
+        why = "not executed with these arguments" if function in found.entered else _NO_CALL
         what = "a copy" if len(copies) == 1 else f"{len(copies)} copies"
         reason = Reason(ReasonCode.NOT_REACHED, f"{what} of CuTe: {failure or why}")
         notes.append(NotAnalysed(text.span(copies[0]), function.name, reason))
     return notes
 
 
-def _own_copies(function: ast.FunctionDef) -> Iterator[ast.Call]:
-    """Yields the copies of a function, those of functions inside it left out."""
+def _unreached_allocations(text: PythonText, found: FileFacts) -> Iterator[NotAnalysed]:
+    """Yields a note for each function that allocates shared memory and was not entered."""
+    for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
+        made = next((c for c in _own_calls(function) if _called(c) in _ALLOCATIONS), None)
+        if made is not None and function not in found.entered:
+            reason = Reason(ReasonCode.NOT_REACHED, f"shared memory of CuTe: {_NO_CALL}")
+            yield NotAnalysed(text.span(made), function.name, reason)
+
+
+def _called(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def _is_copy(call: ast.Call) -> bool:
+    return ast.unparse(call.func).startswith(("cute.", "cutlass.")) and _called(call) in _COPIES
+
+
+def _own_calls(function: ast.FunctionDef) -> Iterator[ast.Call]:
+    """Yields the calls of methods in a function, those of functions inside it left out."""
     worklist: list[ast.AST] = list(ast.iter_child_nodes(function))
     while worklist:
         node = worklist.pop(0)
         if isinstance(node, ast.FunctionDef):
             continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            owner = node.func.value
-            is_cute = isinstance(owner, ast.Name) and owner.id in ("cute", "cutlass")
-            if node.func.attr in _COPIES and is_cute:
-                yield node
+            yield node
         worklist += ast.iter_child_nodes(node)

@@ -10,7 +10,8 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cute_dsl.execution.host import dtype_named, symbolic_tensor
+from smemlint.analysis.python.cute_dsl.execution.host import dtype_named
+from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
 from smemlint.analysis.python.interpreter import calls
 from smemlint.analysis.python.interpreter.values import Class, DType, Function, Instance, Value

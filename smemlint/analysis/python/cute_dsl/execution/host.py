@@ -10,7 +10,6 @@ from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import CAPACIT
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DTYPES,
     Namespace,
-    Number,
     Origin,
     UnknownTensor,
     payload_of,
@@ -46,7 +45,7 @@ _SAME = frozenset((
     "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "sign", "abs",
 ))  # fmt: skip
 _FLOAT32 = DType("Float32", 32)
-_ALIGNMENT = 16
+ALIGNMENT = 16
 """Bytes that tensors and their rows are taken to begin on a multiple of."""
 
 
@@ -233,7 +232,7 @@ def global_tensor(
         one = leading if leading is not None else _leading(tensor)
         shape = tuple(to_engine(run.fresh("an extent"), run.domain) for _ in shape)
         stride = tuple(
-            1 if at == one else cute.DynamicInt(step) if step else _unknown_stride(run, dtype)
+            1 if at == one else cute.DynamicInt(step) if step else unknown_stride(run, dtype)
             for at, step in enumerate(tensor.stride)
         )
     try:
@@ -245,9 +244,9 @@ def global_tensor(
     )
 
 
-def _unknown_stride(run: Execution, dtype: DType) -> Integer:
-    """A stride of rows that vectors of 16 bytes fit in."""
-    elements = max(8 * _ALIGNMENT // dtype.bits, 1)
+def unknown_stride(run: Execution, dtype: DType) -> Integer:
+    """Returns a stride of rows that vectors of 16 bytes fit in."""
+    elements = max(8 * ALIGNMENT // dtype.bits, 1)
     return to_engine(run.fresh("a stride", multiple=elements), run.domain)
 
 
@@ -370,57 +369,6 @@ def create_cute_tensor_for_fp8(call: Call) -> Value:
         )
     at = leading if isinstance(leading, int) else None
     return global_tensor(call.run, tensor, known, is_dynamic=True, leading=at)
-
-
-def symbolic_tensor(run: Execution, dtype: DType, rank: int) -> Value:
-    """Returns a tensor of global memory whose last mode is contiguous, its rows aligned."""
-    layout = cute.Layout(
-        tuple(to_engine(run.fresh("an extent"), run.domain) for _ in range(rank)),
-        tuple(1 if at == rank - 1 else _unknown_stride(run, dtype) for at in range(rank)),
-    )
-    return _of_layout(run, dtype, layout, _ALIGNMENT)
-
-
-def _of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
-    key = run.fresh("tensor").terms[0][0].key
-    obj = Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, key)
-    origin = Origin(dtype, obj)
-    return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
-
-
-@function("make_fake_tensor")
-def make_fake_tensor(call: Call) -> Value:
-    """Evaluates `make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
-    layout = cute.Layout(call.int_tuple(1, "shape"), call.int_tuple(2, "stride"))
-    dtype = call.dtype(0, "dtype")
-    alignment = call.given.named.get("assumed_align")
-    known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
-    return _of_layout(call.run, dtype, layout, known)
-
-
-@function("sym_int", "sym_int32", "sym_int64")
-def symbolic_integer(call: Call) -> Value:
-    """Evaluates `sym_int(divisibility=)`: a number of run time."""
-    divisibility = call.given.named.get("divisibility", 1)
-    is_known = isinstance(divisibility, int) and 0 < divisibility < 1 << 16
-    return Number(call.run.fresh("an extent", multiple=divisibility if is_known else 1))  # type: ignore[arg-type]
-
-
-@function("make_fake_compact_tensor")
-def make_fake_compact_tensor(call: Call) -> Value:
-    """Evaluates `make_fake_compact_tensor(dtype, shape, stride_order=)`."""
-    dtype, shape = call.value(0, "dtype"), call.value(1, "shape")
-    known = dtype if isinstance(dtype, DType) else None
-    order = integers(call.value(2, "stride_order", None))
-    if known is None or not isinstance(shape, tuple | list):
-        return as_value(
-            UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)
-        )
-    leading = order.index(0) if order and 0 in order else 0
-    host = TorchTensor(
-        known, (2,) * len(shape), tuple(int(i == leading) for i in range(len(shape)))
-    )
-    return global_tensor(call.run, host, known, is_dynamic=True, leading=leading)
 
 
 # ---- command lines

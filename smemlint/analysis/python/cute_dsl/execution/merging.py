@@ -118,6 +118,9 @@ def merged_value(run: Execution, one: Value, other: Value, merge: Merge) -> Valu
         return Number(
             _merged_number(numbers.operand_of(run, one), numbers.operand_of(run, other), merge)
         )
+    for held, other_held in ((one, other), (other, one)):
+        if other_held is None and isinstance(held, Cute):  # what is None is not used
+            return held
     if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
         return tuple(merged_value(run, a, b, merge) for a, b in zip(one, other, strict=True))
     if isinstance(one, Cute) and isinstance(other, Cute):

@@ -98,9 +98,10 @@ class DslModel(LibraryModel):
             if same is not None:
                 return same == isinstance(operation, ast.Eq)
         pointer = payload_of(one)
-        if isinstance(pointer, Pointer) and isinstance(operation, ast.Add):
+        if isinstance(pointer, Pointer) and isinstance(operation, ast.Add | ast.Sub):
             try:
-                return Cute(moved(self.run, pointer, other))
+                sign = 1 if isinstance(operation, ast.Add) else -1
+                return Cute(moved(self.run, pointer, other, sign))
             except cute.CuteError as error:
                 return Cute(UnknownTensor(pointer.space, str(error), pointer.origin.dtype))
         if isinstance(one, _ARITHMETIC) or isinstance(other, _ARITHMETIC):

@@ -22,7 +22,7 @@ from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
 from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
-from smemlint.analysis.python.cute_dsl.execution.libraries import hopper, quack  # noqa: F401
+from smemlint.analysis.python.cute_dsl.execution.libraries import hopper, quack, runtime  # noqa: F401
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
 from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
 from smemlint.analysis.python.cute_dsl.execution.values import (

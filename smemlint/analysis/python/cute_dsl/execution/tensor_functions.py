@@ -386,10 +386,10 @@ def aligned(pointer: Pointer, number: int) -> Pointer:
     return replace(pointer, alignment=number)
 
 
-def moved(run: Execution, pointer: Pointer, by: Value) -> Pointer:
-    """Returns a pointer some elements further."""
+def moved(run: Execution, pointer: Pointer, by: Value, sign: int = 1) -> Pointer:
+    """Returns a pointer some elements further, or with a sign of -1 before."""
     offset = numbers.integer(run, by)
-    step = offset * pointer.origin.dtype.bits
+    step = offset * (sign * pointer.origin.dtype.bits)
     known = abs(step) // 8 if isinstance(step, int) else pointer.origin.dtype.bits // 8
     kept = gcd(pointer.alignment, known) if pointer.alignment else 0
     return replace(pointer, base=pointer.base + step, alignment=kept)
