@@ -204,7 +204,7 @@ def _one_side(
 
 @function("gemm", "mma_atom_call")
 def gemm(call: Call) -> Value:
-    """`gemm(atom, d, a, b, c)`: the compiler loads operands that lie in shared memory."""
+    """Evaluates `gemm(atom, d, a, b, c)`: the compiler loads operands that lie in shared memory."""
     operands = [needed_tensor(call.value(at, name)) for at, name in ((2, "a"), (3, "b"))]
     why = "how the compiler loads operands of `gemm` from shared memory is not modelled"
     for operand in operands:

@@ -110,7 +110,7 @@ def allocate_array(call: Call) -> Value:
 
 @function("alloc_smem")
 def alloc_smem(call: Call) -> Value:
-    """`arch.alloc_smem(dtype, count, alignment=)`: a pointer."""
+    """Evaluates `arch.alloc_smem(dtype, count, alignment=)`: a pointer."""
     if call.run.kernel is None:
         raise cute.CuteError("an allocation outside of a kernel")
     dtype, count = call.dtype(0, "element_type"), call.value(1, "size_in_elems", 1)

@@ -69,7 +69,7 @@ def expand(call: Call) -> Value:
 
 @function("quack.reshape_acc_to_mn", "quack.make_acc_tensor_mn_view")
 def reshape_acc_to_mn(call: Call) -> Value:
-    """`reshape_acc_to_mn(acc, transpose=)`: ((2, 2, V), M, N) as ((2, M), (2, V, N))."""
+    """Evaluates `reshape_acc_to_mn(acc, transpose=)`: ((2, 2, V), M, N) as ((2, M), (2, V, N))."""
     tensor = call.tensor(0, "acc")
     if isinstance(tensor, UnknownTensor):
         return as_value(tensor)
@@ -105,7 +105,7 @@ def tiled_copy_1d(call: Call) -> Value:
 
 @function("quack.tiled_copy_2d")
 def tiled_copy_2d(call: Call) -> Value:
-    """`tiled_copy_2d(dtype, threads_per_row, num_threads, num_copy_elems, is_async)`."""
+    """Evaluates `tiled_copy_2d(dtype, threads_per_row, num_threads, num_copy_elems, is_async)`."""
     row, threads = call.static(1, "threads_per_row"), call.static(2, "num_threads")
     elements = call.static(3, "num_copy_elems", 1)
     order = cute.Layout((threads // row, row), (row, 1))

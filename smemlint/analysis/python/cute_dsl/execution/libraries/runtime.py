@@ -41,7 +41,7 @@ def _of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int
 
 @function("make_fake_tensor")
 def make_fake_tensor(call: Call) -> Value:
-    """`make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
+    """Evaluates `make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
     layout = cute.Layout(call.int_tuple(1, "shape"), call.int_tuple(2, "stride"))
     dtype = call.dtype(0, "dtype")
     alignment = call.given.named.get("assumed_align")
@@ -51,7 +51,7 @@ def make_fake_tensor(call: Call) -> Value:
 
 @function("sym_int", "sym_int32", "sym_int64")
 def symbolic_integer(call: Call) -> Value:
-    """`sym_int(divisibility=)`: a number of run time."""
+    """Evaluates `sym_int(divisibility=)`: a number of run time."""
     divisibility = call.given.named.get("divisibility", 1)
     is_known = isinstance(divisibility, int) and 0 < divisibility < 1 << 16
     return Number(call.run.fresh("an extent", multiple=divisibility if is_known else 1))  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def symbolic_integer(call: Call) -> Value:
 
 @function("make_fake_compact_tensor")
 def make_fake_compact_tensor(call: Call) -> Value:
-    """`make_fake_compact_tensor(dtype, shape, stride_order=)`."""
+    """Evaluates `make_fake_compact_tensor(dtype, shape, stride_order=)`."""
     dtype, shape = call.value(0, "dtype"), call.value(1, "shape")
     known = dtype if isinstance(dtype, DType) else None
     order = integers(call.value(2, "stride_order", None))
