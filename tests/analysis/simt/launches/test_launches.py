@@ -581,3 +581,16 @@ def test_loops_over_lists_of_sizes(host, wanted):
 )
 def test_what_may_have_changed_a_list_leaves_its_sizes_unknown(host):
     assert {k.instance.origin for k in facts_of(SIZES % host).kernels} == {""}
+
+
+def test_a_function_of_another_file_wins_over_a_builtin_of_its_name():
+    kernels = """
+template <class T> __global__ void k(T *g) { __shared__ T s[1024]; s[threadIdx.x * 2] = g[0]; }
+template <class T> void reduce(int threads, T *g) { k<T><<<1, threads>>>(g); }
+"""
+    host = """
+template <class T> void reduce(int threads, T *g);
+int main() { double *g = 0; reduce<double>(96, g); }
+"""
+    facts = facts_in(kernels_cu=kernels, main_cu=host)
+    assert instances(facts) == [("k", ("double",), (96, 1, 1))]
