@@ -62,21 +62,20 @@ def copy_of(event: Event) -> Copy | Unknown:
                 ReasonCode.UNKNOWN_VALUE, f"what the copy reads is not known: {event.source.reason}"
             )
         )
-    sides = list(islice(_classes(event, event.offset, event.source), MAX_COPY_CLASSES + 1))
-    if len(sides) > MAX_COPY_CLASSES:
+    classes = _classes(event, event.offset, event.source)
+    if classes is None:
         return Unknown(
             Reason(ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy")
         )
     taken = event.source_assumptions
-    classes = np.array(sides)
     is_aligned = np.logical_not((classes % event.width).any(axis=(1, 2)))
-    if len(sides) == 1 or not is_aligned.any():  # what is aligned for no residue faults
-        return Copy(*sides[0], taken)
-    aligned = sides[is_aligned.argmax()]
+    written, read = classes[is_aligned.argmax()].copy()
+    if len(classes) == 1 or not is_aligned.any():  # what is aligned for no residue faults
+        return Copy(written, read, taken)
     costs = _costs(classes[is_aligned], event)
     first = costs[0]
     if (costs == first).all():
-        return Copy(*aligned, taken)
+        return Copy(written, read, taken)
     is_cheapest = (costs >= first).all()
     if not is_cheapest or not is_aligned[0]:
         return Unknown(Reason(ReasonCode.RESIDUES, "the cost of the copy hangs on unknown numbers"))
@@ -85,21 +84,26 @@ def copy_of(event: Event) -> Copy | Unknown:
     named = [*_pitches_named(event.offset), *_pitches_named(event.source)]
     if not is_by_pitch:
         named += [*_shifts_named(event.offset), *_shifts_named(event.source)]
-    return Copy(*aligned, (*taken, *named))
+    return Copy(written, read, (*taken, *named))
 
 
-def _classes(
-    event: Event, to: AffineInt, source: AffineInt
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Both sides for every residue that the cost can see; first for moves by whole lines."""
+def _classes(event: Event, to: AffineInt, source: AffineInt) -> NDArray[np.int64] | None:
+    """Both sides for every residue that the cost can see; first for moves by whole lines.
+
+    Returns:
+        Of shape (classes, 2, threads): what is written and read; None where there are too many.
+    """
     mask = event.mask
-    for values in _pitches([*_moving(to), *_moving(source)], event.width):
-        written = [
-            np.where(mask, _lanes(to, values, mask) + at, 0) for at in _shifts(to, event.width)
-        ]
-        first = _lanes(source, values, mask)
-        read = [np.where(mask, first + at, 0) for at in _shifts(source, event.width)]
-        yield from product(written, read)
+    shifts = [np.array(_shifts(side, event.width))[:, None] for side in (to, source)]
+    most = MAX_COPY_CLASSES // (len(shifts[0]) * len(shifts[1]))
+    pitches = list(islice(_pitches([*_moving(to), *_moving(source)], event.width), most + 1))
+    if len(pitches) > most:
+        return None
+    classes = np.empty((len(pitches), len(shifts[0]), len(shifts[1]), 2, len(mask)), np.int64)
+    for part, values in zip(classes, pitches, strict=True):
+        part[:, :, 0] = np.where(mask, _lanes(to, values, mask) + shifts[0], 0)[:, None]
+        part[:, :, 1] = np.where(mask, _lanes(source, values, mask) + shifts[1], 0)
+    return classes.reshape(-1, 2, len(mask))
 
 
 def _shifts(offset: AffineInt, width: int) -> range:
