@@ -261,11 +261,10 @@ class Project:
         if not launchers:
             return False
         uses = use_of(f.name for f in launchers)
-        alike = (f for launcher in launchers for f in unit.functions_named(launcher.name))
-        defining = {posixpath.normpath(f.span.path) for f in alike}
+        own = set(map(posixpath.normpath, unit.files))  # in which nothing calls a launcher
 
         def uses_one(main: str) -> bool:
-            files = (f for f in self.index.files_below(main) if f not in defining)
+            files = (f for f in self.index.files_below(main) if f not in own)
             return any(uses.search(self.index.read(file) or "") for file in files)
 
         return any(map(uses_one, mains))

@@ -323,7 +323,19 @@ def test_a_kernel_without_shared_memory_of_its_own_is_evaluated_where_it_is_laun
     launcher = "template <int N> void go(float *g) { k<<<1, N>>>(g); }\n"
     (tmp_path / "k.cuh").write_text(kernel + launcher)
     (tmp_path / "0.cu").write_text('#include "k.cuh"\nvoid run(float *g) { go<96>(g); }')
-    (tmp_path / "1.cu").write_text('#include "k.cuh"\nint go_on;')
+    (tmp_path / "1.cu").write_text('#include "k.cuh"\nvoid *more;')
+    sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
+    facts, _ = analyze(sources, Settings())
+    assert [k.instance.block for k in facts.kernels] == [(96, 1, 1)]
+
+
+def test_a_kernel_that_no_unit_launches_is_evaluated(tmp_path):
+    """Both units include a declaration of what would launch it."""
+    launcher = "inline void go(float *g) { k<<<1, 96>>>(g); }\n"
+    (tmp_path / "k.cuh").write_text(K + launcher)
+    (tmp_path / "api.h").write_text("void go(float *g);\n")
+    for name in ("a.cu", "b.cu"):
+        (tmp_path / name).write_text('#include "k.cuh"\n#include "api.h"\n')
     sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
     facts, _ = analyze(sources, Settings())
     assert [k.instance.block for k in facts.kernels] == [(96, 1, 1)]
