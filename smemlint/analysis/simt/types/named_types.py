@@ -13,6 +13,8 @@ from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
     FloatType,
+    IntType,
+    PointerType,
     RecordType,
     StaticType,
     is_opaque,
@@ -48,6 +50,8 @@ _SAME_TYPE = frozenset(
         "type_identity_t",
     )
 )
+_WITHOUT_REFERENCE = frozenset(("remove_reference_t", "remove_cvref_t", "decay_t"))
+_SIGNS = {"make_signed_t": True, "make_unsigned_t": False}
 _CONSTANT_TYPES: dict[str, tuple[str, ...]] = {
     "integral_constant": (),
     "bool_constant": (),
@@ -111,7 +115,11 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
     if not arguments:
         return None
     if last in _SAME_TYPE:
-        return type_argument(ev, arguments[0])
+        same = type_argument(ev, arguments[0])
+        return _without_reference(same) if last in _WITHOUT_REFERENCE else same
+    if last in _SIGNS:
+        kind = type_argument(ev, arguments[0])
+        return IntType(kind.bits, _SIGNS[last]) if isinstance(kind, IntType) else None
     if last in _ARRAYS:
         element = type_argument(ev, arguments[0])
         count = value_argument(ev, arguments[1]) if len(arguments) > 1 else None
@@ -133,6 +141,10 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         if isinstance(condition, AffineInt) and condition.constant is not None:
             return type_argument(ev, arguments[1 if condition.constant else 2])
     return None
+
+
+def _without_reference(kind: CType | None) -> CType | None:
+    return kind.target if isinstance(kind, PointerType) and kind.is_reference else kind
 
 
 def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:

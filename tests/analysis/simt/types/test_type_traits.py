@@ -67,3 +67,25 @@ template <class X> void go(X x) { k<float, X><<<1, 256>>>(nullptr, nullptr); }
 """
     found = {a.span.line: a.certainty for a in accesses_of(source)}
     assert found == {4: Certainty.UNKNOWN, 5: Certainty.UNKNOWN, 7: Certainty.ASSUMED}
+
+
+@pytest.mark.parametrize(
+    ("trait", "width"),
+    [
+        ("std::make_unsigned<T>::type", 2),
+        ("std::make_signed_t<unsigned char>", 1),
+        ("std::remove_reference<T &>::type", 2),
+        ("std::decay_t<const T &>", 2),
+    ],
+)
+def test_types_that_traits_make(trait: str, width: int) -> None:
+    text = f"""
+template <class T> __global__ void k(T *g) {{
+  using U = typename {trait};
+  __shared__ U s[1024];
+  s[threadIdx.x * 2] = g[0];
+}}
+void f(short *g) {{ k<short><<<1, 32>>>(g); }}
+"""
+    (access,) = accesses_of(text)
+    assert access.width_bytes == width
