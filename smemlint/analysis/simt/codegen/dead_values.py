@@ -87,11 +87,13 @@ class _Uses:
         is_given: it has a value that is not a sum with what it held before, or may have.
         made_of: the expressions that its values are made of, or what is added to it.
         readers: the variables that are made of it.
+        is_passed: a function was given it, by reference perhaps, before what comes next.
     """
 
     is_given: bool
     made_of: list[ir.Node] = field(default_factory=list)
     readers: set[str] = field(default_factory=set)
+    is_passed: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -117,6 +119,7 @@ class _Reader:
 
     def __init__(self, uses: dict[str, _Uses]) -> None:
         self._uses = uses
+        self._is_in_loop = False
 
     def statement(self, node: ir.Node | None) -> None:
         """Takes a statement, whose value nobody reads."""
@@ -139,13 +142,16 @@ class _Reader:
             case ir.If():
                 self._read(node.cond, _LIVE)
                 self._statements((node.iftrue, node.iffalse))
-            case ir.While() | ir.DoWhile() | ir.Switch():
+            case ir.Switch():
                 self._read(node.cond, _LIVE)
                 self.statement(node.stmt)
+            case ir.While() | ir.DoWhile():
+                self._read(node.cond, _LIVE)
+                self._loop(node, node.stmt)
             case ir.For():
                 if node.cond is not None:
                     self._read(node.cond, _LIVE)
-                self._statements((node.init, node.next, node.stmt))
+                self._loop(node, node.init, node.stmt, node.next)
             case _:
                 self._read(node, _LIVE)
 
@@ -153,10 +159,26 @@ class _Reader:
         for node in nodes:
             self.statement(node)
 
+    def _loop(self, node: ir.Loop, *statements: ir.Node | None) -> None:
+        """Takes a loop: what ends an iteration stands in front of what begins the next one."""
+        is_outermost = not self._is_in_loop
+        self._is_in_loop = True
+        if is_outermost:
+            for each in node.walk():
+                if isinstance(each, ir.FuncCall):
+                    self._pass(each)
+        self._statements(statements)
+        self._is_in_loop = not is_outermost
+
+    def _pass(self, call: ir.FuncCall) -> None:
+        for each in call.walk():
+            if isinstance(each, ir.ID) and each.name in self._uses:
+                self._uses[each.name].is_passed = True
+
     def _assign(self, name: str, node: ir.Assignment) -> None:
         use = self._uses[name]
         added = _added(name, node)
-        use.is_given |= added is None
+        use.is_given |= added is None or use.is_passed
         use.made_of.append(node.rvalue if added is None else added)
         self._read(node.rvalue, name)
 
@@ -169,9 +191,10 @@ class _Reader:
                 for name in self._uses:  # their text is not looked at
                     self._name(name, _LIVE, is_given=True)
             case ir.FuncCall():
-                for each in node.walk():  # an argument may be passed by reference
+                self._pass(node)
+                for each in node.walk():
                     if isinstance(each, ir.ID):
-                        self._name(each.name, _LIVE, is_given=True)
+                        self._name(each.name, _LIVE, is_given=False)
             case (
                 ir.Assignment(lvalue=ir.ID() as place)
                 | ir.UnaryOp(op="&" | "++" | "--" | "p++" | "p--", expr=ir.ID() as place)

@@ -48,6 +48,8 @@ def test_loads_for_variables_without_a_reader(body, loads):
     ("body", "is_open"),
     [
         ("float a; for (int i = 0; i < 4; ++i) a += s[4 * t + i]; out[t] = a;", True),
+        ("float a; a += s[4 * t]; out[t] = make(a);", True),
+        ("float a; for (int i = 0; i < 4; ++i) { a += s[4 * t + i]; set(a); } out[t] = a;", False),
         ("float a; a = a - s[4 * t]; a = s[4 * t + 1] + a; out[t] = a;", True),
         ("float a; for (int i = 0; i < 4; ++i) a = a * 2 + s[4 * t + i]; out[t] = a;", False),
         ("float a; a = 0; a += s[4 * t + 1]; out[t] = a;", False),
