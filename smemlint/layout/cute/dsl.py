@@ -8,7 +8,7 @@ from __future__ import annotations
 from smemlint.layout.cute.algebra import logical_divide
 from smemlint.layout.cute.copy_traits import universal_copy
 from smemlint.layout.cute.copying import Instruction, copy, copy_elements
-from smemlint.layout.cute.integers import greatest_common_divisor, static
+from smemlint.layout.cute.integers import CuteError, greatest_common_divisor, static
 from smemlint.layout.cute.inverses import max_alignment
 from smemlint.layout.cute.layouts import Layout
 from smemlint.layout.cute.tensors import Tensor, common_layout
@@ -26,6 +26,8 @@ def autovec_copy(source: Tensor, destination: Tensor) -> list[Instruction]:
     Raises:
         CuteError: what CuTe refuses to compile.
     """
+    if source.bits != destination.bits:
+        raise CuteError(f"elements of {source.bits} bits are not copied to {destination.bits} bits")
     vector = common_layout(source, destination)
     elements = greatest_common_divisor(
         max_alignment(source.layout), max_alignment(destination.layout), static(vector.size)

@@ -275,3 +275,10 @@ def test_odd_programs_are_neither_silent_nor_internal_errors(body, tmp_path):
 def test_a_kernel_without_its_decorator_is_said(tmp_path):
     facts = facts_of(STATEMENTS.replace("@cute.kernel", "").replace("BODY", TILE), tmp_path)
     assert [n.reason.code for n in facts.not_analysed] == [ReasonCode.NOT_REACHED]
+
+
+def test_elements_of_two_widths_are_not_copied_by_themselves(tmp_path):
+    """`autovec_copy` refuses them: a type that was guessed is wrong, not the address."""
+    body = f"{TILE}; t = cute.recast_tensor(s, cutlass.Uint8); cute.autovec_copy(cute.make_rmem_tensor(8, cutlass.Float16), cute.local_tile(t, (1, 8), (tx, 0)))"
+    (access,) = facts_of(STATEMENTS.replace("BODY", body), tmp_path).kernels[0].accesses
+    assert access.certainty is Certainty.UNKNOWN
