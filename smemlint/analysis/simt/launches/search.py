@@ -251,6 +251,7 @@ class _Climb:
         self._cut: set[Function] = set()
         self._followed: set[Function] = set()  # to the end
         self._silent: set[Function] = set()  # of these, those without a launch of the kernel
+        self._unused: list[Function] = []  # run where nothing else launches the kernel
 
     def launches(self) -> HostRun:
         """Returns what the functions launch that name the kernel, or callers of theirs."""
@@ -262,6 +263,9 @@ class _Climb:
         done: dict[Function, bool] = {}
         for function in nearest:
             self._settle(function, done)
+        if not any(self._found.values()):
+            for function in self._unused:
+                self._found[function] = self._run(function, has_no_caller=True)
         found = [launch for launches in self._found.values() for launch in launches]
         is_cut = any(self._found[function] for function in self._cut & self._found.keys())
         return HostRun(tuple(found), is_cut)
@@ -306,6 +310,8 @@ class _Climb:
                 self._cut.add(function)  # what it calls would take as long again
             elif function not in self._found and self._is_silent(function):
                 self._silent.add(function)
+            elif function not in self._found and self._is_unused(function):
+                self._unused.append(function)
             elif callers is None or function.template or function not in self._found:
                 has_no_caller = callers is not None and bool(function.template)
                 self._found[function] = self._run(function, has_no_caller=has_no_caller)
@@ -318,6 +324,11 @@ class _Climb:
         """Returns whether a template has no instance that launches: its callers launch nothing."""
         callers = self._above.get(function)
         return bool(callers and function.template) and self._silent.issuperset(callers or ())
+
+    def _is_unused(self, function: Function) -> bool:
+        """Returns whether a template has no callers and no instances: no unit compiles it."""
+        is_uncalled = bool(function.template) and self._above.get(function) == []
+        return is_uncalled and not any(any(u.template_ids(function.name)) for u in self._units)
 
     @property
     def _host(self) -> HostCode:

@@ -349,3 +349,13 @@ def test_templates_without_use_call_nothing_that_a_unit_instantiates(tmp_path):
     sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
     facts, _ = analyze(sources, Settings())
     assert [k.instance.block for k in facts.kernels] == [(96, 1, 1)]
+
+
+def test_a_template_that_no_unit_compiles_is_run_only_where_nothing_else_launches():
+    launcher = "template <int N, class T> void go(int n, T *g) { k<<<n, N>>>(g); }\n"
+    unused = "template <int W> void unused(float *g) { go<W * 32>(1, g); }\n"
+    header, main = K + launcher + unused, '#include "k.cuh"\n'
+    names, blocks = run_functions(k_cuh=header, a_cu=main + "void b(float *g) { go<96>(1, g); }")
+    assert (names, blocks) == (["go", "b"], {(96, 1, 1)})
+    names, _ = run_functions(k_cuh=header, a_cu=main)
+    assert "unused" in names
