@@ -282,3 +282,11 @@ def test_elements_of_two_widths_are_not_copied_by_themselves(tmp_path):
     body = f"{TILE}; t = cute.recast_tensor(s, cutlass.Uint8); cute.autovec_copy(cute.make_rmem_tensor(8, cutlass.Float16), cute.local_tile(t, (1, 8), (tx, 0)))"
     (access,) = facts_of(STATEMENTS.replace("BODY", body), tmp_path).kernels[0].accesses
     assert access.certainty is Certainty.UNKNOWN
+
+
+def test_ldmatrix_of_a_part_of_a_warp_is_not_decided(tmp_path):
+    """All lanes of a warp execute it: a condition that leaves some out was not followed."""
+    text = MATRICES.replace("(4, 1, 1)", "(4, 1, 1), permutation_mnk=(64, 16, 16)")
+    part = text.replace("        cute.copy(load", "        if tx > 0:\n            cute.copy(load")
+    (read,) = facts_of(part, tmp_path).kernels[0].accesses
+    assert read.certainty is Certainty.UNKNOWN

@@ -29,6 +29,7 @@ from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.domain.copy_sources import source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
+from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 
 _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
+_COLLECTIVE = (AccessKind.LDMATRIX, AccessKind.STMATRIX)
+_PARTIAL = UnknownNumber(
+    Reason(ReasonCode.UNKNOWN_CONDITION, "which threads take part in it is not known")
+)
 _OUTSIDE = UnknownNumber(
     Reason(ReasonCode.UNKNOWN_ADDRESS, "an address that lies outside of all shared memory")
 )
@@ -338,6 +343,9 @@ def emit(
         return
     if kernel.trace.is_full:
         return
+    lanes = kernel.mask.reshape(-1, WARP)
+    if kind in _COLLECTIVE and (lanes.any(axis=1) != lanes.all(axis=1)).any():
+        offset = _PARTIAL  # who takes part was not followed: the instruction is one of whole warps
     extra = _source_of(instruction.copied) if instruction is not None and instruction.copied else {}
     kernel.trace.add(
         Event(
