@@ -125,3 +125,14 @@ def test_a_text_that_a_function_of_another_file_compiles_is_judged_where_it_stan
     text = f"from helper import load\n{text}m = load(TEXT)\n"
     (tmp_path / "k.py").write_text(text)
     assert _stores(text) == {(4, 16.0, (64, 1, 1))}
+
+
+def test_kernels_of_one_text_are_judged_by_the_launches_of_all_calls_that_compile_it() -> None:
+    second = _KERNEL.replace("void k(", "void two(").replace("STEP", "2")
+    text = (
+        f"import cupy as cp\nTEXT = '''extern \"C\" {_KERNEL.replace('STEP', '4')}{second}'''\n"
+        "k, two = cp.RawKernel(TEXT, 'k'), cp.RawKernel(TEXT, 'two')\n"
+        "k((1,), (64,), (o,))\ntwo((1,), (32,), (o,))\n"
+    )
+    assert _stores(text) == {(4, 4.0, (64, 1, 1)), (9, 2.0, (32, 1, 1))}
+    assert len(_facts(text).kernels) == 2

@@ -29,7 +29,7 @@ from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.analysis.python.cupy.makers import Maker
     from smemlint.analysis.python.cupy.model import RawText
@@ -76,12 +76,17 @@ class _File:
         return Dependencies(dict.fromkeys(reads), compiled=dict.fromkeys(compiled))
 
     def texts(self) -> list[Embedded]:
-        """Returns the texts that are known and use shared memory."""
+        """Returns the texts that are known and use shared memory.
+
+        One that several calls compile, as `RawKernel(text, name)` does for each name, is one unit
+        with the launches of all.
+        """
         self._interpret()
-        raws = self._files.raws.values()
-        wanted = (r for r in raws if self._is_own(r) or r.calls or self._lines_of(r))
-        found = map(self._embedded, wanted)
-        return [embedded for embedded in found if embedded is not None]
+        alike: dict[tuple[object, ...], list[RawText]] = {}
+        for raw in self._files.raws.values():
+            if raw.text is not None and _holds_shared(raw.text) and self._is_wanted(raw):
+                alike.setdefault((raw.text, raw.text.runs, raw.options), []).append(raw)
+        return [self._embedded(raws) for raws in alike.values()]
 
     def facts(self) -> Facts:
         """Returns the facts of all texts."""
@@ -149,16 +154,20 @@ class _File:
         interpreter.steps = self._files.steps_in_imports = 0
         self._notes += run_within_budget(action, self._text.path)
 
-    def _embedded(self, raw: RawText) -> Embedded | None:
-        """Returns the text as a unit; None where it is not known or has no shared memory."""
-        if raw.text is None or not _holds_shared(raw.text):
-            return None
-        span = raw.home.span(raw.node)
-        number = list(self._files.raws.values()).index(raw)
+    def _is_wanted(self, raw: RawText) -> bool:
+        """Returns whether the text is compiled, launched or written in this file."""
+        return bool(self._is_own(raw) or raw.calls or self._lines_of(raw))
+
+    def _embedded(self, raws: Sequence[RawText]) -> Embedded:
+        """Returns a text, which all of the calls compile with the same options, as a unit."""
+        first = raws[0]
+        assert first.text is not None
+        span = first.home.span(first.node)
+        number = list(self._files.raws.values()).index(first)
         name = f"{self._text.path}#{span.line}.{number}.cu"
-        calls = list(dict.fromkeys(raw.calls))
-        defines, below = _defines(raw.options), self._text.below
-        return Embedded(raw.text, span, name, defines, calls, raw.options, below)
+        calls = list(dict.fromkeys(call for raw in raws for call in raw.calls))
+        defines, below = _defines(first.options), self._text.below
+        return Embedded(first.text, span, name, defines, calls, first.options, below)
 
 
 def _holds_shared(text: str | None) -> bool:
