@@ -22,6 +22,9 @@ _SHARED = re.compile(
 )
 _SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
 _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
+_LANELESS = ("barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc")
+ROUNDED_UP_QUOTIENTS = ("ceildiv", "div_up", "divUp", "DivUp", "CeilDiv", "ceilDiv", "div_ceil")
+"""Functions of unread headers, as `raft::ceildiv(a, b)`: nothing else has these names."""
 LAUNCH = r"<<[ \t]*+<"
 """Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
 _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+(?:<[^;{}()<]{0,500}>\s*+)?" + LAUNCH)
@@ -62,6 +65,14 @@ def is_warp_size(name: str) -> bool:
     """Returns whether a constant or function is the number of a warp's lanes: `raft::WarpSize`."""
     word = name.rsplit("::", 1)[-1].replace("_", "").lower()
     return word in ("warpsize", "kwarpsize", "threadsperwarp", "kthreadsperwarp")
+
+
+def has_no_lanes(name: str) -> bool:
+    """Returns whether a function given shared memory handles barriers or starts asynchronous units.
+
+    Neither accesses the memory by lane: `mbarrier_wait`, `cp_async_bulk`, `tmem_load`.
+    """
+    return any(part in name for part in _LANELESS)
 
 
 def is_macro_name(name: str) -> bool:

@@ -16,6 +16,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.is_warp_size: (
         ("warp_size", "raft::WarpSize", "WARP_SIZE", "kWarpSize"), ("warps", "BlockSize", "warp"),
     ),
+    heuristics.has_no_lanes: (
+        ("mbarrier_wait", "named_barrier_sync", "cp_async_bulk_wait", "clc_response"),
+        ("load", "ldmatrix", "copy_rows", "cp_async"),
+    ),
     heuristics.is_macro_name: (("FLOAT4", "CP_ASYNC", "LDG"), ("float4", "cpAsync", "Load")),
     heuristics.is_macro_word: (("API_EXPORT", "PRAGMA"), ("T", "NT", "TID", "Export")),
     heuristics.names_kernel: (

@@ -29,6 +29,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalu
 from smemlint.analysis.simt.interpreter.conversions import pointer_to_int
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import ROUNDED_UP_QUOTIENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -124,9 +125,9 @@ def _of_two(
     return Unknown(_NO_EXTREME)
 
 
-@builtin("ceildiv", "div_up", "divUp", "DivUp", "CeilDiv", "ceilDiv", "div_ceil", least=2)
+@builtin(*ROUNDED_UP_QUOTIENTS, least=2)
 def _rounded_up_quotient(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`raft::ceildiv(a, b)` and its kin of headers that were not read."""
+    """`raft::ceildiv(a, b)`: (a + b - 1) / b."""
     a, b, *_ = argument_values(ev, call.node)
     domain = ev.state.domain
     if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
 from smemlint.analysis.python.cute_dsl.execution.values import Pointer, array_of, payload_of
 from smemlint.facts import NotAnalysed, Span
+from smemlint.frontend.heuristics import has_no_lanes
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter.values import Value
     from smemlint.analysis.simt.domain.values import Object
-
-_WITHOUT_ACCESSES = ("mbarrier", "barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc")
-"""Parts of names of functions that take addresses of barriers, or start what has no lanes."""
 
 
 @dataclass(slots=True)
@@ -67,17 +65,14 @@ def note_unfollowed(run: Execution, name: str, given: Iterable[Value], node: ast
         given: the arguments.
         node: the call.
     """
-    if any(part in name for part in _WITHOUT_ACCESSES):
+    if has_no_lanes(name):
         return
     arrays = list(dict.fromkeys(_arrays(given)))
     if arrays:
-        shown = arrays[0].name if arrays[0] is not None else ""
-        text = (
-            f"`{name}` is not followed, and is given `{shown}`"
-            if shown
-            else (f"`{name}` is not followed, and is given shared memory")
-        )
-        run.note(node, text, arrays[0] if len(arrays) == 1 else None)
+        first = arrays[0]
+        given_array = f"`{first.name}`" if first is not None and first.name else "shared memory"
+        text = f"`{name}` is not followed, and is given {given_array}"
+        run.note(node, text, first if len(arrays) == 1 else None)
 
 
 def _arrays(values: Iterable[Value]) -> Iterator[Object | None]:
