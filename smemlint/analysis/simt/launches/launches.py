@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice, product
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
@@ -359,8 +360,8 @@ def launches_of(
 ) -> HostRun:
     """Returns what it launches on every path; where the block is open, on single paths.
 
-    Of an open choice between known numbers all alternatives are taken, and of one between a known
-    and an unknown number the known one: the default path.
+    Of open choices between known numbers all alternatives are taken where these are a few ways, and
+    of one between a known and an unknown number the known one: the default path.
 
     Args:
         unit: of the function.
@@ -398,13 +399,12 @@ def _run_under(
     if all(la.block is not None for la in strict.launches):
         return HostRun(tuple(strict.launches), is_cut)
     stages = [strict.launches]
-    if strict.alternatives:
-        paths = list(islice(_paths(strict.alternatives), MAX_HOST_PATHS + 1))
+    ways = prod(strict.alternatives.values()) if strict.alternatives else 0
+    if 0 < ways <= MAX_HOST_PATHS:
         runs = [
             LaunchPolicy(unit, linked, launching=launching, paths=path)
-            for path in paths[:MAX_HOST_PATHS]
+            for path in _paths(strict.alternatives)
         ]
-        is_cut |= len(paths) > MAX_HOST_PATHS
         for policy in runs:
             is_cut |= not execute_host_function(host_interpreter(policy), function, scope)
         stages.append(_distinct(la for policy in runs for la in policy.launches))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import facts_of
 
+from smemlint.analysis.simt.launches import launches
+from smemlint.analysis.simt.launches.host_interpreter import execute_host_function
 from smemlint.reasons import Topic
 
 PICKED = """
@@ -44,3 +46,18 @@ def test_all_known_shapes_of_an_open_choice_are_evaluated(body, blocks):
     for kernel in kernels:
         (access, *_) = kernel.accesses
         assert any(a.topic is Topic.HOST for a in access.assumptions)
+
+
+@pytest.mark.parametrize(("flags", "runs"), [(4, 1 + 16 + 1), (5, 1 + 1)])
+def test_more_ways_than_a_few_are_left_to_the_default_path(flags, runs, monkeypatch):
+    executed = []
+
+    def count(*given):
+        executed.append(given)
+        return execute_host_function(*given)
+
+    monkeypatch.setattr(launches, "execute_host_function", count)
+    unrelated = "".join(f"int f{i} = 0; if (n == {i}) f{i} = 1; " for i in range(flags))
+    body = f"{unrelated} int block = 64; if (n) block = atoi(argv[1]);"
+    assert {k.instance.block for k in facts_of(PICKED % body).kernels} == {(64, 1, 1)}
+    assert len(executed) == runs
