@@ -113,8 +113,8 @@ def _with_range(op: str, a: Value, b: Value) -> Unknown | None:
 def _narrowed(op: str, data: DataRange, constant: int) -> Unknown | None:
     """Returns `data >> constant` or `data % constant` of data from 0 on."""
     if data.count is None:
-        is_part = op == ">>" and constant < _BITS
-        return _multiples(data, 0, data.step >> constant) if is_part else None
+        keeps_step = op == ">>" and constant < _BITS and data.step >> constant
+        return _multiples(data, 0, data.step >> constant) if keeps_step else None
     if op == ">>" and constant < _BITS and not data.step % (1 << constant):
         return in_range(data, 0, data.step >> constant, data.count)
     if op == ">>" and constant < _BITS and data.step == 1:

@@ -54,6 +54,7 @@ OPEN = (
     "s[__shfl_sync(~0u, x, 7, 16) + lane] = 1",
     "s[__ballot_sync(0xffff, x > 0) + lane] = 1",
     "s[g[warp] * x + lane] = 1",
+    "out[t] = ((short *)s)[(g[warp] >> 3) + 2 * lane]",  # halves of words, by odd numbers perhaps
     "int n = g[warp]; if (x > 2) n = 5; s[n + lane] = 1",
     "int n = x << 7; if (t & 1) n = 5; s[n + t] = 1",
     "out[t] = s[g[warp] * 2 + lane * 2]",  # LDS.64 where the compiler finds a neighbour
