@@ -87,6 +87,8 @@ def test_what_guesses_at_a_number_disagree_on_is_a_sample(tmp_path):
         ("a, b = (Float16, Float32)", []),  # two types of one kernel
         ("assert x.dtype in (torch.float32, torch.int64)", []),
         ("flags = A | B", []),
+        ("def f(t: Float16 | Float32 | None = None): pass", [16, 32]),
+        ("flags = " + " | ".join(["Float16", "Float32", *"A" * 1500]), [16, 32]),  # nested deeply
     ],
 )
 def test_element_types_that_a_file_takes(text, widths):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import guesses
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from smemlint.analysis.python.interpreter.dispatch import ExpressionHandlers
-    from smemlint.analysis.python.interpreter.values import Scope, Value
+    from smemlint.analysis.python.interpreter.values import DType, Scope, Value
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.config.settings import Settings
     from smemlint.frontend.python.python_source import PythonText
@@ -164,12 +164,17 @@ class _File:
         text = self.text.segment(entry.function)
         return _is_marked(entry.function, MARKS) or ".launch(" in text or _COMPILES in text
 
+    @cached_property
+    def _types(self) -> list[DType]:
+        """The element types that are guessed."""
+        return guesses.declared_types(self.text.tree) or [guesses.HALF]
+
     def _enter(self, entry: _Entry) -> None:
         """Executes a function with guesses at its arguments, each element type by itself."""
-        types = guesses.declared_types(self.text.tree) or [guesses.HALF]
+        is_declared = len(self._types) > 1
         rank: int | None = None
-        for dtype in types:
-            guess = guesses.Guess(dtype=dtype, is_declared=len(types) > 1, rank=rank or 0)
+        for dtype in self._types:
+            guess = guesses.Guess(dtype=dtype, is_declared=is_declared, rank=rank or 0)
             run = self._guessed(entry, guess)
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.host import dtype_named
@@ -151,6 +152,7 @@ def _is_common(dtype: DType) -> bool:
 
 def _lists(tree: ast.Module) -> Iterator[list[ast.expr]]:
     """Yields what comparisons, assignments and annotations list."""
+    inner: set[ast.expr] = set()  # of unions: parts of one that was met before
     for node in ast.walk(tree):
         match node:
             case ast.Compare(comparators=[ast.List() | ast.Tuple() | ast.Set() as listed]):
@@ -158,16 +160,24 @@ def _lists(tree: ast.Module) -> Iterator[list[ast.expr]]:
             case ast.Assign(targets=[ast.Name()], value=ast.List() | ast.Set() as listed):
                 yield listed.elts
             case ast.BinOp(op=ast.BitOr()):
-                yield list(_alternatives(node))
+                inner |= {node.left, node.right}
+                if node not in inner:  # up to what is no type: `Float16 | Float32 | None`
+                    yield list(takewhile(_names_type, _alternatives(node)))
 
 
 def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
     """Yields the parts of `A | B | C`."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        yield from _alternatives(node.left)
-        yield from _alternatives(node.right)
-    else:
-        yield node
+    worklist = [node]
+    while worklist:
+        part = worklist.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
+            worklist += (part.right, part.left)
+        else:
+            yield part
+
+
+def _names_type(node: ast.expr) -> bool:
+    return dtype_named(_tail(node)) is not None
 
 
 def _tail(node: ast.expr) -> str:
