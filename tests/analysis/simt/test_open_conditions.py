@@ -128,6 +128,8 @@ void f(float *x, float *o, int n) { k<<<1, 256>>>(x, o, n); }
 
 
 _HELD = Assumption(Topic.NUMBER, "`min(t + 1, m - 1)` is `t + 1`", "min(t + 1, m - 1)")
+_LISTED = "std::min({2 * t, 48, m})"
+_LIST_HELD = Assumption(Topic.NUMBER, f"`{_LISTED}` is `min({{2 * t, 48}})`", _LISTED)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +139,7 @@ _HELD = Assumption(Topic.NUMBER, "`min(t + 1, m - 1)` is `t + 1`", "min(t + 1, m
         ("int i = 2 * t; if (i > m) i = m;", 2, outcome("i > m", False)),
         ("int i = t; i = i <= m ? i : m;", 1, outcome("i <= m", True)),
         ("int i = min(t + 1, m - 1);", 1, _HELD),
+        (f"int i = {_LISTED};", 2, _LIST_HELD),
         ("int i = t; i = i < m ? i + 1 : m;", None, None),
         ("int i = t; i = i == m ? i : m;", None, None),
         ("int i = t; if (m > 3) i = 2 * t;", None, None),

@@ -79,14 +79,17 @@ def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
 def _held(
     ev: Evaluator, call: BuiltinCall, parts: Sequence[ir.Node], a: AffineInt, b: AffineInt
 ) -> AffineInt | Unknown:
-    """Of a value that varies by thread and a bound that is not known: the value, and a note."""
+    """Of a value that varies by thread and a bound that is not known: the value, and a note.
+
+    `b` is the last of the parts, `a` the extreme of those before it.
+    """
     made = ev.state.domain.extreme(call.name in _LARGEST, a, b)
     if isinstance(made, AffineInt) or a.is_uniform == b.is_uniform:
         return made
-    first, second = parts
-    inside, spelled = (b, second) if a.is_uniform else (a, first)
-    whole, part = ev.state.source_text(call.node), ev.state.source_text(spelled)
-    return assuming(inside, Assumption(Topic.NUMBER, f"`{whole}` is `{part}`", whole))
+    whole, *before, last = (ev.state.source_text(node) for node in (call.node, *parts))
+    first = before[0] if len(before) == 1 else f"{call.name}({{{', '.join(before)}}})"
+    inside, spelled = (b, last) if a.is_uniform else (a, first)
+    return assuming(inside, Assumption(Topic.NUMBER, f"`{whole}` is `{spelled}`", whole))
 
 
 _SMALLEST = ("min", "umin", "__vimin", "llmin")
@@ -98,16 +101,16 @@ _NO_EXTREME = Reason(ReasonCode.UNKNOWN_VALUE, "the larger or smaller of two val
 @builtin(*_SMALLEST, *_LARGEST, least=1)
 def _extreme(ev: Evaluator, call: BuiltinCall) -> Value:
     """`min(a, b)` and `std::min({a, b, c})`; with a third argument it compares by a function."""
-    parts, is_list = call.node.args, False
+    parts = call.node.args
     match parts:
-        case (ir.BraceList(args=listed),):
-            parts, is_list = listed, True
-    values = [ev.evaluate(part) for part in parts]
-    if not values or (len(values) != 2 and not is_list):
-        return Unknown(_NO_EXTREME)
-    found = values[0]
-    for k, value in enumerate(values[1:]):
-        found = _of_two(ev, call, parts[k : k + 2], found, value)
+        case (ir.BraceList(args=listed),) if listed:
+            parts = listed
+        case _ if len(parts) != 2:
+            argument_values(ev, call.node)
+            return Unknown(_NO_EXTREME)
+    found, *values = (ev.evaluate(part) for part in parts)
+    for k, value in enumerate(values, 2):
+        found = _of_two(ev, call, parts[:k], found, value)
     return found
 
 
