@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from smemlint.analysis.simt.calls.candidates import with_bases
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import CType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import Variable
@@ -38,9 +39,18 @@ def _has_member(ev: Evaluator, part: ir.Expression) -> bool | None:
     kind = _class_of(variable.type) if isinstance(variable, Variable) else None
     if kind is None or kind.record is None:
         return None
-    if kind.member(part.field.name) is not None or part.field.name in kind.statics:
+    name = part.field.name
+    if kind.member(name) is not None or any(_has_static(k, name) for k in with_bases(kind)):
         return True
     return False if _are_bases_read(kind) else None
+
+
+def _has_static(kind: RecordType, name: str) -> bool:
+    """Returns whether a class has a static member of its own, be it defined in the class or not."""
+    record = cast("Record | None", kind.record)
+    tree = record.parse() if record is not None else None
+    declared = tree.decls if tree is not None else None
+    return name in kind.statics or any(getattr(d, "name", None) == name for d in declared or ())
 
 
 def _class_of(kind: CType) -> RecordType | None:
@@ -50,7 +60,7 @@ def _class_of(kind: CType) -> RecordType | None:
 
 
 def _are_bases_read(kind: RecordType) -> bool:
-    record: Record = kind.record  # type: ignore[assignment]
+    record = cast("Record", kind.record)
     bases = [m.type for m in kind.members if not m.name and isinstance(m.type, RecordType)]
     own = [base for base in bases if base.record is not None]
     return len(own) >= len(record.bases) and all(map(_are_bases_read, own))

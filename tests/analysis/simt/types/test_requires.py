@@ -7,6 +7,9 @@ CLASSES = """
 struct Base { int base; };
 struct Small : Base { float x; };
 struct Large : Small { int count; static constexpr int depth = 3; };
+struct Fixed { static constexpr int depth = 3; };
+struct Derived : Fixed { float x; };
+struct Shared { static int total; float x; };
 struct Unread : Elsewhere { float x; };
 """
 
@@ -18,6 +21,8 @@ struct Unread : Elsewhere { float x; };
         ("Large", "s->count;", 4),
         ("Large", "s->base; s->x; s->depth;", 4),
         ("Large", "s->base; s->other;", 2),
+        ("Derived", "s->depth;", 4),
+        ("Shared", "s->total;", 4),
     ],
 )
 def test_members_choose_the_branch(kind, asked, stride):
