@@ -73,8 +73,7 @@ def allocate(call: Call) -> Value:
     """Evaluates `allocator.allocate(bytes, type or struct, byte_alignment)`."""
     if not is_allocator(call.owner) or call.run.kernel is None:
         raise cute.CuteError(reason_of(call.owner, "an allocation outside of a kernel"))
-    what, given = call.value(0, "size_or_type"), call.value(1, "byte_alignment", 1)
-    alignment = given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else 1
+    what, alignment = call.value(0, "size_or_type"), _alignment(call.value(1, "byte_alignment", 1))
     if isinstance(what, StructType):
         alignment = max(alignment, what.alignment or 1)
         _, at = call.run.allocate("", _BYTE, what.size, alignment, call.node)
@@ -115,8 +114,7 @@ def alloc_smem(call: Call) -> Value:
         raise cute.CuteError("an allocation outside of a kernel")
     dtype, count = call.dtype(0, "element_type"), call.value(1, "size_in_elems", 1)
     size = -(-count * dtype.bits // 8) if isinstance(count, int) else None
-    given = call.value(2, "alignment", None)
-    alignment = given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else 1
+    alignment = _alignment(call.value(2, "alignment", None))
     return as_value(_allocated(call, dtype, size, alignment))
 
 
@@ -136,11 +134,15 @@ def allocate_tensor(call: Call) -> Value:
     except cute.CuteError as error:
         call.run.kernel.next_byte = None
         return as_value(UnknownTensor(cute.Space.SHARED, f"`allocate_tensor`: {error}"))
-    given = call.value(2, "byte_alignment", 1)
-    alignment = given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else 1
+    alignment = _alignment(call.value(2, "byte_alignment", 1))
     size = -(-cute.static(layout.plain.cosize) * dtype.bits // 8)
     pointer = replace(_allocated(call, dtype, size, alignment), swizzle=swizzle)
     return as_value(tensor_at(call.run, pointer, layout, call.node))
+
+
+def _alignment(given: Value, default: int = 1) -> int:
+    """The alignment that is given in bytes; the default where it is not known or not valid."""
+    return given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else default
 
 
 def _swizzle(call: Call, at: int) -> Swizzle | None:
@@ -248,5 +250,4 @@ def range_of(value: Value, name: str) -> Value:
         size = -(-dtype.bits * number // 8) if isinstance(number, int) else None
         return MemRange(dtype, size, max(dtype.bits // 8, 1))
     found = as_range(held) or MemRange(_BYTE, None, 1)
-    is_valid = isinstance(number, int) and 1 <= number <= _LARGEST_ALIGNMENT
-    return replace(found, alignment=number) if is_valid and isinstance(number, int) else found
+    return replace(found, alignment=_alignment(number, found.alignment))
