@@ -48,6 +48,11 @@ class Architecture:
     has_warp_atomics: bool = True
     is_measured: bool = False
 
+    @property
+    def capability(self) -> tuple[int, int]:
+        """Major and minor number of the compute capability."""
+        return divmod(int(self.name.removeprefix("sm_")), 10)
+
     def has(self, kind: str) -> bool:
         """Returns whether `ldmatrix`, `stmatrix`, `async_copy` or another instruction exists."""
         return bool(getattr(self, f"has_{kind}", True))

@@ -331,3 +331,33 @@ def test_a_swizzle_of_elements_for_elements_of_another_size(dtype, swizzle, expe
     assert ways(facts) == [(AccessKind.LOAD, 16, expected)]
     (access,) = facts.kernels[0].accesses
     assert access.instructions == 8
+
+
+DEVICE = """
+@cute.jit
+def host(a: cute.Tensor, pitch: cutlass.Constexpr[int]):
+    kernel(a, pitch).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+@cute.kernel
+def kernel(a: cute.Tensor, pitch: cutlass.Constexpr[int]):
+    tx, _, _ = cute.arch.thread_idx()
+    layout = cute.make_layout((32, pitch), stride=(pitch, 1))
+    s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, layout, 16)
+    s[tx, 0] = 0.0
+
+if __name__ == "__main__":
+    largest = torch.cuda.get_device_properties(0).shared_memory_per_block_optin
+    major, minor = torch.cuda.get_device_capability()
+    x = torch.empty((32, 32), dtype=torch.float32, device="cuda")
+    cute.compile(host, from_dlpack(x), largest // 1024 + 10 * major + minor)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arch", "pitch"), [("sm_80", 163 + 80), ("sm_90", 227 + 90), ("sm_121", 99 + 121)]
+)
+def test_properties_of_the_device_are_those_of_the_target(arch, pitch, tmp_path):
+    """A pitch of the KiB of shared memory that a block can opt in to, and the capability."""
+    (access,) = facts_of(DEVICE, tmp_path, arch).kernels[0].accesses
+    (pattern,) = access.patterns
+    assert pattern.addresses[1] - pattern.addresses[0] == 4 * pitch

@@ -6,7 +6,6 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method
-from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import CAPACITY
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DTYPES,
     Namespace,
@@ -25,6 +24,7 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.domain.ctypes import FloatType
 from smemlint.analysis.simt.domain.values import Object, Space
+from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 
@@ -109,11 +109,10 @@ def torch_call(call: Call, name: str) -> Value:
     if name == "is_available":
         return True
     if name == "get_device_properties":
-        limit: Value = CAPACITY.get(call.run.arch, UNKNOWN)
+        limit = architecture(call.run.arch).shared_per_block
         return Namespace({"shared_memory_per_block_optin": limit, "multi_processor_count": 132})
-    number = call.run.arch.removeprefix("sm_").rstrip("af")
-    if name == "get_device_capability" and number.isdigit():
-        return (int(number) // 10, int(number) % 10)
+    if name == "get_device_capability":
+        return architecture(call.run.arch).capability
     return UNKNOWN
 
 

@@ -17,6 +17,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
+from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import Reason, ReasonCode
@@ -28,7 +29,7 @@ ROW, COLUMN = (Symbol(f"cutlass.utils.LayoutEnum.{n}_MAJOR") for n in ("ROW", "C
 _K, _MN = (Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{n}") for n in ("K", "MN"))
 _SPANS = {"INTER": (128, 0), "SW32": (256, 1), "SW64": (512, 2), "SW128": (1024, 3)}
 """Contiguous bits of an atom and bits of its swizzle."""
-CAPACITY = {
+_CAPACITY = {
     "sm_120": 101376, "sm_103": 232448, "sm_101": 232448, "sm_110": 232448, "sm_100": 232448,
     "sm_90": 232448, "sm_89": 101376, "sm_87": 166912, "sm_86": 101376, "sm_80": 166912,
 }  # fmt: skip
@@ -231,7 +232,7 @@ def compute_tile_shape(call: Call) -> Value:
 def get_smem_capacity(call: Call) -> Value:
     """Evaluates `get_smem_capacity_in_bytes(arch)`."""
     arch = call.value(0, "compute_capability")
-    found = CAPACITY.get(arch) if isinstance(arch, str) else None
+    found = _CAPACITY.get(arch) if isinstance(arch, str) else None
     return (
         found
         if found is not None
@@ -242,7 +243,7 @@ def get_smem_capacity(call: Call) -> Value:
 @function("get_arch_enum", "_get_dsl")
 def get_arch(call: Call) -> Value:
     """Returns the architecture for which a kernel is compiled: the target of the run."""
-    number = call.run.arch.removeprefix("sm_").rstrip("af")
-    if call.name == "_get_dsl" or not number.isdigit():
+    if call.name == "_get_dsl":
         return Symbol("cutlass.BaseDSL.current")
-    return Namespace({"major": int(number) // 10, "minor": int(number) % 10})
+    major, minor = architecture(call.run.arch).capability
+    return Namespace({"major": major, "minor": minor})
