@@ -56,9 +56,9 @@ def dead_values(block: ir.Compound) -> DeadValues | None:
     reader = _Reader(uses)
     for item in block.block_items:
         reader.statement(item)
-    _spread_life(uses)
-    unread = [use for use in uses.values() if not use.is_live]
-    summed = {name: use for name, use in uses.items() if use.is_live and not use.is_given}
+    live = _live(uses)
+    unread = [use for name, use in uses.items() if name not in live]
+    summed = {name: use for name, use in uses.items() if name in live and not use.is_given}
     loads = frozenset(node for use in unread for e in use.made_of for node in _loads(e))
     undefined = {
         node: name for name, use in summed.items() for e in use.made_of for node in _loads(e)
@@ -95,23 +95,20 @@ class _Uses:
     readers: set[str] = field(default_factory=set)
     is_passed: bool = False
 
-    @property
-    def is_live(self) -> bool:
-        return _LIVE in self.readers
 
-
-def _spread_life(uses: dict[str, _Uses]) -> None:
-    """Adds that what a variable with a reader is made of has one, too."""
-    made_from: dict[str, list[_Uses]] = defaultdict(list)
-    for use in uses.values():
+def _live(uses: dict[str, _Uses]) -> set[str]:
+    """Returns the variables that something reads, and those that their values are made of."""
+    made_from: dict[str, list[str]] = defaultdict(list)
+    for name, use in uses.items():
         for reader in use.readers:
-            made_from[reader].append(use)
-    work = [name for name, use in uses.items() if use.is_live]
+            made_from[reader].append(name)
+    found: set[str] = set()
+    work = [_LIVE]
     while work:
-        for use in made_from.get(work.pop(), ()):
-            if not use.is_live:
-                use.readers.add(_LIVE)
-                work += [name for name, other in uses.items() if other is use]
+        new = set(made_from[work.pop()]) - found
+        found |= new
+        work += new
+    return found
 
 
 class _Reader:
