@@ -55,7 +55,10 @@ def dead_values(block: ir.Compound) -> DeadValues | None:
         return None
     reader = _Reader(uses)
     for item in block.block_items:
-        reader.statement(item)
+        if isinstance(item, ir.Decl):
+            reader.declaration(item)
+        else:
+            reader.statement(item)
     live = _live(uses)
     unread = [use for name, use in uses.items() if name not in live]
     summed = {name: use for name, use in uses.items() if name in live and not use.is_given}
@@ -118,6 +121,14 @@ class _Reader:
         self._uses = uses
         self._is_in_loop = False
 
+    def declaration(self, node: ir.Decl) -> None:
+        """Takes a declaration of the block itself, in none of its inner blocks."""
+        if node.name not in self._uses:
+            self._read(node, _LIVE)
+        elif node.init is not None:
+            self._uses[node.name].made_of.append(node.init)
+            self._read(node.init, node.name)
+
     def statement(self, node: ir.Node | None) -> None:
         """Takes a statement, whose value nobody reads."""
         match node:
@@ -127,10 +138,6 @@ class _Reader:
                 self._uses[name].is_given = True
             case ir.ID() | ir.Cast(expr=ir.ID()) | None:
                 pass
-            case ir.Decl() if node.name in self._uses:
-                if node.init is not None:
-                    self._uses[node.name].made_of.append(node.init)
-                    self._read(node.init, node.name)
             case ir.Compound(block_items=items) | ir.Default(stmts=items):
                 self._statements(items)
             case ir.Case():
@@ -192,18 +199,34 @@ class _Reader:
                 for each in node.walk():
                     if isinstance(each, ir.ID):
                         self._name(each.name, _LIVE, is_given=False)
+            case ir.UnaryOp(op="&", expr=place):
+                self._give(place)
+                self._read(place, reader)
             case (
-                ir.Assignment(lvalue=ir.ID() as place)
-                | ir.UnaryOp(op="&" | "++" | "--" | "p++" | "p--", expr=ir.ID() as place)
+                ir.Assignment(lvalue=place) | ir.UnaryOp(op="++" | "--" | "p++" | "p--", expr=place)
             ):
-                self._name(place.name, _LIVE, is_given=True)
-                if isinstance(node, ir.Assignment):
-                    self._read(node.rvalue, _LIVE)
-            case ir.Decl() if node.name in self._uses:  # another variable of that name
-                self._name(node.name, _LIVE, is_given=True)
+                self._give(place)
+                self._read_parts(node, _LIVE)  # memory has what is written to it
+            case ir.Decl():
+                self._name(node.name, _LIVE, is_given=True)  # another variable of that name
+                if isinstance(node.type, ir.PtrDecl):
+                    self._give(node.init)  # through a reference
+                self._read_parts(node, reader)
             case _:
-                for child in node.children():
-                    self._read(child, reader)
+                self._read_parts(node, reader)
+
+    def _read_parts(self, node: ir.Node, reader: str) -> None:
+        for child in node.children():
+            self._read(child, reader)
+
+    def _give(self, place: ir.Node | None) -> None:
+        """Takes a place that is given a value, or may be."""
+        match place:
+            case ir.ID(name=name):
+                self._name(name, _LIVE, is_given=True)
+            case ir.TernaryOp(iftrue=first, iffalse=second):
+                self._give(first)
+                self._give(second)
 
     def _name(self, text: str, reader: str, *, is_given: bool) -> None:
         for word in _WORD.findall(text):

@@ -37,6 +37,8 @@ def loads_of(body):
         ("volatile float v = s[4 * t + 1]; out[t] = 1;", 1),
         ("float v = s[4 * t + 1]; if (v > 0) out[t] = 1;", 1),
         ("float v = s[4 * t + 1]; { float v = in[t]; out[t] = v; }", 1),
+        ("float v = 0, w = s[4 * t + 1]; for (float v = w; v < n; v += 1) out[t] = v;", 1),
+        ("float v = s[4 * t + 1]; float w = out[t] = v;", 1),
         ("float v = s[4 * t + 1]; auto f = [&] { return v; }; out[t] = f();", 1),
     ],
 )
@@ -56,6 +58,9 @@ def test_loads_for_variables_without_a_reader(body, loads):
         ("float a; if (n > 3) a = 0; a += s[4 * t + 1]; out[t] = a;", False),
         ("float a; set(a); a += s[4 * t + 1]; out[t] = a;", False),
         ("float a; set(&a); a += s[4 * t + 1]; out[t] = a;", False),
+        ("float a; float &r = a; r = 0; a += s[4 * t + 1]; out[t] = a;", False),
+        ("float a, b; (n ? a : b) = 0; a += s[4 * t + 1]; out[t] = a;", False),
+        ("float a; { float a = 0; a += s[4 * t + 1]; out[t] = a; }", False),
     ],
 )
 def test_what_is_added_to_a_variable_without_a_value_is_open(body, is_open):
