@@ -98,8 +98,8 @@ class HostPolicy(KernelPolicy):
         self.has_default_path = False  # a known number met an unknown one
         self.defaults: dict[Assumption, None] = {}
         self.paths = paths or {}
-        self.alternatives: dict[ir.Node, int] = {}  # of open choices between known numbers
-        self._widths: dict[ir.Node, int] = {}  # how many alternatives an open choice has
+        self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
+        self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
         self._call_limit: int | None = None
         self._known: dict[str, int] = {}
@@ -223,18 +223,15 @@ class HostPolicy(KernelPolicy):
         path = self.paths.get(node)
         if path is None:
             self._widths[node] = len(alternatives)
-        elif path < len(alternatives):
-            span = ev.state.unit.span(node)
-            place = Line(span.path, span.line)
+        else:
             taken = alternatives[path]
-            wording = f"{taken.wording} at {PLACE}"
-            self.defaults.setdefault(Assumption(Topic.HOST, wording, taken.subject, place))
+            self._assume(ev, taken.wording, node, taken.subject)
         return path
 
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns a known number rather than an unknown one, on the default path."""
         if isinstance(a, AffineInt) and isinstance(b, AffineInt) and self._is_choice(a, b):
-            self.alternatives[node] = self._widths.get(node, 0)
+            self.alternatives[node] = self._widths.get(node, 0)  # 0: of a call, which chooses none
             self._chosen.add(self.domain.key_of_choice(a, b, node.at))
             return None
         for known, other in ((a, b), (b, a)):
@@ -243,12 +240,15 @@ class HostPolicy(KernelPolicy):
                 self.has_default_path = True
                 if not self.default_path:
                     break
-                span = ev.state.unit.span(node)
-                place = Line(span.path, span.line)
-                assumed = Assumption(Topic.HOST, f"the default path at {PLACE}", place=place)
-                self.defaults.setdefault(assumed)
+                self._assume(ev, "the default path", node)
                 return known
         return None
+
+    def _assume(self, ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> None:
+        """Notes what is assumed where a node stands."""
+        span = ev.state.unit.span(node)
+        place = Line(span.path, span.line)
+        self.defaults.setdefault(Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place))
 
     def _is_choice(self, a: AffineInt, b: AffineInt) -> bool:
         """Returns whether two numbers differ and are known, but for other such choices."""

@@ -399,8 +399,7 @@ def _run_under(
     if all(la.block is not None for la in strict.launches):
         return HostRun(tuple(strict.launches), is_cut)
     stages = [strict.launches]
-    ways = prod(strict.alternatives.values()) if strict.alternatives else 0
-    if 0 < ways <= MAX_HOST_PATHS:
+    if strict.alternatives and 0 < prod(strict.alternatives.values()) <= MAX_HOST_PATHS:
         runs = [
             LaunchPolicy(unit, linked, launching=launching, paths=path)
             for path in _paths(strict.alternatives)

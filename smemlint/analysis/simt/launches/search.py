@@ -322,8 +322,8 @@ class _Climb:
 
     def _is_silent(self, function: Function) -> bool:
         """Returns whether a template has no instance that launches: its callers launch nothing."""
-        callers = self._above.get(function)
-        return bool(callers and function.template) and self._silent.issuperset(callers or ())
+        callers = self._above.get(function, ())
+        return bool(callers and function.template) and self._silent.issuperset(callers)
 
     def _is_unused(self, function: Function) -> bool:
         """Returns whether a template has no callers and no instances: no unit compiles it."""
