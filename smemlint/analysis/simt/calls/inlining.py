@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     VoidType,
     is_opaque,
+    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import (
     Binding,
@@ -60,7 +61,6 @@ from smemlint.analysis.simt.types.specializations import (
     class_fit,
     definitions_for,
     takes,
-    unreferenced,
 )
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
@@ -334,9 +334,11 @@ def _deduce_from_classes(
     scope: Scope,
 ) -> None:
     """Binds what class templates of parameters say: `N` of `Int<N>`, `L` of `Tag<L>`."""
+    if not missing:
+        return
     match = Match(frozenset(missing), ev)
     for spelling, operand in zip(signature_of(function).classes, operands, strict=False):
-        if missing and match.is_open(spelling) and spelling not in missing:
+        if match.is_open(spelling) and spelling not in missing:
             match.fits(spelling, unreferenced(operand.type))
     for name, found in match.bound.items():
         if found is not None and not is_opaque(found):

@@ -175,6 +175,11 @@ def is_function_pointer(kind: CType) -> bool:
     return isinstance(kind, PointerType) and kind.target == FUNCTION
 
 
+def unreferenced(kind: CType) -> CType:
+    """Returns what a reference refers to; any other type itself."""
+    return kind.target if isinstance(kind, PointerType) and kind.is_reference else kind
+
+
 def is_sized(kind: CType) -> bool:
     """Returns whether `size` is what the compiler gives objects of the type."""
     while isinstance(kind, ArrayType):

@@ -14,11 +14,11 @@ from smemlint.analysis.simt.domain.ctypes import (
     CType,
     FloatType,
     IntType,
-    PointerType,
     RecordType,
     StaticType,
     is_opaque,
     lay_out,
+    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -116,7 +116,7 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         return None
     if last in _SAME_TYPE:
         same = type_argument(ev, arguments[0])
-        return _without_reference(same) if last in _WITHOUT_REFERENCE else same
+        return unreferenced(same) if same and last in _WITHOUT_REFERENCE else same
     if last in _SIGNS:
         kind = type_argument(ev, arguments[0])
         return IntType(kind.bits, _SIGNS[last]) if isinstance(kind, IntType) else None
@@ -141,10 +141,6 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         if isinstance(condition, AffineInt) and condition.constant is not None:
             return type_argument(ev, arguments[1 if condition.constant else 2])
     return None
-
-
-def _without_reference(kind: CType | None) -> CType | None:
-    return kind.target if isinstance(kind, PointerType) and kind.is_reference else kind
 
 
 def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import (
     CType,
-    PointerType,
     RecordType,
     StaticType,
+    unreferenced,
 )
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.overloads import signature_of
@@ -144,11 +144,6 @@ def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int
         if answer:
             total += 1 if match.is_open(spelling) else 2
     return total
-
-
-def unreferenced(kind: CType) -> CType:
-    """Returns what a reference refers to; any other type itself."""
-    return kind.target if isinstance(kind, PointerType) and kind.is_reference else kind
 
 
 def _is_for(
