@@ -49,12 +49,9 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
         )
     if base.object.space is Space.LOCAL and isinstance(index, Unknown) and index.is_uniform:
         index = _some_index(ev, node)
-    moved = advance(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
     if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
         ev.state.spend(2)
-    if isinstance(moved, Unknown):
-        return lvalue_at_unknown_offset(ev, base, moved)  # counted: the array is known even so
-    return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
+    return _element_at(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
 
 
 def _some_index(ev: Evaluator, node: ir.ArrayRef) -> AffineInt:
@@ -76,10 +73,12 @@ def _element_of_class(
     return _element_at(ev, Pointer(held, offset_of(0), elements.element), index)
 
 
-def _element_at(ev: Evaluator, first: Pointer, index: Value) -> LValue | Unknown:
-    moved = advance(ev, first, index)
+def _element_at(
+    ev: Evaluator, first: Pointer, index: Value, *, is_computed: bool = False
+) -> LValue | Unknown:
+    moved = advance(ev, first, index, is_computed=is_computed)
     if isinstance(moved, Unknown):
-        return lvalue_at_unknown_offset(ev, first, moved)
+        return lvalue_at_unknown_offset(ev, first, moved)  # counted: the array is known even so
     return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
     from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Record
+    from smemlint.frontend.program import Function, Record
 
 Argument: TypeAlias = CType | Value | None
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -40,6 +40,11 @@ def template_value(ev: Evaluator, spelling: str) -> Argument:
         return kind
     value = value_argument(ev, spelling)
     return value if isinstance(value, AffineInt) else kind
+
+
+def patterns_of(template: Record | Function) -> tuple[str, ...]:
+    """Returns the template arguments that a specialization is written for."""
+    return template_arguments(f"_<{template.specialization}>")[1]
 
 
 def same_argument(one: Argument, other: Argument) -> bool | None:
@@ -64,8 +69,7 @@ def class_arguments(ev: Evaluator, kind: RecordType) -> list[Argument] | None:
         return [cast("Argument", kind.statics.get(p.name)) for p in record.template]
     ev.state.frames.append(Frame(f"arguments of {kind.name}", [scope_of(kind)]))
     try:
-        _, patterns = template_arguments(f"_<{record.specialization}>")
-        return [template_value(ev, p) for p in patterns]
+        return [template_value(ev, pattern) for pattern in patterns_of(record)]
     finally:
         ev.state.frames.pop()
 

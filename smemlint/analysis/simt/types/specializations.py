@@ -15,10 +15,10 @@ from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.patterns import (
     Argument,
     Match,
+    patterns_of,
     same_argument,
     template_value,
 )
-from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -57,9 +57,8 @@ def specialization_for(
         if record.specialization is None:
             continue
         match = Match({p.name for p in record.template if p.name}, ev)
-        _, patterns = template_arguments(f"_<{record.specialization}>")
         takes_any = any(p.is_pack for p in record.template)
-        answer = None if takes_any else match.all_of(patterns, arguments)
+        answer = None if takes_any else match.all_of(patterns_of(record), arguments)
         if answer is None:
             return True
         if answer:
@@ -150,7 +149,7 @@ def _is_for(
     ev: Evaluator, function: Function, spellings: Sequence[str], given: Sequence[Argument]
 ) -> bool | None:
     """Whether an explicit specialization is for these arguments; those behind them are deduced."""
-    _, patterns = template_arguments(f"_<{function.specialization}>")
+    patterns = patterns_of(function)
     answers = [
         spelling == pattern or same_argument(template_value(ev, pattern), argument)
         for pattern, spelling, argument in zip(patterns, spellings, given, strict=False)
