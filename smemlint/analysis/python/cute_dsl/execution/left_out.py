@@ -6,7 +6,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
-from smemlint.analysis.python.cute_dsl.execution.values import Pointer, array_of, payload_of
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    Pointer,
+    UnknownTensor,
+    array_of,
+    payload_of,
+)
 from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.heuristics import has_no_lanes
 from smemlint.layout import cute
@@ -81,8 +86,8 @@ def _arrays(values: Iterable[Value]) -> Iterator[Object | None]:
         payload = payload_of(value)
         if isinstance(value, tuple | list):
             yield from _arrays(value)
-        elif isinstance(payload, cute.Tensor):
-            if payload.is_shared:
+        elif isinstance(payload, cute.Tensor | UnknownTensor):
+            if payload.space is cute.Space.SHARED:
                 yield array_of(payload)
         elif isinstance(payload, Pointer | StorageField):
             pointer = payload if isinstance(payload, Pointer) else payload.pointer
