@@ -120,6 +120,7 @@ def test_a_layout_that_would_split_vectors_is_not_advised(tmp_path):
         "cute.make_tensor(tile.iterator + 4, cute.make_layout(32))[tx] = 0.0",
         "elsewhere(tile)",
         "elsewhere(cute.flat_divide(tile, (5, 3, 2, 7)))",  # which CuTe refuses
+        "cute.autovec_copy(elsewhere(), cute.flat_divide(other, (5, 3, 2, 7)))",
     ],
 )
 def test_no_layout_where_something_else_may_touch_the_tile(more, tmp_path):

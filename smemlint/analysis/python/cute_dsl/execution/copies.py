@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter.values import Value
+    from smemlint.analysis.simt.domain.values import Object
     from smemlint.layout.cute import CopiedFrom, Instruction
 
 _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
@@ -149,12 +150,22 @@ def _touches_shared(call: Call, sides: Sequence[AnyTensor]) -> bool:
     call.run.reached.add(call.run.span_of(call.node))
     if call.run.kernel is None:
         return False
-    return any(s.is_shared if isinstance(s, cute.Tensor) else s.may_be_shared for s in sides)
+    return any(map(_may_be_shared, sides))
+
+
+def _may_be_shared(tensor: AnyTensor) -> bool:
+    return tensor.is_shared if isinstance(tensor, cute.Tensor) else tensor.may_be_shared
+
+
+def _only_array(sides: Sequence[AnyTensor]) -> Object | None:
+    """Returns the shared array that a copy touches; None where it may touch another one."""
+    arrays = {array_of(side) for side in filter(_may_be_shared, sides)}
+    return arrays.pop() if len(arrays) == 1 else None
 
 
 def _without_lanes(call: Call, policy: WithoutLanes, sides: Sequence[AnyTensor]) -> None:
     call.run.reached.add(call.run.span_of(call.node))
-    array = next((a for s in sides if (a := array_of(s)) is not None), None)
+    array = _only_array(sides)
     what = f"`{array.name}` is moved" if array is not None and array.name else "a copy"
     text = f"{what} by {policy.mechanism}, which has no lane addresses"
     call.run.note(call.node, text, array)
@@ -167,19 +178,20 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
     if not shared and cute.Space.SHARED not in spaces and None not in spaces:
         return None
     if not shared:
-        array = next((a for s in sides if (a := array_of(s)) is not None), None)
-        call.run.note(call.node, f"`{call.name}`: {reason}", array)
+        call.run.note(call.node, f"`{call.name}`: {reason}", _only_array(sides))
         return None
     for tensor in shared:
         kind = AccessKind.LOAD if tensor is sides[0] else AccessKind.STORE
-        _emit_undecided(call, tensor, kind, reason)
+        _emit_undecided(call.run, tensor, kind, reason, call.node)
     return None
 
 
-def _emit_undecided(call: Call, tensor: cute.Tensor, kind: AccessKind, reason: str) -> None:
+def _emit_undecided(
+    run: Execution, tensor: cute.Tensor, kind: AccessKind, reason: str, node: ast.AST
+) -> None:
     """Records an access without a figure."""
     unknown = UnknownNumber(Reason(ReasonCode.NOT_MODELLED, reason))
-    emit(call.run, tensor, kind, max(tensor.bits // 8, 1), unknown, call.node)
+    emit(run, tensor, kind, max(tensor.bits // 8, 1), unknown, node)
 
 
 def _one_side(
@@ -214,7 +226,7 @@ def gemm(call: Call) -> Value:
     why = "how the compiler loads operands of `gemm` from shared memory is not modelled"
     for operand in operands:
         if not isinstance(operand, UnknownTensor) and operand.is_shared:
-            _emit_undecided(call, operand, AccessKind.LOAD, why)
+            _emit_undecided(call.run, operand, AccessKind.LOAD, why, call.node)
         elif isinstance(operand, UnknownTensor) and operand.space is cute.Space.SHARED:
             call.run.note(call.node, f"`{call.name}`: {operand.reason}", operand.object)
     return None
@@ -259,7 +271,7 @@ def _whole(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
         sides = (tensor, registers) if kind is AccessKind.LOAD else (registers, tensor)
         issue(call.run, cute.autovec_copy(*sides), call.node)
     except cute.CuteError as error:
-        _emit_undecided(call, tensor, kind, str(error))
+        _emit_undecided(call.run, tensor, kind, str(error), call.node)
     return None
 
 
@@ -273,21 +285,13 @@ def access_element(
         return
     if not tensor.is_shared or run.kernel is None:
         return
-    width = max(tensor.bits // 8, 1)
     try:
         at = numbers.coordinate(run, key)
         address = cute.lanes_of(tensor.address_of(at))
     except cute.CuteError as error:
-        emit(
-            run,
-            tensor,
-            kind,
-            width,
-            UnknownNumber(Reason(ReasonCode.NOT_MODELLED, str(error))),
-            node,
-        )
+        _emit_undecided(run, tensor, kind, str(error), node)
         return
-    emit(run, tensor, kind, width, byte_offset(address, tensor), node)
+    emit(run, tensor, kind, max(tensor.bits // 8, 1), byte_offset(address, tensor), node)
 
 
 def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast.AST) -> None:
