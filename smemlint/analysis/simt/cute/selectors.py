@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
-from smemlint.analysis.simt.cute.types import static_number
-from smemlint.analysis.simt.cute.values import Converter
-from smemlint.analysis.simt.domain.ctypes import OpaqueType, StaticType
-from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
+from smemlint.analysis.simt.cute.types import static_argument, static_number
+from smemlint.analysis.simt.domain.ctypes import OpaqueType
+from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
@@ -77,8 +76,7 @@ def _unit_mode(call: Call) -> int | None:
 
 
 def _is_one(call: Call, mode: str) -> bool:
-    kind = type_argument(call.ev, mode)
-    value = kind.value if isinstance(kind, StaticType) else None
+    value = static_argument(call.ev, mode)
     return isinstance(value, AffineInt) and value.constant == 1
 
 
@@ -97,11 +95,10 @@ def _static_tuple(call: Call, index: int) -> IntTuple:
     Raises:
         CuteError: it is not known.
     """
-    type_ = type_argument(call.ev, call.types[index]) if index < len(call.types) else None
-    value = type_.value if isinstance(type_, StaticType) else None
-    if not isinstance(value, Cute | AffineInt):
+    value = static_argument(call.ev, call.types[index]) if index < len(call.types) else None
+    if value is None:
         raise cute.CuteError("the shape of a tile is not known")
-    return Converter(call.ev.state.domain).int_tuple(value)
+    return call.convert.int_tuple(value)
 
 
 def _extent(mode: IntTuple) -> int:

@@ -122,7 +122,7 @@ def _operation(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | 
     return Cute(op) if op is not None else None
 
 
-def _item(ev: Evaluator, spelling: str) -> Value | None:
+def static_argument(ev: Evaluator, spelling: str) -> Value | None:
     """Returns the value of a type that is a template argument."""
     type_ = type_argument(ev, spelling)
     value = type_.value if isinstance(type_, StaticType) else None
@@ -130,7 +130,7 @@ def _item(ev: Evaluator, spelling: str) -> Value | None:
 
 
 def _items(ev: Evaluator, arguments: tuple[str, ...]) -> list[Value] | None:
-    values = [_item(ev, argument) for argument in arguments]
+    values = [static_argument(ev, argument) for argument in arguments]
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else None
 
@@ -190,14 +190,14 @@ def _layout(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
 def _composed(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     if len(arguments) != 3:
         return None
-    swizzle = payload_of(_item(ev, arguments[0]) or AffineInt(0))
-    layout = payload_of(_item(ev, arguments[2]) or AffineInt(0))
+    swizzle = payload_of(static_argument(ev, arguments[0]) or AffineInt(0))
+    layout = payload_of(static_argument(ev, arguments[2]) or AffineInt(0))
     if not isinstance(swizzle, Swizzle) or not isinstance(layout, cute.Layout):
         return None
     flag = arguments[1].split("<", 1)[0]
     if flag.rsplit("::", 1)[-1].startswith("smem_ptr_flag"):
         return Cute(cute.SmemAtom(swizzle, layout))
-    offset = _item(ev, arguments[1])
+    offset = static_argument(ev, arguments[1])
     if not isinstance(offset, AffineInt) or offset.constant is None:
         return None
     return Cute(cute.compose_swizzle(swizzle, layout, offset.constant))
@@ -223,14 +223,14 @@ def _universal_fma(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
 
 def _mma_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     """`MMA_Traits<Op>` and `MMA_Atom<Op>` stand for the operation."""
-    known = _item(ev, arguments[0])
+    known = static_argument(ev, arguments[0])
     op = user_mma_op(ev, arguments[0]) if known is None else None
     return Cute(op) if op is not None else known
 
 
 def _copy_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     """`Copy_Traits<Op>` stands for the operation."""
-    known = _item(ev, arguments[0])
+    known = static_argument(ev, arguments[0])
     op = user_copy_op(ev, arguments[0]) if known is None else None
     return Cute(op) if op is not None else known
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.values import Converter, payload_of
 from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
-from smemlint.analysis.simt.domain.values import Cute
+from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
 
@@ -22,8 +22,9 @@ def user_mma_op(ev: Evaluator, spelling: str) -> cute.MmaOp | None:
     traits = _specialization(ev, "MMA_Traits", spelling)
     if traits is None:
         return None
-    shape = _payload(traits, "Shape_MNK")
-    layouts = [_payload(traits, name) for name in ("ThrID", "ALayout", "BLayout", "CLayout")]
+    stated = traits.statics
+    shape = _payload(stated.get("Shape_MNK"))
+    layouts = [_payload(stated.get(n)) for n in ("ThrID", "ALayout", "BLayout", "CLayout")]
     known = [layout for layout in layouts if isinstance(layout, cute.Layout)]
     if not isinstance(shape, tuple) or len(shape) != 3 or len(known) != len(layouts):
         return None
@@ -43,8 +44,7 @@ def user_copy_op(ev: Evaluator, spelling: str) -> cute.CopyOp | None:
     traits = _specialization(ev, "Copy_Traits", spelling)
     record = traits.record if traits is not None else None
     for base in getattr(record, "bases", ()):
-        type_ = ev.types.spelled(base.removeprefix("public").strip())
-        op = payload_of(type_.value) if isinstance(type_, StaticType) else None  # type: ignore[arg-type]
+        op = _payload(ev.types.spelled(base))
         if isinstance(op, cute.CopyOp):
             return op
     return None
@@ -60,7 +60,6 @@ def _specialization(ev: Evaluator, name: str, spelling: str) -> RecordType | Non
     return found if isinstance(found, RecordType) else None
 
 
-def _payload(traits: RecordType, name: str) -> object:
-    member = traits.statics.get(name)
-    value = member.value if isinstance(member, StaticType) else None
-    return value.payload if isinstance(value, Cute) else None
+def _payload(type_: object) -> object:
+    """Returns what all objects of a type of CuTe's are; None for all others."""
+    return payload_of(static_value(type_)) if isinstance(type_, StaticType) else None

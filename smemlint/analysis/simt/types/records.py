@@ -88,7 +88,7 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     tree = record.parse()
     state.frames.append(Frame(f"struct {record.name}", [scope]))
     try:
-        bases = [ev.types.spelled(_base_name(b)) for b in record.bases]
+        bases = [ev.types.spelled(b) for b in record.bases]
         known: list[tuple[str, CType, int]] = [
             ("", b, 0) for b in bases if isinstance(b, RecordType)
         ]
@@ -208,12 +208,6 @@ def declared_alignment(ev: Evaluator, decl: ir.Decl) -> int:
         if isinstance(value, AffineInt) and value.constant:
             best = max(best, value.constant)
     return best
-
-
-def _base_name(spelling: str) -> str:
-    for word in ("public", "private", "protected", "virtual"):
-        spelling = spelling.removeprefix(word).strip()
-    return spelling
 
 
 def _struct_alignment(tree: ir.Node | None) -> int:
