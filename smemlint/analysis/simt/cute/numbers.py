@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.functions import function
+from smemlint.analysis.simt.cute.types import static_number
 from smemlint.analysis.simt.cute.values import value_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
@@ -40,15 +41,13 @@ def _ceil_div(call: Call) -> Value:
 
 @function("gcd", "lcm")
 def _common_factor(call: Call) -> Value:
-    numbers = [call.convert.integer(value) for value in call.values]
-    known = [number for number in numbers if isinstance(number, int)]
-    constants = [v.constant for v in call.values if isinstance(v, AffineInt)]
-    if len(known) == len(numbers):
-        return value_of(getattr(math, call.name)(*known))
-    plain = [c for c in constants if c is not None]
-    if len(plain) != len(numbers):
+    numbers = [value for value in call.values if isinstance(value, AffineInt)]
+    constants = [number.constant for number in numbers if number.constant is not None]
+    if len(constants) < len(call.values):
         raise cute.CuteError(f"`{call.name}` of what is known only at run time")
-    return AffineInt(getattr(math, call.name)(*plain))
+    found = getattr(math, call.name)(*constants)
+    is_static = all(isinstance(call.convert.integer(number), int) for number in numbers)
+    return static_number(found) if is_static else AffineInt(found)
 
 
 @function("conditional_return")
