@@ -259,7 +259,7 @@ def _distance(a: Pointer, b: Pointer) -> int | None:
     return int(apart[0]) if len(apart) == 1 else None
 
 
-def _common_constant(obj: Object, offset: AffineInt) -> Value | None:
+def _common_constant(obj: Object, offset: AffineInt) -> AffineInt | None:
     """Returns the number that every place holds which a sum can reach: `entries[i].threads`."""
     if not isinstance(offset.base, int) or not offset.terms:
         return None
@@ -268,8 +268,9 @@ def _common_constant(obj: Object, offset: AffineInt) -> Value | None:
     for at, value in obj.cells.items():
         if (at - offset.base) % (step or 1):
             continue
-        number = value.constant if isinstance(value, AffineInt) else None
-        if number is None or (common is not None and common.constant != number):
+        if not isinstance(value, AffineInt) or value.constant is None:
             return None
-        common = value  # type: ignore[assignment]
+        if common is not None and common.constant != value.constant:
+            return None
+        common = value
     return common
