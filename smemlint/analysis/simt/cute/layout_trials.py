@@ -307,10 +307,7 @@ def _is_freed(group: _Group, before: KernelFacts, facts: KernelFacts, trial: Lay
     if any((n.span, n.reason) not in known for n in facts.not_analysed):
         return False
     after = {
-        (a.span, a.kind): a
-        for a in facts.accesses
-        if a.array is not None and a.layout is not None and a.layout.base == trial.base
-        if _place(a.array) == _place(trial.array)
+        (a.span, a.kind): a for a in facts.accesses if _key(a) == (_place(trial.array), trial.base)
     }
     for access in group.accesses:
         other = after.pop((access.span, access.kind), None)
