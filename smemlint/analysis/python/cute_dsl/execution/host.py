@@ -222,9 +222,6 @@ def global_tensor(
     Dynamic extents are symbols; dynamic strides have the values that are passed, where they are
     known (not 0).
     """
-    obj = Object(
-        "", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, f"global{id(tensor)}"
-    )
     shape: tuple[Integer, ...] = tensor.shape
     stride: tuple[Integer, ...] = tensor.stride
     if is_dynamic:
@@ -238,9 +235,15 @@ def global_tensor(
         layout = cute.Layout(shape, stride)
     except cute.CuteError as error:
         return as_value(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
-    return as_value(
-        cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, Origin(dtype, obj), 16)
-    )
+    return tensor_of_layout(run, dtype, layout, ALIGNMENT)
+
+
+def tensor_of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
+    """Returns a tensor of an array of global memory of its own, which begins so aligned."""
+    key = run.fresh("tensor").terms[0][0].key
+    array = Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, key)
+    origin = Origin(dtype, array)
+    return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
 
 
 def unknown_stride(run: Execution, dtype: DType) -> Integer:

@@ -9,14 +9,13 @@ from smemlint.analysis.python.cute_dsl.execution.host import (
     ALIGNMENT,
     TorchTensor,
     global_tensor,
+    tensor_of_layout,
     unknown_stride,
 )
-from smemlint.analysis.python.cute_dsl.execution.values import Number, Origin, UnknownTensor
+from smemlint.analysis.python.cute_dsl.execution.values import Number, UnknownTensor
 from smemlint.analysis.python.interpreter.arguments import integers
 from smemlint.analysis.python.interpreter.values import DType, Value
 from smemlint.analysis.simt.cute.run_time import to_engine
-from smemlint.analysis.simt.domain.ctypes import FloatType
-from smemlint.analysis.simt.domain.values import Object, Space
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
@@ -29,14 +28,7 @@ def symbolic_tensor(run: Execution, dtype: DType, rank: int) -> Value:
         tuple(to_engine(run.fresh("an extent"), run.domain) for _ in range(rank)),
         tuple(1 if at == rank - 1 else unknown_stride(run, dtype) for at in range(rank)),
     )
-    return _of_layout(run, dtype, layout, ALIGNMENT)
-
-
-def _of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
-    key = run.fresh("tensor").terms[0][0].key
-    obj = Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, key)
-    origin = Origin(dtype, obj)
-    return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
+    return tensor_of_layout(run, dtype, layout, ALIGNMENT)
 
 
 @function("make_fake_tensor")
@@ -46,7 +38,7 @@ def make_fake_tensor(call: Call) -> Value:
     dtype = call.dtype(0, "dtype")
     alignment = call.given.named.get("assumed_align")
     known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
-    return _of_layout(call.run, dtype, layout, known)
+    return tensor_of_layout(call.run, dtype, layout, known)
 
 
 @function("sym_int", "sym_int32", "sym_int64")
