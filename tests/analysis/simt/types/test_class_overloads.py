@@ -4,7 +4,7 @@ Each overload stores with a stride of its own: the conflict says which one was t
 """
 
 import pytest
-from conftest import accesses_of
+from strides import access_of
 
 DEFINITIONS = """
 struct row {};
@@ -53,8 +53,4 @@ template <class L> __device__ int named(float *p) { return of(Tag<L>()); }
     ],
 )
 def test_the_class_of_an_argument_chooses(call, stride):
-    text = f"""{DEFINITIONS}
-    __global__ void k(float *g) {{ __shared__ int s[1024]; s[{call} * threadIdx.x] = 1; }}
-    void run(float *g) {{ k<<<1, 32>>>(g); }}"""
-    (access,) = accesses_of(text)
-    assert access.ways == stride
+    assert access_of(DEFINITIONS, call).ways == stride

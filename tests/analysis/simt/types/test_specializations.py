@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import accesses_of
+from strides import access_of
 
 from smemlint.facts import Certainty
 
@@ -38,10 +39,7 @@ constexpr int two = 2;
     ],
 )
 def test_the_values_of_template_arguments_choose(call, stride):
-    text = f"""{DEFINITIONS}
-    __global__ void k(float *g) {{ __shared__ int s[1024]; s[{call} * threadIdx.x] = 1; }}
-    void run(float *g) {{ k<<<1, 32>>>(g); }}"""
-    (access,) = accesses_of(text)
+    access = access_of(DEFINITIONS, call)
     assert (access.certainty, access.ways) == (Certainty.ASSUMED, stride)
 
 

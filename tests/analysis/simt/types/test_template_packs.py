@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import accesses_of
+from strides import access_of
 
 DEFINITIONS = """
 template <int N> struct Arch {
@@ -36,11 +37,7 @@ template <class T, class... A> __device__ int further(T t, A... a) { return size
     ],
 )
 def test_what_packs_take(call, stride):
-    text = f"""{DEFINITIONS}
-    __global__ void k(float *g) {{ __shared__ int s[1024]; s[({call}) * threadIdx.x] = 1; }}
-    void run(float *g) {{ k<<<1, 32>>>(g); }}"""
-    (access,) = accesses_of(text)
-    assert access.ways == stride
+    assert access_of(DEFINITIONS, call).ways == stride
 
 
 def test_instances_with_other_packs_are_others():
