@@ -133,11 +133,17 @@ def test_files_with_a_kernel_of_the_same_name_are_not_read_for_its_launches():
     assert blocks == {(96, 1, 1), (512, 1, 1)}
 
 
-def test_what_others_instantiate_of_a_header_is_theirs(tmp_path):
+def units_of_a_header(tmp_path, threads):
+    """Returns the files that are read, in order, and the blocks of a header's kernel.
+
+    Args:
+        tmp_path: where the files are written.
+        threads: with how many each file launches the kernel, through a function of the header.
+    """
     header = K + "static inline void go(int n, float *g) { k<<<1, n>>>(g); }\n"
     (tmp_path / "k.cuh").write_text(header)
-    for name, block in (("a.cu", 96), ("b.cu", 192)):
-        call = f'#include "k.cuh"\nvoid run(float *g) {{ go({block}, g); }}'
+    for name, count in threads.items():
+        call = f'#include "k.cuh"\nvoid run(float *g) {{ go({count}, g); }}'
         (tmp_path / name).write_text(call)
     sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
     loaded: list[str] = []
@@ -147,7 +153,12 @@ def test_what_others_instantiate_of_a_header_is_theirs(tmp_path):
         return load_unit(path, text, options)
 
     facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, launches_of, spied))
-    assert sorted(k.instance.block for k in facts.kernels) == [(96, 1, 1), (192, 1, 1)]
+    return loaded, sorted(k.instance.block for k in facts.kernels)
+
+
+def test_what_others_instantiate_of_a_header_is_theirs(tmp_path):
+    loaded, blocks = units_of_a_header(tmp_path, {"a.cu": 96, "b.cu": 192})
+    assert blocks == [(96, 1, 1), (192, 1, 1)]
     assert loaded == ["a.cu", "b.cu"]
 
 
@@ -290,28 +301,11 @@ def test_callers_of_what_launches_nothing_are_not_looked_for():
     assert blocks == {(96, 1, 1)}
 
 
-def units_of_a_header(tmp_path, header, count):
-    """Returns the files that were read, in order, and the blocks of a header's kernel."""
-    (tmp_path / "k.cuh").write_text(header)
-    for n in range(count):
-        call = f'#include "k.cuh"\nvoid run(float *g) {{ go({32 * (n + 1)}, g); }}'
-        (tmp_path / f"{n}.cu").write_text(call)
-    sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
-    loaded: list[str] = []
-
-    def spied(path, text, options):
-        loaded.append(path.rsplit("/", 1)[-1])
-        return load_unit(path, text, options)
-
-    facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, launches_of, spied))
-    return loaded, sorted(k.instance.block[0] for k in facts.kernels)
-
-
 def test_one_unit_asks_the_others_that_a_header_is_not_evaluated_in(tmp_path):
     """Five units: the first three are evaluated, and the first reads the other two."""
-    header = K + "static inline void go(int n, float *g) { k<<<1, n>>>(g); }\n"
-    loaded, blocks = units_of_a_header(tmp_path, header, 5)
-    assert blocks == [32, 64, 96, 128, 160]
+    threads = {f"{n}.cu": 32 * (n + 1) for n in range(5)}
+    loaded, blocks = units_of_a_header(tmp_path, threads)
+    assert [x for x, _, _ in blocks] == [32, 64, 96, 128, 160]
     assert sorted(loaded) == ["0.cu", "1.cu", "2.cu", "3.cu", "4.cu"]
 
 
