@@ -11,7 +11,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
-from samples import KERNEL, report, result_of, run_of, sample
+from samples import KERNEL, WIDE, report, result_of, run_of, sample
 from test_tools import ODD, bare
 
 from smemlint.lint.passes import passes
@@ -87,11 +87,8 @@ def cells(drawing: str, kind: str) -> int:
 
 
 def test_a_wide_access_is_split_into_its_passes():
-    text = KERNEL.replace(
-        "out[1] = tile[threadIdx.x][8]", "*(float4 *)out = *(float4 *)&tile[threadIdx.x][0]"
-    ).replace("ignore[bank-conflict]", "")
     (wide,) = [
-        f.access for f in result_of(text).findings if f.access and f.access.width_bytes == 16
+        f.access for f in result_of(WIDE).findings if f.access and f.access.width_bytes == 16
     ]
     split = passes(wide, wide.worst)
     assert [(p.first, p.last, p.turns, sum(p.words)) for p in split] == [

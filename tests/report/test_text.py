@@ -6,7 +6,7 @@ import io
 from dataclasses import replace
 
 import pytest
-from samples import KERNEL, report, result_of, run_of, sample
+from samples import KERNEL, WIDE, report, result_of, run_of, sample
 
 from smemlint.facts import Span
 from smemlint.finding import Edit, Finding, Measurement, Severity, Verdict
@@ -238,12 +238,9 @@ def test_width_is_that_of_a_window_only():
 
 
 def test_a_wide_access_shows_its_costliest_pass():
-    text = KERNEL.replace(
-        "out[1] = tile[threadIdx.x][8]", "*(float4 *)out = *(float4 *)&tile[threadIdx.x][0]"
-    ).replace("ignore[bank-conflict]", "")
-    result = result_of(text)
+    result = result_of(WIDE)
     wide = [f for f in result.findings if f.access is not None and f.access.width_bytes == 16]
-    run = run_of(replace(result, findings=tuple(wide)), lambda _: text)
+    run = run_of(replace(result, findings=tuple(wide)), lambda _: WIDE)
     assert "up to 8 words in one bank, lanes 0-7" in report("full", run)
 
 
