@@ -65,3 +65,10 @@ def test_which_neighbours_of_a_chosen_pointer_fuse_is_open() -> None:
     )
     loads = [a for a in accesses_of(BUFFERS % body) if a.kind == "load"]
     assert {(a.certainty, a.reason.code) for a in loads} == {("sampled", "compiler")}
+
+
+def test_the_index_may_be_a_number_that_moves_the_pointers_too() -> None:
+    body = (
+        "float *p[2] = {s + t * n, s + t * n + 64}; s[t] = in[t]; __syncthreads(); v = p[n][t + n];"
+    )
+    assert figures(body) == [("store", 1.0, "assumed"), ("load", None, "unknown")]

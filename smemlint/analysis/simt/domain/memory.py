@@ -24,6 +24,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_function_pointer,
 )
 from smemlint.analysis.simt.domain.lanes import identity
+from smemlint.analysis.simt.domain.linear_forms import added, with_form
 from smemlint.analysis.simt.domain.masking import masked_update, select, under_mask
 from smemlint.analysis.simt.domain.scev import atom, power_of_two
 from smemlint.analysis.simt.domain.values import (
@@ -239,12 +240,12 @@ def _spaced_pointer(obj: Object, offset: AffineInt) -> Pointer | None:
     factors = [(s, c) for s, c in offset.terms if isinstance(c, int) and c % step == 0]
     if len(factors) < len(offset.terms) or (offset.base - start) % step:
         return None
-    base = first.offset.base + (offset.base - start) // step * move
-    terms = tuple((s, c // step * move) for s, c in factors if move)
+    terms = tuple((s, c // step * move) for s, c in factors)
+    by = AffineInt((offset.base - start) // step * move, terms=terms)
     alignment = power_of_two(gcd(int(np.gcd.reduce(np.atleast_1d(first.offset.base))), move))
     picked = atom(f"{obj.key}[{offset.identity()}]", alignment)
     form = replace(picked, ptxas_alignment=1, is_open=True)
-    moved = AffineInt(base, first.offset.type, (*first.offset.terms, *terms), form)
+    moved = with_form(added(first.offset, by, 1, first.offset.type), form)
     return Pointer(first.object, moved, first.target, first.is_volatile)
 
 
