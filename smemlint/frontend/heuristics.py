@@ -179,6 +179,25 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
     return found
 
 
+def library_kernels(text: str) -> dict[str, int]:
+    """Returns which templates of CUTLASS's a text makes kernels of, with their first places.
+
+    `cutlass::gemm::device::GemmUniversalAdapter<..>`: no file of the project spells the kernel.
+    """
+    found: dict[str, int] = {}
+    for use in _LIBRARY_KERNEL.finditer(text):
+        found.setdefault(use[1], use.start())
+    return found
+
+
+def instantiated_includes(text: str) -> list[str]:
+    """Returns the files whose templates a text may instantiate: `template void run<64>();`.
+
+    Projects that compile one template in many files write files of nothing else.
+    """
+    return _INCLUDES.findall(text) if _INSTANTIATES.search(text) else []
+
+
 # ---- arguments
 
 
@@ -200,25 +219,6 @@ def guessed_extents(name: str) -> tuple[int, int] | None:
 def names_flag(name: str) -> bool:
     """Returns whether a parameter is a flag: `is_causal`, `has_bias`, `use_mask`."""
     return name.startswith(("is_", "has_", "use_", "return_"))
-
-
-def library_kernels(text: str) -> dict[str, int]:
-    """Returns which templates of CUTLASS's a text makes kernels of, with their first places.
-
-    `cutlass::gemm::device::GemmUniversalAdapter<..>`: no file of the project spells the kernel.
-    """
-    found: dict[str, int] = {}
-    for use in _LIBRARY_KERNEL.finditer(text):
-        found.setdefault(use[1], use.start())
-    return found
-
-
-def instantiated_includes(text: str) -> list[str]:
-    """Returns the files whose templates a text may instantiate: `template void run<64>();`.
-
-    Projects that compile one template in many files write files of nothing else.
-    """
-    return _INCLUDES.findall(text) if _INSTANTIATES.search(text) else []
 
 
 # ---- comments
