@@ -212,7 +212,7 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
 
 
 def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall) -> Value:
-    """Calls a method of a class that was not read: of what all threads have, so is an extent."""
+    """Calls a method of a class that was not read; an extent of what threads share they share."""
     spelling = ev.state.source_text(callee)
     is_local = place.object.space is Space.LOCAL
     of = read_lvalue(ev, place, callee) if is_local and is_extent(callee.field.name) else None

@@ -142,9 +142,9 @@ def _join_cute(
 def _join_pointers(
     ev: Evaluator, a: Pointer, b: Pointer, condition: Unknown, node: ir.Node
 ) -> Value | None:
-    """Returns the join of two pointers, of which one points into shared memory; None for others.
+    """Returns the join of pointers into one object, or of which one points into shared memory.
 
-    Of pointers into two arrays one array is named: what is accessed through them is not lost.
+    None of all others. Of pointers into two arrays one array is named: accesses are not lost.
     """
     if a.object is b.object:
         offset = join(ev, a.offset, b.offset, condition, node)

@@ -56,7 +56,7 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
 
 
 def desugar_requires(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`requires { a; b; }` as `<requires>(a, b)`; without operands where it asks for more."""
+    """Desugars `requires { a; b; }` as `<requires>(a, b)`, what asks for more as `<requires>()`."""
     word, at = words[i], i + 1
     has_parameters = text_at(words, at) == "("
     if has_parameters:
