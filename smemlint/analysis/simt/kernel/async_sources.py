@@ -96,7 +96,8 @@ def _classes(event: Event, to: AffineInt, source: AffineInt) -> NDArray[np.int64
     mask = event.mask
     shifts = [np.array(_shifts(side, event.width))[:, None] for side in (to, source)]
     most = MAX_COPY_CLASSES // (len(shifts[0]) * len(shifts[1]))
-    pitches = list(islice(_pitches([*_moving(to), *_moving(source)], event.width), most + 1))
+    moving = [(symbol, step) for side in (to, source) for symbol, step, _ in _moving(side)]
+    pitches = list(islice(_pitches(moving, event.width), most + 1))
     if len(pitches) > most:
         return None
     classes = np.empty((len(pitches), len(shifts[0]), len(shifts[1]), 2, len(mask)), np.int64)
@@ -116,12 +117,10 @@ def _shifts(offset: AffineInt, width: int) -> range:
 def _pitches_named(offset: AffineInt) -> Iterator[Assumption]:
     """What holds where lanes are moved apart by whole lines: of each sum that a lane multiplies."""
     sums: dict[tuple[bytes, int], list[tuple[Symbol, int]]] = {}
-    for symbol, factor in offset.terms:
-        if not isinstance(factor, int) and not isinstance(symbol, Conditional):
-            step = int(np.gcd.reduce(np.abs(factor)))
-            sign = 1 if factor[np.flatnonzero(factor)[0]] > 0 else -1
-            direction = np.asarray(sign * factor // step, np.int64).tobytes()
-            sums.setdefault((direction, step), []).append((symbol, sign))
+    for symbol, step, factors in _moving(offset):
+        sign = 1 if factors[np.flatnonzero(factors)[0]] > 0 else -1
+        direction = (sign * factors // step).tobytes()
+        sums.setdefault((direction, step), []).append((symbol, sign))
     for (_, step), terms in sums.items():
         period = int(np.lcm.reduce([_period(symbol, step) for symbol, _ in terms]))
         number = AffineInt(0, terms=tuple(terms))
@@ -138,11 +137,11 @@ def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
         yield Assumption(Topic.NUMBER, text, moved[0].name if len(moved) == 1 else "")
 
 
-def _moving(offset: AffineInt) -> Iterator[tuple[Symbol, int]]:
-    """The symbols that move lanes apart, each with its least move in bytes."""
+def _moving(offset: AffineInt) -> Iterator[tuple[Symbol, int, NDArray[np.int64]]]:
+    """The symbols that move lanes apart: each with its least move in bytes, and each lane's."""
     for symbol, factor in offset.terms:
         if not isinstance(factor, int) and not isinstance(symbol, Conditional):
-            yield symbol, int(np.gcd.reduce(np.abs(factor)))
+            yield symbol, int(np.gcd.reduce(np.abs(factor))), np.asarray(factor, np.int64)
 
 
 def _period(symbol: Symbol, step: int) -> int:
