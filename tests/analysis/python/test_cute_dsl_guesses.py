@@ -292,3 +292,28 @@ def test_ldmatrix_of_a_part_of_a_warp_is_not_decided(tmp_path):
     part = text.replace("        cute.copy(load", "        if tx > 0:\n            cute.copy(load")
     (read,) = facts_of(part, tmp_path).kernels[0].accesses
     assert read.certainty is Certainty.UNKNOWN
+
+
+RANKS = """
+@cute.jit
+def host(a: cute.Tensor):
+    n = cute.rank(a) // 3 * 64
+    for i in cutlass.range_constexpr(n):
+        for j in cutlass.range_constexpr(n):
+            for k in cutlass.range_constexpr(n):
+                x = i + j + k
+    kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16)
+    s[2 * tx] = a[tx, 0]
+"""
+
+
+def test_what_takes_too_long_with_a_rank_that_is_not_taken_is_no_gap(tmp_path):
+    """Of rank 3 and 4, loops take 64 times 64 times 64 iterations."""
+    facts = facts_of(RANKS, tmp_path)
+    assert [a.ways for k in facts.kernels for a in k.accesses] == [2]
+    assert not facts.not_analysed

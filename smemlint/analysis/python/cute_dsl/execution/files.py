@@ -185,10 +185,7 @@ class _File:
 
     def _guessed(self, entry: _Entry, guess: guesses.Guess) -> _Run:
         overrides: dict[str, Value] = {"dtype": guess.dtype.name} if guess.is_declared else {}
-        run = _Run(self.text, self.settings.arch, overrides, _outside(entry, guess))
-        if run.failure:
-            self._unfinished[entry.function] = run.failure
-        return run
+        return _Run(self.text, self.settings.arch, overrides, _outside(entry, guess))
 
     def _of_best_rank(
         self, entry: _Entry, guess: guesses.Guess, run: _Run
@@ -211,6 +208,8 @@ class _File:
         others = guesses.others(guess, first.state, is_kernel=is_kernel)
         by_kernel: dict[Span, list[KernelFacts]] = {}
         for run in (first, *(self._guessed(entry, other) for other in others)):
+            if run.failure:
+                self._unfinished[entry.function] = run.failure
             assumptions = (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
             for facts in self._facts(run, assumptions):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
