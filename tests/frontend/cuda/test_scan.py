@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from smemlint.frontend.cuda.lexer.tokens import spelling_of
+from smemlint.frontend.cuda.lexer.brackets import Brackets
+from smemlint.frontend.cuda.lexer.tokens import Token, spelling_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import preprocess
 from smemlint.frontend.cuda.scanner.definitions import FoundFunction, Scanned
+from smemlint.frontend.cuda.scanner.local_records import local_records
 from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.program import TemplateParameter
 
@@ -229,3 +231,24 @@ def test_definitions_at_the_margin_do_not_end_a_scope_with_attributes(attribute,
     scanned = found(f"{word} {attribute} raft {{\ntemplate <class T> void f(T x) {{}}\n}};")
     assert [(f.pieces.name, f.scope) for f in scanned.functions] == [("f", ("raft",))]
     assert not list(scanned.notices)
+
+
+NO_BRACKETS = Brackets({}, frozenset(), frozenset())
+
+
+class _CountedTokens(list[Token]):
+    """Tokens that count how often one of them is read."""
+
+    reads = 0
+
+    def __getitem__(self, index):
+        self.reads += 1
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("words", ["struct ", "struct a ", "class a : b "])
+def test_heads_of_local_classes_that_never_end_are_read_once(words):
+    source = preprocess("a.cu", words * 1000, LoadOptions())
+    tokens = _CountedTokens(source.tokens)
+    assert list(local_records(tokens, NO_BRACKETS, 0, len(tokens))) == []
+    assert tokens.reads <= 3 * len(tokens)

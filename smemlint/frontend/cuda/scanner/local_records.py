@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from smemlint.frontend.cuda.lexer.tokens import Token
 
 _KEYWORDS = ("struct", "class")
-_END = frozenset("{;()=,>")
+_END = frozenset(("{", ";", "(", ")", "=", ",", ">", *_KEYWORDS))
 """What ends the head of a class, or shows that there is none."""
 
 
@@ -31,7 +31,7 @@ def local_records(
     i = begin
     while i < end:
         if tokens[i].text in _KEYWORDS:
-            brace = next((j for j in range(i, end) if tokens[j].text in _END), end)
+            brace = next((j for j in range(i + 1, end) if tokens[j].text in _END), end)
             if brace < end and tokens[brace].text == "{":
                 head = record_head(tokens[i:brace], frozenset())
                 if head is not None and head.name:
