@@ -191,6 +191,7 @@ class Loop:
         copy: number of the iteration in its basic block, which unrolling makes copies of.
         share: what it may spend before one iteration stands for those that are left.
         is_general: one does.
+        is_switch: it is no loop.
     """
 
     broken: Mask
@@ -204,6 +205,7 @@ class Loop:
     copy: int = 0
     share: Share | None = None
     is_general: bool = False
+    is_switch: bool = False
 
 
 @dataclass(slots=True, eq=False)

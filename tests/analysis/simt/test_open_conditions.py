@@ -231,3 +231,39 @@ def test_a_condition_of_all_threads_is_a_number_that_they_share(index: str) -> N
         f"s[{index}] = n; __syncthreads(); out[t] = s[t]; }}"
         "void f(float *a) { k<<<64, 128>>>(a, 9); }"
     ) == [(1, "store", 2.0), (1, "load", 1.0)]
+
+
+SEARCH = """
+__global__ void k(const int *in, int *out, int n) {
+  __shared__ int table[1024];
+  unsigned lane = threadIdx.x, code = lane * 32, first = 0;
+  int found = 0;
+  for (int length = 0; length < %s; ++length) {
+    if (%s) {
+      found += table[code];
+      %s
+    }
+    first += in[length];
+  }
+  out[lane] = found;
+}
+void f(int *a) { k<<<64, 32>>>(a, a, 9); }
+"""
+
+
+@pytest.mark.parametrize("trips", ["10", "n"])
+@pytest.mark.parametrize(
+    ("test", "leave", "certainty"),
+    [
+        ("code - first < in[length]", "break;", "data-dependent"),
+        ("first > in[length]", "break;", "assumed"),  # a whole block finds its own at once
+        ("code - first < in[length]", "", "assumed"),
+        ("code - first < in[length]", "switch (n) { case 3: break; }", "assumed"),
+    ],
+)
+def test_lanes_that_leave_a_search_each_in_its_own_iteration_are_open(
+    trips: str, test: str, leave: str, certainty: str
+) -> None:
+    """As in cudf's inflate: a code of so many bits is that of few lanes of a warp."""
+    (load,) = accesses_of(SEARCH % (trips, test, leave))
+    assert load.certainty == certainty

@@ -134,6 +134,8 @@ def execute_both_ways(
     note_data_condition(ev, condition, first[0], node.cond)
     for taken, threads, statement in (first, second):
         state.mask = kept(mask, threads)
+        if loop and not loop.is_switch and not condition.is_uniform and _ends_in_break(statement):
+            state.data_conditions.add(taken)  # each lane leaves in an iteration of its own
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
         ends.append(execute_alternative(ev, taken, [statement], condition, node))
@@ -157,6 +159,12 @@ def execute_both_ways(
             break
     assume(ev, [*ends[0].guards, *ends[1].guards], has_returned)
     join_writes(ev, ends[0].writes, ends[1].writes, condition, node)
+
+
+def _ends_in_break(node: ir.Node | None) -> bool:
+    if isinstance(node, ir.Compound) and node.block_items:
+        return _ends_in_break(node.block_items[-1])
+    return isinstance(node, ir.Break)
 
 
 def execute_alternative(

@@ -40,7 +40,8 @@ def execute_switch(ev: Evaluator, node: ir.Switch) -> None:
     body = node.stmt
     items = list(_items(body.block_items or () if isinstance(body, ir.Compound) else (body,)))
     outer, mask = state.loops, state.mask
-    loop = Loop(state.none_active(), state.none_active(), breaks=pending_jumps(ev))
+    none = state.none_active()
+    loop = Loop(none, none, breaks=pending_jumps(ev), is_switch=True)
     if outer:
         loop.continues = outer[-1].continues
     state.loops = [*state.loops, loop]

@@ -41,7 +41,7 @@ from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
-from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
 from smemlint.facts import (
     Access,
     Argument,
@@ -384,8 +384,7 @@ def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assum
         bound = scope.get(parameter.name)
         if bound is not None and not is_opaque(bound):
             if parameter.default is not None:
-                text = f"`{parameter.name}` has its default `{parameter.default}`"
-                said.append(Assumption(Topic.TEMPLATE, text, parameter.name))
+                said.append(assumed_default(parameter))
             continue
         if parameter.kind == "type":
             scope[parameter.name] = OpaqueType(parameter.name)

@@ -33,7 +33,7 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
-from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
 from smemlint.frontend import ir
 from smemlint.limits.budgets import (
     MAX_HELPER_STEPS,
@@ -303,19 +303,23 @@ def host_interpreter(policy: HostPolicy) -> Interpreter:
     )
 
 
-def execute_host_function(ev: Evaluator, function: Function, template: Scope) -> bool:
+def execute_host_function(policy: HostPolicy, function: Function, template: Scope) -> bool:
     """Executes a host function with unknown arguments; returns whether to its end.
 
     Args:
-        ev: a host interpreter.
+        policy: of the run; it notes what is assumed.
         function: host code.
-        template: its template parameters, as far as they are known.
+        template: its template parameters, as far as they are known; the others have their defaults.
     """
     tree = function.parse().tree
     if tree is None:
         return True
+    ev = host_interpreter(policy)
     state = ev.state
     scope = {**template_scope(ev, function.template, ()), **template}
+    for parameter in function.template:
+        if parameter.name in scope and parameter.name not in template:
+            policy.defaults.setdefault(assumed_default(parameter))
     state.frames = [Frame(function.name, [scope, {}])]
     try:
         for param in parameters_of(tree):

@@ -395,7 +395,7 @@ def _run_under(
     scope: Scope,
 ) -> HostRun:
     strict = LaunchPolicy(unit, linked, launching=launching)
-    is_cut = not execute_host_function(host_interpreter(strict), function, scope)
+    is_cut = not execute_host_function(strict, function, scope)
     if all(la.block is not None for la in strict.launches):
         return HostRun(tuple(strict.launches), is_cut)
     stages = [strict.launches]
@@ -405,11 +405,11 @@ def _run_under(
             for path in _paths(strict.alternatives)
         ]
         for policy in runs:
-            is_cut |= not execute_host_function(host_interpreter(policy), function, scope)
+            is_cut |= not execute_host_function(policy, function, scope)
         stages.append(_distinct(la for policy in runs for la in policy.launches))
     if strict.has_default_path:
         default = LaunchPolicy(unit, linked, launching=launching, default_path=True)
-        is_cut |= not execute_host_function(host_interpreter(default), function, scope)
+        is_cut |= not execute_host_function(default, function, scope)
         stages.append(default.launches)
     found: list[Launch] = []
     for launches in stages:

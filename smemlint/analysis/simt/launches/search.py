@@ -27,6 +27,7 @@ from smemlint.limits.budgets import (
     MAX_LINKED_FILES,
     MAX_MAIN_FILES,
 )
+from smemlint.reasons import Topic
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
@@ -377,6 +378,8 @@ class _Climb:
     def _is_settled(self, launch: Launch) -> bool:
         if self._wanted is Wanted.ARGUMENTS and not self._numbers <= launch.arguments.keys():
             return False
+        if any(assumption.topic is Topic.TEMPLATE for assumption in launch.assumed):
+            return False  # a default, which callers may give another argument
         return launch.block is not None and is_known(launch.scope, self._kernel)
 
     @cached_property

@@ -29,6 +29,7 @@ from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
+from smemlint.reasons import Assumption, Topic
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -57,6 +58,12 @@ def template_scope(
         if bound is not None and parameter.name:
             scope[parameter.name] = bound
     return scope
+
+
+def assumed_default(parameter: TemplateParameter) -> Assumption:
+    """Returns the assumption that nothing gives a template parameter another argument."""
+    text = f"`{parameter.name}` has its default `{parameter.default}`"
+    return Assumption(Topic.TEMPLATE, text, parameter.name)
 
 
 def _bind_pack(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from conftest import facts_of
 
 from smemlint.facts import Access, Certainty
@@ -47,3 +48,28 @@ static const kernel_fn table[] = {nullptr, k<1>, k<2>, k<3>, k<4>};
 """)
     stores = {title: a.ways for (title, line), a in accesses.items() if line == 4}
     assert stores == {"k<1>": 1.0, "k<2>": 2.0, "k<3>": 1.0, "k<4>": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("caller", "title", "subjects"),
+    [
+        ("", "k<unsigned long long>", {"I"}),
+        ("void f(int *a) { build<int>(a); }", "k<int>", set()),
+        ("void f(int *a) { build(a); }", "k<unsigned long long>", set()),
+        ("template void build<short>(int *a);", "k<short>", set()),
+    ],
+)
+def test_a_default_argument_of_host_code_counts_where_no_call_gives_another(
+    caller: str, title: str, subjects: set[str]
+) -> None:
+    """As in cuvs: `IdxT = uint64_t` there, and all that the library instantiates is uint32_t."""
+    text = """
+template <class I> __global__ void k(int *out) {
+  __shared__ I s[64];
+  s[threadIdx.x] = 1;
+}
+template <class I = unsigned long long> void build(int *a) { k<I><<<1, 64>>>(a); }
+"""
+    ((key, access),) = found(text + caller).items()
+    assert key == (title, 4)
+    assert {assumption.subject for assumption in access.assumptions} & {"I"} == subjects
