@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
 from smemlint.lint.rule import Rule
+from smemlint.sources.languages import is_python_path
 
 from ..layouts import swizzle_of
 
@@ -49,9 +50,15 @@ class SwizzleBaseAlignment(Rule):
                 f"those of the offset are the same only if the base is a multiple of {period}",
                 *layout.assumptions,
             ),
-            help=f"declare it `alignas({period})`",
+            help=_aligned_to(period, layout.span.path),
         )
         yield found if is_certain else replace(found, severity=Severity.NOTE)
+
+
+def _aligned_to(period: int, path: str) -> str:
+    if is_python_path(path):  # compiled from Python, or CUDA in a string
+        return f"allocate it with `alignment={period}`; in CUDA code declare it `alignas({period})`"
+    return f"declare it `alignas({period})`"
 
 
 RULE = SwizzleBaseAlignment()

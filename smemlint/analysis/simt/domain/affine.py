@@ -43,7 +43,13 @@ from smemlint.analysis.simt.domain.linear_forms import (
 )
 from smemlint.analysis.simt.domain.scev import scaled, sum_of
 from smemlint.analysis.simt.domain.spelling import operation
-from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Symbol, Unknown
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    LanePredicate,
+    Symbol,
+    Unknown,
+    depends_on,
+)
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -350,10 +356,7 @@ class AffineDomain:
             one = self._as_one(a)
             if one is not None:
                 return self.operate(op, one, b)
-        names = sorted({s.name for v in (a, b) for s, _ in v.terms})
-        text = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
-        reason = Reason(ReasonCode.UNKNOWN_VALUE, text)
-        return Unknown(reason, split=split_of(a, modulus) if modulus else None)
+        return Unknown(depends_on(a, b), split=split_of(a, modulus) if modulus else None)
 
     def _as_one(self, a: AffineInt) -> AffineInt | None:
         """The value with its unknowns in one: residues of a sum are fewer than of its parts."""

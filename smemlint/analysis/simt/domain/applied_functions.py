@@ -10,7 +10,7 @@ from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import digest, settled
 from smemlint.analysis.simt.domain.scev import CONSTANT, atom
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, depends_on
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def applied(
         key = f"({name} {' '.join(v.identity() for v in integers)})"
         text = f"{name}({', '.join(map(repr, integers))})"
         return domain.symbol(key, text, function.result)
-    names = sorted({s.name for v in integers for s, _ in v.terms})
-    text = f"depends on the value of {', '.join(f'`{n}`' for n in names)}"
-    return Unknown(Reason(ReasonCode.UNKNOWN_VALUE, text))
+    return Unknown(depends_on(*integers))
 
 
 def _form(name: str, operands: Sequence[AffineInt]) -> Scev:

@@ -14,6 +14,9 @@ _NONE: frozenset[str] = frozenset()
 _BARE = {"*": (frozenset("*"), frozenset("*")), "/": (_PRODUCT, _NONE), "%": (_PRODUCT, _NONE)}
 """Operators that the left and the right operand may have without parentheses; of others, none."""
 
+_SHOWN = 60
+"""Characters of an expression that a note shows in full."""
+
 
 def operation(op: str, left: str, right: str) -> str:
     """Returns `left op right` with the parentheses that it needs, `op(left, right)` of a name."""
@@ -34,6 +37,19 @@ def sum_of_products(terms: Iterable[tuple[str, int | None]], constant: int | Non
         return added[0]
     text = " + ".join(_operand(part, _SUM) for part in added)
     return (text + "".join(f" - {_operand(part, _PRODUCT)}" for part in subtracted)).strip() or "0"
+
+
+def abbreviated(text: str) -> str:
+    """Returns an expression as a note shows it: a long one with `..` for what is in brackets."""
+    if len(text) <= _SHOWN:
+        return text
+    shown, depth = "", 0
+    for letter in text:
+        depth -= letter in ")]}"
+        if not depth:
+            shown += f"{letter}.." if letter in "([{" else letter
+        depth += letter in "([{"
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}.."
 
 
 def _product(factor: int | None, name: str) -> str:

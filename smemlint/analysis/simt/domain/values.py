@@ -15,9 +15,9 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import I32, I64
 from smemlint.analysis.simt.domain.lanes import identity
-from smemlint.analysis.simt.domain.spelling import sum_of_products
+from smemlint.analysis.simt.domain.spelling import abbreviated, sum_of_products
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Assumption, Reason
+from smemlint.reasons import Assumption, Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,6 +125,13 @@ class AffineInt:
     def identity(self) -> str:
         """Returns a text that is equal only for equal values, to key what is computed from it."""
         return ";".join([identity(self.base), *(f"{s.key}*{identity(c)}" for s, c in self.terms)])
+
+
+def depends_on(*numbers: AffineInt) -> Reason:
+    """Returns the reason that a result hangs on what is unknown in its operands."""
+    names = sorted({s.name for number in numbers for s, _ in number.terms})
+    text = f"depends on the value of {', '.join(f'`{abbreviated(n)}`' for n in names)}"
+    return Reason(ReasonCode.UNKNOWN_VALUE, text)
 
 
 @dataclass(frozen=True, slots=True)

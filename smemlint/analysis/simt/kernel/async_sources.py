@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.spelling import abbreviated
 from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
 from smemlint.hardware import async_wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
@@ -124,7 +125,8 @@ def _pitches_named(offset: AffineInt) -> Iterator[Assumption]:
     for (_, step), terms in sums.items():
         period = int(np.lcm.reduce([_period(symbol, step) for symbol, _ in terms]))
         number = AffineInt(0, terms=tuple(terms))
-        yield Assumption(Topic.NUMBER, f"`{number!r}` is a multiple of {period}", repr(number))
+        name = repr(number)
+        yield Assumption(Topic.NUMBER, f"`{abbreviated(name)}` is a multiple of {period}", name)
 
 
 def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
@@ -132,7 +134,7 @@ def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
     terms = [(s, c) for s, c in offset.terms if not isinstance(s, Conditional)]
     moved = [s for s, c in terms if isinstance(c, int) and (c * s.multiple) % LINE]
     if moved:
-        names = ", ".join(f"`{s.name}`" for s in moved)
+        names = ", ".join(f"`{abbreviated(s.name)}`" for s in moved)
         text = f"{names} move{'s' * (len(moved) == 1)} the copy by whole {LINE}-byte lines"
         yield Assumption(Topic.NUMBER, text, moved[0].name if len(moved) == 1 else "")
 

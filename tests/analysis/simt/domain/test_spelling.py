@@ -7,7 +7,7 @@ import random
 import pytest
 
 from smemlint.analysis.simt.domain.affine import AffineDomain
-from smemlint.analysis.simt.domain.spelling import operation, sum_of_products
+from smemlint.analysis.simt.domain.spelling import abbreviated, operation, sum_of_products
 from smemlint.analysis.simt.domain.values import AffineInt
 
 NAMES = {"n": 37, "m": 90, "k": 1001}
@@ -32,6 +32,19 @@ OPERATORS = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>")
 )
 def test_a_sum_is_written_as_c_writes_it(terms, constant, text):
     assert sum_of_products(terms, constant) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("k / (16 * (n + 1))", "k / (16 * (n + 1))"),
+        ("16 * ((" + "k / 16 / " * 9 + "8) / g) * rows[k] / 16", "16 * (..) * rows[..] / 16"),
+        ("k * (n + " * 30, "k * (.."),  # what a name was cut off to
+        ("k + " * 30 + "k", "k + " * 15 + ".."),
+    ],
+)
+def test_a_long_expression_is_shown_without_what_is_in_brackets(text, shown):
+    assert abbreviated(text) == shown
 
 
 def test_two_unknowns_of_one_name_both_count():
