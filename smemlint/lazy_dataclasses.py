@@ -139,7 +139,7 @@ def _refuse_to_delete(self: object, name: str) -> None:
 
 
 def _state(self: Any) -> list[object]:
-    """What is pickled of a frozen class with slots."""
+    """Returns what is pickled of a frozen class with slots."""
     return [getattr(self, field.name) for field in dataclasses.fields(self)]
 
 

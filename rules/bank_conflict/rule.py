@@ -134,7 +134,7 @@ def _layout(access: Access) -> str:
 
 
 def _fusion(access: Access, pattern: WarpPattern) -> str:
-    """What the compiler made one instruction of, where that is why it is so wide."""
+    """Returns what the compiler made one instruction of, where that is why it is so wide."""
     fusion = access.fusion
     if fusion is None or pattern.width != access.width_bytes:
         return ""

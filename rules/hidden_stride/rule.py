@@ -45,7 +45,7 @@ class HiddenStride(Rule):
 
 
 def _is_lost(operand: DotOperand, arch: str) -> bool:
-    """Whether there are no vectors to lose."""
+    """Returns whether there are no vectors to lose."""
     is_along_k = operand.hidden_dim in ("", "k")
     return not is_along_k and operand.element_bits in _ALONG_K_ONLY.get(arch, ())
 

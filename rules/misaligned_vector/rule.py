@@ -65,7 +65,7 @@ class MisalignedVector(Rule):
 
 
 def _is_anothers_view(access: Access, array: SharedArray) -> bool:
-    """Whether code of another file sees wider elements than were declared.
+    """Returns whether code of another file sees wider elements than were declared.
 
     That is most often an overload for another element type, chosen where too little was read.
     """
@@ -82,7 +82,7 @@ def _cause(array: SharedArray, width: int) -> str:
 
 
 def _help(array: SharedArray, width: int) -> str:
-    """What has to hold; where a longer row is what helps, evaluation finds it."""
+    """Returns what has to hold; where a longer row is what helps, evaluation finds it."""
     size = array.element_bytes
     if not size or width % size or width == size:
         return f"let every lane's address be a multiple of {width} bytes"
@@ -93,7 +93,7 @@ def _help(array: SharedArray, width: int) -> str:
 
 
 def _is_guarded(access: Access) -> bool:
-    """Whether a condition that could test the alignment was assumed."""
+    """Returns whether a condition that could test the alignment was assumed."""
     return any(may_test_alignment(taken.subject) for taken in access.conditions)
 
 

@@ -88,7 +88,7 @@ def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
 
 
 def _help(gaps: Sequence[Gap]) -> str:
-    """What to tell smemlint, for the commonest reason that anything can be done about."""
+    """Returns what to tell smemlint, for the commonest reason that anything can be done about."""
     codes = Counter(gap.reason.code for gap in gaps if gap.reason.code in _HELP)
     return _HELP[codes.most_common(1)[0][0]] if codes else ""
 

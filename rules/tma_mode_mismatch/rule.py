@@ -44,7 +44,7 @@ class TmaModeMismatch(Rule):
 
 
 def _why_refused(box: list[int], size: int, span: int, mode: str) -> str:
-    """What is wrong with a box, fastest extent first; `span` is 16 without a swizzle."""
+    """Returns what is wrong with a box, fastest extent first; `span` is 16 without a swizzle."""
     for extent in box:
         if not 1 <= extent <= _MOST:
             return f"an extent must be 1 to {_MOST}, and {extent} is not"

@@ -85,7 +85,7 @@ def _places(kernel: KernelFacts) -> dict[Span, tuple[int, SharedArray | None]]:
 
 
 def _is_guarded(access: Access) -> bool:
-    """Whether a condition that could test the alignment was assumed."""
+    """Returns whether a condition that could test the alignment was assumed."""
     return any(may_test_alignment(taken.subject) for taken in access.conditions)
 
 

@@ -119,7 +119,7 @@ class Cache:
             return None
 
     def _run_result(self, head: Mapping[str, Any]) -> RunResult | None:
-        """What an entry says, if all files are as it knows them."""
+        """Returns what an entry says, if all files are as it knows them."""
         if head["sources"] != list(self._by_path):
             return None
         for path, kept in head["files"].items():

@@ -212,7 +212,7 @@ def _unit_results(
 
 
 def _with_compiled(merged: UnitResult, configuration: Configuration) -> UnitResult:
-    """What sources and compiled code show together, judged anew."""
+    """Returns what sources and compiled code show together, judged anew."""
     from smemlint.analysis.compiled.agreement import joined_with_compiled
 
     facts = joined_with_compiled(merged.facts)

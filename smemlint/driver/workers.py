@@ -126,7 +126,7 @@ class _Worker:
                 return  # the process is gone, as its silence will show
 
     def answer(self) -> Any:
-        """What the process sent, or that it is gone."""
+        """Returns what the process sent, or that it is gone."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):
@@ -138,7 +138,7 @@ class _Worker:
             )
 
     def is_overdue(self, seconds: float) -> bool:
-        """Whether the task has had its time."""
+        """Returns whether the task has had its time."""
         now = time.monotonic()
         spent = processor_seconds(self._process.pid)
         if spent is not None and spent > self._spent:

@@ -37,7 +37,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
 
 
 def compatible(findings: Sequence[Finding], *, with_unsafe: bool) -> list[Fix]:
-    """Fixes that can be applied together, each once, in order of the findings.
+    """Returns fixes that can be applied together, each once, in order of the findings.
 
     A fix whose edits touch those of an earlier one waits for the next round.
     """

@@ -166,7 +166,7 @@ class Record(Protocol):
         ...
 
     def parse(self) -> ir.Struct | ir.Union | None:
-        """Its members.
+        """Returns its members.
 
         Data members are `Decl`s, in order; `static constexpr` ones `Decl` with `storage`
         `['static']` and init, `using X = T` as `Typedef`, nested records as `Decl` of a `Struct`.
@@ -275,7 +275,7 @@ class Unit(Protocol):
         ...
 
     def functions_named(self, name: str) -> Sequence[Function]:
-        """Definitions with this last component."""
+        """Returns the definitions with this last component."""
         ...
 
     @property

@@ -75,7 +75,7 @@ def wavefronts(
     arch: str = "sm_90",
     operation: str = "add.u32",
 ) -> Cost:
-    """Wavefronts of warp instructions.
+    """Returns the wavefronts of warp instructions.
 
     Args:
         addresses: byte addresses of shape (..., 32), one a lane.

@@ -28,7 +28,7 @@ class SharedLayout:
         raise NotImplementedError
 
     def size(self, shape: Sequence[int]) -> int:
-        """Elements from the first of an allocation to its last, gaps included."""
+        """Returns the elements from the first of an allocation to its last, gaps included."""
         return prod(shape)
 
 
@@ -55,7 +55,7 @@ class Swizzled(SharedLayout):
         return None
 
     def row(self, shape: Sequence[int]) -> int:
-        """Elements of the fastest dimension, within which groups are exchanged."""
+        """Returns the elements of the fastest dimension, within which groups are exchanged."""
         return shape[len(shape) - self.rank + self.order[0]]
 
     def view(self, shape: Sequence[int], element_bits: int) -> SharedView:
@@ -110,7 +110,7 @@ class Nvmma(SharedLayout):
 
 
 def default_nvmma(shape: Sequence[int], element_bits: int, *, transposed: bool) -> Nvmma:
-    """`NVMMASharedLayout.get_default_for`: the widest swizzle that divides the contiguous row.
+    """Returns what `NVMMASharedLayout.get_default_for` does: the widest swizzle that divides a row.
 
     Source: triton 3.9.0, experimental/gluon/language/_layouts.py.
     """

@@ -66,7 +66,7 @@ class Pattern:
     copy: CopySource | None = None
 
     def lanes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Offsets and active lanes, filled up to shape (n, 32)."""
+        """Returns offsets and active lanes, filled up to shape (n, 32)."""
         offsets = np.atleast_2d(np.asarray(self.offsets, dtype=np.int64))
         active = np.ones(offsets.shape, dtype=np.bool_)
         if self.active is not None:

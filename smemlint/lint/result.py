@@ -34,7 +34,7 @@ class Result:
     sites: tuple[Site, ...] = field(default=(), repr=False)
 
     def count(self, severity: Severity) -> int:
-        """Findings of a severity."""
+        """Returns the number of findings of a severity."""
         return sum(f.severity is severity for f in self.findings)
 
     @property

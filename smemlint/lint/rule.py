@@ -33,7 +33,7 @@ class Rule:
     severity: ClassVar[Severity] = Severity.WARNING
 
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
-        """Findings on all facts of a run."""
+        """Yields findings on all facts of a run."""
         for kernel in facts.kernels:
             for access in kernel.accesses:
                 if settings.is_sure_enough(access.certainty):
@@ -48,15 +48,15 @@ class Rule:
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
-        """Findings on one access of one kernel instance."""
+        """Yields findings on one access of one kernel instance."""
         yield from ()
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
-        """Findings on one swizzle or layout that the source writes down."""
+        """Yields findings on one swizzle or layout that the source writes down."""
         yield from ()
 
     def check_dot(self, dot: DotUse, settings: Settings) -> Iterator[Finding]:
-        """Findings on one matrix product of tiles."""
+        """Yields findings on one matrix product of tiles."""
         yield from ()
 
     def finding(

@@ -175,7 +175,7 @@ def _line_end(text: str) -> str:
 
 
 def _is_wanted(kind: str, kinds: Sequence[str] | None) -> bool:
-    """Whether a kind, or one above it, was asked for."""
+    """Returns whether a kind, or one above it, was asked for."""
     return kinds is None or any(kind == k or kind.startswith(f"{k}.") or not k for k in kinds)
 
 

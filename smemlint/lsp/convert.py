@@ -31,7 +31,7 @@ def diagnostics(analysis: Analysis, places: Places) -> list[types.Diagnostic]:
 
 
 def diagnostic(finding: Finding, places: Places) -> types.Diagnostic:
-    """Yields one finding in one line; proof, cost and what to write instead are in the hover."""
+    """Returns a finding in one line; proof, cost and what to write instead are in the hover."""
     return types.Diagnostic(
         range=places.range(finding.span),
         message=headline(finding),

@@ -109,7 +109,7 @@ class Document:
             version.first.cancel()
 
     def _partial(self, version: _Version) -> Callable[[Analysis], None] | None:
-        """What shows the first results of a document of which nothing is shown so far."""
+        """Returns what shows the first results of a document of which nothing is shown so far."""
         if self._is_known:
             return None
         loop = asyncio.get_running_loop()

@@ -143,7 +143,7 @@ class VisibleTexts:
 
 
 def _stays_inside(body: str) -> bool:
-    """Whether nothing in a body counts outside of it but what it calls."""
+    """Returns whether nothing in a body counts outside of it but what it calls."""
     depth = 0
     for directive in _DIRECTIVE.finditer(body):
         word, what = directive[1], directive[2]
@@ -157,7 +157,7 @@ def outside(units: Sequence[Unit], texts: Mapping[str, str]) -> bytes:
     """Returns a digest of what the units read besides `texts`."""
 
     def state(file: str) -> str:
-        """What tells whether a file on disk changed."""
+        """Returns what tells whether a file on disk changed."""
         try:
             status = Path(file).stat()
         except OSError:
@@ -183,7 +183,7 @@ def digest(*texts: str) -> bytes:
 
 
 def _is_called_by_name(function: Function) -> bool:
-    """Whether only code that names a function can come to it, and only when it runs."""
+    """Returns whether only code that names a function can come to it, and only when it runs."""
     return (
         function.record is None
         and not function.name.startswith("operator")

@@ -146,13 +146,13 @@ class IncrementalMemo:
         self._names.update(function.name for function in unit.functions)
 
     def files_changed(self) -> None:
-        """Files may have come or gone."""
+        """Sees that files may have come or gone."""
         self.forget_units()
         for kept in self.results.values():
             kept.files_changed()
 
     def forget_units(self) -> None:
-        """Units may be half read, or read from what is no more."""
+        """Forgets units, which may be half read, or read from what is no more."""
         self.units.clear()
 
     @contextmanager
@@ -258,7 +258,7 @@ class _Known:
         launching: frozenset[str],
         has_no_caller: bool = False,
     ) -> HostRun:
-        """What a host function launches."""
+        """Returns what a host function launches."""
         units = (unit, *(u for u in linked if u is not unit))
         contexts, around = self._of(units)
         context = contexts.of(function)

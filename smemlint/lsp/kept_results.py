@@ -65,7 +65,7 @@ class KeptResults:
         self.is_complete = False
 
     def files_changed(self) -> None:
-        """Files may have come or gone: what was found is looked over once more."""
+        """Sees that files may have come or gone: what was found is looked over once more."""
         if self._kept is not None:
             self._kept.is_certain = False
 
@@ -199,7 +199,7 @@ class _Kept:
     has_fixes: bool = False
 
     def may_matter(self, words: frozenset[str]) -> bool:
-        """Whether files were searched for one of some words, comments included."""
+        """Returns whether files were searched for one of some words, comments included."""
         searched = {w for r in self.results.values() for s in r.dependencies.searches for w in s}
         return any(
             word in searched or word in self.functions or may_matter_in_a_comment(word)
@@ -233,7 +233,7 @@ class _Mover:
 
 
 def _states(paths: Iterable[str]) -> dict[str, tuple[int, int] | None]:
-    """What tells whether files on disk changed."""
+    """Returns what tells whether files on disk changed."""
     return {path: _state(path) for path in paths}
 
 

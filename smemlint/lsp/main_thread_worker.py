@@ -135,7 +135,7 @@ class Worker:
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Whether a module is being loaded: extension modules cannot be loaded twice."""
+    """Returns whether a module is being loaded: extension modules cannot be loaded twice."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

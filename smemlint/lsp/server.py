@@ -73,7 +73,7 @@ class Server(LanguageServer):
         self._failures: dict[str, Exception] = {}
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Messages that cannot be read are logged: the user did not write them."""
+        """Logs messages that cannot be read: the user did not write them."""
         _log.error("%s", error)
 
     @property
@@ -147,7 +147,7 @@ class Server(LanguageServer):
         return Places(encoding.value, analysis.text_of, uri_of)
 
     def versions(self) -> dict[str, int | None] | None:
-        """Versions of open documents for a client that wants them in edits, else None."""
+        """Returns the versions of open documents where the client wants them in edits."""
         if not self.client.takes_versions:
             return None
         return {uri: self.workspace.get_text_document(uri).version for uri in self.documents}
@@ -194,7 +194,7 @@ class Server(LanguageServer):
         return progress.shown()
 
     def _run_of(self, path: str) -> tuple[list[Source], Configuration, IncrementalMemo]:
-        """What a document is analysed with, as it is now."""
+        """Returns what a document is analysed with, as it is now."""
         opened = {}
         for uri, name in tuple(self._paths.items()):
             opened[name] = Source(name, self.workspace.get_text_document(uri).source)

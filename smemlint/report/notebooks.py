@@ -55,7 +55,7 @@ class Notebooks:
         )
 
     def facts(self, facts: Facts) -> Facts:
-        """Facts with the places of accesses and of what was not analysed."""
+        """Returns facts with the places of accesses and of what was not analysed."""
         if not self.of:
             return facts
         kernels = (

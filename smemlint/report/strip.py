@@ -13,7 +13,7 @@ _DIGITS = ".123456789"
 
 
 def bank_strip(access: Access | None, term: Terminal) -> str:
-    """Words in each of the 32 banks for the costliest pass of the costliest pattern.
+    """Returns the words in each of the 32 banks for the costliest pass of the costliest pattern.
 
     Empty when no pattern has a figure.
     """

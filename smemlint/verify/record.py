@@ -188,7 +188,7 @@ def predicated_patterns(file: Path) -> Iterator[tuple[Pattern, int]]:
 
 
 def accesses_of(paths: Sequence[Path]) -> Iterator[tuple[Pattern, int]]:
-    """Returns the patterns of all decided accesses of some sources, with modelled wavefronts."""
+    """Yields the patterns of all decided accesses of some sources, with modelled wavefronts."""
     from smemlint.analysis.analyze import analyze
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source

@@ -76,7 +76,7 @@ def with_copies(sites: Sites, probe: Probe) -> Sites:
 def _copied(
     site: Site, issued: Issued, aligned: Sites | None, shifted: list[Sites | None]
 ) -> Issued:
-    """What a copy issues, with both of its sides."""
+    """Returns what a copy issues, with both of its sides."""
     here = aligned.get(site) if aligned is not None else None
     if here is None or here.undecided is not None or not here.groups:
         cause = here.undecided if here is not None and here.undecided is not None else _UNREAD

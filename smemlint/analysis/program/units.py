@@ -247,7 +247,7 @@ class ProgramIndex:
         return self.unit(path)
 
     def includes(self, path: str) -> tuple[str, ...]:
-        """Files of the run that a file includes by a quoted path."""
+        """Returns the files of the run that a file includes by a quoted path."""
         if path not in self._includes:
             text = self.read(path) or ""
             folder = posixpath.dirname(path)
@@ -266,7 +266,7 @@ class ProgramIndex:
         return list(found)
 
     def mentioning(self, names: Iterable[str], near: str) -> list[str]:
-        """Files in the folder of `near` (then of the run) that name one of `names`."""
+        """Returns the files in the folder of `near` (then of the run) that name one of `names`."""
         words = [n for n in names if n]
         if not words:
             return []

@@ -87,7 +87,7 @@ class UserInput:
         return self._declared[path]
 
     def unused_swizzle_pragmas(self, used: Collection[tuple[str, int]]) -> Iterator[NotAnalysed]:
-        """Pragmas that stand at no shared array that was accessed; `used` are those that do."""
+        """Yields swizzle pragmas at no shared array that was accessed; `used` are all others."""
         text = "this `swizzle` stands at no shared array that a kernel was seen to access"
         reason = Reason(ReasonCode.WRONG_PRAGMA, text)
         for path in self._index.sources:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
-    """Notes on those functions that declare shared memory and that nothing in the unit names."""
+    """Returns notes on functions that declare shared memory and that nothing in the unit names."""
     open_ones = [f for f in functions if not f.is_kernel and "__shared__" in f.words]
     if not open_ones:
         return []

@@ -23,7 +23,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def written_swizzles(unit: Unit) -> Iterator[LayoutUse]:
-    """Returns the swizzles whose parameters are the same for every instance of their code.
+    """Yields the swizzles whose parameters are the same for every instance of their code.
 
     Nothing is said of a class of that name that is not CuTe's.
     """

@@ -309,7 +309,7 @@ class CudaUnit:
         return records
 
     def functions_named(self, name: str) -> Sequence[CudaFunction]:
-        """Definitions with this last component."""
+        """Returns the definitions with this last component."""
         return self._by_name.get(name, [])
 
     def token_span(self, token: Token) -> Span:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def walk(node: ast.AST, *, into: Callable[[ast.AST], bool] | None = None) -> Iterator[ast.AST]:
-    """Returns a node and all below it in source order; `into` says whose children are visited."""
+    """Yields a node and all below it in source order; `into` says whose children are visited."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -20,7 +20,7 @@ def walk(node: ast.AST, *, into: Callable[[ast.AST], bool] | None = None) -> Ite
 
 
 def suites(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Returns the blocks of a statement: those of `elif`, `else` and handlers, too."""
+    """Yields the blocks of a statement: those of `elif`, `else` and handlers, too."""
     for field in ("body", "orelse", "finalbody"):
         block = getattr(statement, field, None)
         if isinstance(block, list) and block:

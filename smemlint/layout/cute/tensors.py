@@ -203,7 +203,7 @@ class Tensor:
 
 
 def _known_multiple(coordinate: Coordinate, shape: IntTuple, stride: IntTuple) -> int:
-    """What the offset of a coordinate is a multiple of by its strides alone; 0 of offset 0.
+    """Returns what the offset of a coordinate is a multiple of by its strides alone; 0 of offset 0.
 
     A dynamic coordinate may be anything, so each stride that it meets counts.
     """

@@ -197,7 +197,7 @@ class _FileReader:
     # ---- what is known of the launch
 
     def _bounds(self, function: Function) -> Bounds:
-        """What the text says of the block shape."""
+        """Returns what the text says of the block shape."""
         written: tuple[Block, Assumption] | None = None
         for pragma in self._pragmas:
             if "block" in pragma.values and pragma.target == function.line:

@@ -29,7 +29,7 @@ def product(call: Call) -> Lowered:
 
 @executes("wmma")
 def fragment(call: Call) -> Lowered:
-    """Fragments that all lanes of a warp load or store together."""
+    """Executes loads and stores of fragments, by all lanes of a warp together."""
     opcode = call.opcode
     is_load, is_store = opcode.has("load"), opcode.has("store")
     targets = _vector(call, 0) if not is_store else ()

@@ -43,7 +43,7 @@ def assign(call: Call, function: Function, first: int = 1) -> Lowered:
 
 
 def _takes(function: Function, count: int) -> bool:
-    """Whether a function can be called with so many arguments."""
+    """Returns whether a function can be called with so many arguments."""
     code = function.__code__
     least = code.co_argcount - len(function.__defaults__ or ())
     return least <= count and (count <= code.co_argcount or bool(code.co_flags & CO_VARARGS))
@@ -272,7 +272,7 @@ def funnel(call: Call) -> Lowered:
 
 @executes("bmsk", "fns", "dp4a", "dp2a", "sad", "szext", "addc", "subc", "madc")
 def opaque_integer(call: Call) -> Lowered:
-    """Instructions that no address was seen to depend on."""
+    """Executes instructions that no address was seen to depend on."""
     return assign(call, weak)
 
 

@@ -131,7 +131,7 @@ def _probe(program: Program, task: KernelTask, operations: Sequence[Operation]) 
 
 
 def _reads_any(operations: Sequence[Operation], parameters: frozenset[str]) -> bool:
-    """Whether the kernel reads one of the parameters, or takes its address."""
+    """Returns whether the kernel reads one of the parameters, or takes its address."""
     return any(not parameters.isdisjoint(names_in(o)) for i in operations for o in i.operands)
 
 

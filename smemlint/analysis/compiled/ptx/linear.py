@@ -149,7 +149,7 @@ def _divisor(x: Linear) -> int:
 
 
 def _fits_below(constant: Linear, x: Linear) -> bool:
-    """Whether a constant only meets bits that are zero: adding it is the same."""
+    """Returns whether a constant only meets bits that are zero: adding it is the same."""
     return 0 <= constant.constant < x.form.alignment and not x.constant % x.form.alignment
 
 

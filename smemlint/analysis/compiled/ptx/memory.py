@@ -46,7 +46,7 @@ _ATOMICS = ("add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"
 
 @executes("ld", "ldu")
 def load(call: Call) -> Lowered:
-    """Loads of every state space."""
+    """Executes loads of every state space."""
     opcode = call.opcode
     targets = _targets(call, 0)
     if opcode.space == "param":

@@ -38,7 +38,7 @@ _BITS = {"pred": 1, "b8": 8, "u8": 8, "s8": 8, "b64": 64, "u64": 64, "s64": 64, 
 
 
 def bits_of(type_: str) -> int:
-    """Bits of a register of this type."""
+    """Returns the bits of a register of this type."""
     if type_.endswith("16"):
         return 16
     return 64 if type_ == "b128" else _BITS.get(type_, 32)

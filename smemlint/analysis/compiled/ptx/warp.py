@@ -132,7 +132,7 @@ def active_lanes(call: Call) -> Lowered:
 
 @executes("match", "movmatrix")
 def match(call: Call) -> Lowered:
-    """Results that hang on what other lanes hold."""
+    """Executes instructions whose results hang on what other lanes hold."""
     target = call.operands[0]
     names = call.lowering.names
     items = (target.first, target.second) if isinstance(target, Pair) else (target,)

@@ -311,7 +311,7 @@ def _is_struct(node: ast.ClassDef) -> bool:
 
 
 def stated_widths(owner: ast.ClassDef) -> dict[str, tuple[DType, int]]:
-    """Expressions that a class says the element type of, each with the line that says so.
+    """Returns the expressions whose element type a class states, each with the line that does.
 
     That is an `assert x == Float16 or x == BFloat16`, or an operation of the tensor cores that
     takes only types of one width.

@@ -152,7 +152,7 @@ class CuteModel(LibraryModel):
         return self.widths.get(self.text_of(node), UNKNOWN)
 
     def subscript(self, owner: Value, key: ast.expr, value: Value) -> Value:
-        """`cute.struct.MemRange[dtype, cosize(layout)]` binds the layout to an element type."""
+        """Binds an element type to a layout: `cute.struct.MemRange[dtype, cosize(layout)]`."""
         if not isinstance(owner, Symbol) or not isinstance(value, tuple) or len(value) != 2:
             return UNKNOWN
         held, number = value

@@ -50,7 +50,7 @@ def _map(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 def call_cluster_method(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
-    """Methods of a cluster."""
+    """Evaluates methods of a cluster."""
     match name:
         case "sync" | "barrier_arrive" | "barrier_wait":
             ev.state.trace.fence("barrier")

@@ -64,7 +64,7 @@ def _tile(ev: Evaluator, call: BuiltinCall) -> Value:
 def call_group_method(
     ev: Evaluator, value: Aggregate, name: str, arguments: tuple[str, ...], node: ir.FuncCall
 ) -> Value | None:
-    """Methods of thread groups."""
+    """Evaluates methods of thread groups."""
     state = ev.state
     kind = value.type
     if kind is COALESCED_GROUP and name in _OF_COALESCED:

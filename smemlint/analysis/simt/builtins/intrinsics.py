@@ -263,7 +263,7 @@ def _seen(value: AffineInt, is_broadcast: bool) -> Scev:
 
 
 def _exchanged(value: AffineInt, operand: AffineInt, name: str, width: int) -> AffineInt:
-    """What the lanes of segments of `width` lanes read of each other."""
+    """Returns what the lanes of segments of `width` lanes read of each other."""
     lanes = np.broadcast_to(np.asarray(value.base), np.shape(value.base)).reshape(-1, WARP)
     own = np.arange(WARP, dtype=np.int64)
     first, last = own & -width, own | (width - 1)

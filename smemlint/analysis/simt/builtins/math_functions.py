@@ -46,7 +46,7 @@ def _recorded() -> Iterator[tuple[str, CType]]:
 
 
 def _result(kind: CType, name: str) -> Value:
-    """What a function of floating-point numbers gives."""
+    """Returns what a function of floating-point numbers gives."""
     match kind:
         case FloatType():
             return FloatValue(kind)

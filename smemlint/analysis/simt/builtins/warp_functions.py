@@ -51,7 +51,7 @@ def _vote(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 def _are_all(members: Value) -> bool:
-    """Whether a mask of members names every lane."""
+    """Returns whether a mask of members names every lane."""
     constant = members.constant if isinstance(members, AffineInt) else None
     return constant is not None and constant & 0xFFFFFFFF == 0xFFFFFFFF
 

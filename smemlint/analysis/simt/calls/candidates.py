@@ -36,7 +36,7 @@ def with_bases(record: RecordType) -> Iterator[RecordType]:
 def find_candidates(
     ev: Evaluator, name: str, owner: RecordType | None, node: ir.FuncCall
 ) -> list[Function]:
-    """Definitions that take this many arguments, as members of a class or free."""
+    """Returns the definitions that take this many arguments, as members of a class or free."""
     state = ev.state
     key = (name, owner.record if owner is not None else None, len(node.args))
     if key not in state.definitions:

@@ -86,6 +86,6 @@ def _elements(ev: Evaluator, pack: ir.ID) -> list[ir.Expression]:
 
 
 def _is_forwarded(node: ir.FuncCall) -> bool:
-    """Whether a call is `std::forward<T>(x)` or `std::move(x)`."""
+    """Returns whether a call is `std::forward<T>(x)` or `std::move(x)`."""
     is_free = isinstance(node.name, ir.ID) and len(node.args) == 1
     return is_free and ir.called_name(node.name) in _REFERRING

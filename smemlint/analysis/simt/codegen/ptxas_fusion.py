@@ -109,7 +109,7 @@ def _largest_slot(event: Event, offset: AffineInt, base: int) -> int:
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:
-    """Offsets of static arrays in declaration order, arrays of one element last."""
+    """Returns offsets of static arrays in declaration order, arrays of one element last."""
     found: dict[int, int] = {}
     offset = 0
     ordered = sorted(objects, key=lambda o: isinstance(o.type, ArrayType) and o.type.count == 1)

@@ -178,7 +178,7 @@ class _Registers:
 
 
 def _are_told_apart(a: Event, b: Event) -> bool:
-    """Whether ptxas sees that two accesses by computed addresses touch different bytes."""
+    """Returns whether ptxas sees that two accesses by computed addresses touch different bytes."""
     if not isinstance(a.offset, AffineInt) or not isinstance(b.offset, AffineInt):
         return False
     is_one_run = run_and_position(a, a.offset)[0] == run_and_position(b, b.offset)[0]

@@ -24,7 +24,7 @@ _MOST_DIGITS = 9
 def unrolled(
     trips: int, cost: int, pragma: str, *, is_constant: bool, is_countable: bool = True
 ) -> int:
-    """Iterations that share a basic block, at least 1.
+    """Returns how many iterations share a basic block, at least 1.
 
     Args:
         trips: how many iterations there are.

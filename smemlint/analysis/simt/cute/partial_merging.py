@@ -71,7 +71,7 @@ def _runs(
 
 
 def _is_next(run: Sequence[Located], one: Located) -> bool:
-    """Whether an access continues a vector that may begin with the first of the run."""
+    """Returns whether an access continues a vector that may begin with the first of the run."""
     (first, start), (instruction, at) = run[0], one
     is_plain = first.op in ("load", "store") and first.op == instruction.op
     if not is_plain or first.width != instruction.width or isinstance(start, Unknown):

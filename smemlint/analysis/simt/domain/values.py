@@ -172,7 +172,7 @@ class LanePredicate(Unknown):
         return id(self)
 
     def negated(self) -> LanePredicate:
-        """Its opposite."""
+        """Returns its opposite."""
         return replace(self, may_hold=~self.holds, holds=~self.may_hold)
 
 

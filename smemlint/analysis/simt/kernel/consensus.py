@@ -62,7 +62,7 @@ def _refutes(access: Access, instance: Instance) -> bool:
 
 
 def _reaches_outside(access: Access, warps: int = MAX_THREADS // 32) -> bool:
-    """Whether one of the first warps leaves the array."""
+    """Returns whether one of the first warps leaves the array."""
     array = access.array
     if array is None or array.bytes is None:
         return False

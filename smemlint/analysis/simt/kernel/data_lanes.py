@@ -76,7 +76,7 @@ def _moves_warps(event: Event, offset: DataRange) -> bool:
 
 
 def _is_free(event: Event, offset: DataRange) -> bool:
-    """Whether no two lanes of any warp can come to one bank in different words."""
+    """Returns whether no two lanes of any warp can come to one bank in different words."""
     rows, active = _lanes(offset, event).reshape(-1, WARP), event.mask.reshape(-1, WARP)
     return all(
         _meet_no_other_word(row[lanes], offset) for row, lanes in zip(rows, active, strict=True)
@@ -84,7 +84,7 @@ def _is_free(event: Event, offset: DataRange) -> bool:
 
 
 def _is_small(obj: Object | None) -> bool:
-    """Whether every word of an array lies in a bank of its own."""
+    """Returns whether every word of an array lies in a bank of its own."""
     size = obj.shared.bytes if obj is not None and obj.shared is not None else None
     return size is not None and 0 < size <= _ROW
 
@@ -94,7 +94,7 @@ def _lanes(offset: DataRange, event: Event) -> NDArray[np.int64]:
 
 
 def _meet_no_other_word(lanes: NDArray[np.int64], offset: DataRange) -> bool:
-    """Whether no two lanes of a warp can come to one bank in different words."""
+    """Returns whether no two lanes of a warp can come to one bank in different words."""
     period = _ROW // gcd(offset.step, _ROW)  # addresses meet their banks again
     count = period + 1 if offset.count is None else offset.count
     is_once_around = count <= period

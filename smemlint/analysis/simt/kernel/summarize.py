@@ -379,7 +379,7 @@ def _sharing(addresses: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[n
 
 
 def _agree_by_warp(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> bool:
-    """Whether the active lanes of every warp hold one number."""
+    """Returns whether the active lanes of every warp hold one number."""
     rows, active = lanes.reshape(-1, WARP), mask.reshape(-1, WARP)
     first = rows[np.arange(len(rows)), active.argmax(axis=1)]
     return not ((rows != first[:, None]) & active).any()
@@ -390,7 +390,7 @@ def _warps(mask: NDArray[np.bool_]) -> int:
 
 
 def _hangs_on_threads(pattern: WarpPattern, kind: AccessKind) -> bool:
-    """Whether fewer threads may have fewer wavefronts, or fewer turns of an atomic."""
+    """Returns whether fewer threads may have fewer wavefronts, or fewer turns of an atomic."""
     if pattern.wavefronts > pattern.profiler_ideal:
         return True
     words = pattern.addresses[pattern.active] // WORD
@@ -398,7 +398,7 @@ def _hangs_on_threads(pattern: WarpPattern, kind: AccessKind) -> bool:
 
 
 def _has_varying_turns(site: _Site) -> bool:
-    """Whether turns of a wide atomic hang on the timing of warps that meet on a word."""
+    """Returns whether turns of a wide atomic hang on the timing of warps that meet on a word."""
     return any(
         has_varying_turns(
             group.addresses.reshape(-1, WARP), group.mask.reshape(-1, WARP), site.operation
@@ -408,7 +408,7 @@ def _has_varying_turns(site: _Site) -> bool:
 
 
 def _may_fuse(site: _Site, priced: Sequence[WarpPattern]) -> bool:
-    """Whether the compiler may fuse accesses that conflict as they are."""
+    """Returns whether the compiler may fuse accesses that conflict as they are."""
     return site.may_fuse and any(p.wavefronts > p.profiler_ideal for p in priced)
 
 

@@ -76,7 +76,7 @@ def is_known(scope: Scope, function: Function) -> bool:
 
 
 def _is_known(bound: object, depth: int) -> bool:
-    """Whether a type or number is known; a class is where its template arguments are."""
+    """Returns whether a type or number is known; a class is where its template arguments are."""
     if isinstance(bound, AffineInt):
         return bound.constant is not None
     if isinstance(bound, CallableValue):  # `decltype(flag)::value` of a type that is not known

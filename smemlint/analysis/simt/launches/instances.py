@@ -74,7 +74,7 @@ class Instances:
         return len(self._search.unsearched)
 
     def of(self, function: Function) -> list[list[KernelTask]]:
-        """Groups of tasks: a group of one is an instance; of several, guesses at one instance."""
+        """Returns groups of tasks: one alone is an instance; several are guesses at one."""
         forced, given, template = self._override(function)
         if template:
             return [self._told(function, forced, given, template)]
@@ -122,7 +122,7 @@ class Instances:
         return self._search.uncalled_launchers(function)
 
     def arguments(self, function: Function, launch: Launch) -> Mapping[str, Value]:
-        """Numbers that the launch passes, as far as its callers tell."""
+        """Returns the numbers that the launch passes, as far as its callers tell."""
         launches = self._search.of(function, Wanted.ARGUMENTS).launches
         same = [la for la in launches if la.block in (launch.block, None)]
         nearest = [la for la in same if la.span == launch.span] or same or [launch]

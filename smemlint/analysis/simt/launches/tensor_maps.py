@@ -37,7 +37,7 @@ _MODES = {"NONE": "none", "32B": "32B", "64B": "64B", "128B": "128B"}
 
 
 def tensor_maps(unit: Unit) -> Iterator[LayoutUse]:
-    """Returns the descriptors of a unit's host functions, but those of an argument."""
+    """Yields the descriptors of a unit's host functions, but those of an argument."""
     for function in unit.functions:
         if any(MENTION.match(word) for word in function.words) and not function.is_kernel:
             yield from _encoded_by(unit, function)

@@ -25,9 +25,10 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def cache_key(
     spelling: str, frame: Frame | None, lookup: Callable[[str], Binding | None]
 ) -> tuple[object, ...] | None:
-    """Bindings that a spelling names, as a key; None where one may change, or a type is asked of.
+    """Returns the bindings that a spelling names as a key; None where one may change.
 
-    The key holds the bindings, so that none of them gives its identity to another one.
+    It is None too for a `decltype`. The key holds the bindings, so that none of them gives its
+    identity to another one.
 
     Args:
         spelling: of a type.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def enumerators(ev: Evaluator) -> dict[str, Value]:
-    """Enumerators of every enum of the unit."""
+    """Returns the enumerators of every enum of the unit."""
     lexicon = ev.state.resolution.cache
     if lexicon.enumerators is None:
         lexicon.enumerators = {}

@@ -89,12 +89,12 @@ _MASTER = re.compile(
 
 
 def lex(text: str, file: int = 0) -> list[Token]:
-    """Tokens of a text; characters that belong to none are passed over."""
+    """Returns the tokens of a text; characters that belong to none are passed over."""
     return lex_file(text, file).tokens
 
 
 def lex_file(text: str, file: int = 0, limit: int = MAX_TOKENS) -> Lexed:
-    """Tokens of a text with an account of what was passed over.
+    """Returns the tokens of a text with an account of what was passed over.
 
     `<<<` is one token, and so is `<< <`: Visual Studio formats launches so, and nvcc reads them.
     `>>` and `>>=` are not: they come as adjacent `>` and `>=`.

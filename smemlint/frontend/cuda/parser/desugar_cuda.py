@@ -170,7 +170,10 @@ def _template_head(g: Grammar, words: Sequence[Word], j: int) -> int:
 
 
 def desugar_asm(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`asm("..." : "=r"(x) : "r"(p))` as `<asm>("...", <output>("=r", x), <input>("r", p))`."""
+    """Desugars `asm("..." : "=r"(x) : "r"(p))`.
+
+    It becomes `<asm>("...", <output>("=r", x), <input>("r", p))`.
+    """
     at = words[i]
     i += 1
     while text_at(words, i) in ("volatile", "__volatile__", "goto", "inline"):

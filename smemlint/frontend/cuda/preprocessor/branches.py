@@ -108,7 +108,7 @@ class BranchChoice:
         return text if len(text) <= _MAX_CONDITION_TEXT else text[:_MAX_CONDITION_TEXT] + "..."
 
     def _grounds(self, prepared: PreparedFile, k: int) -> tuple[str, ...]:
-        """What was assumed where the macros of a condition were defined."""
+        """Returns what was assumed where the macros of a condition were defined."""
         macros = self._macros
         return tuple(
             text
@@ -118,7 +118,7 @@ class BranchChoice:
         )
 
     def _only_picks_a_value(self, prepared: PreparedFile, k: int, end: int) -> bool:
-        """Whether an unknown condition only selects what a name stands for, with a default.
+        """Returns whether an unknown condition only selects what a name stands for, with a default.
 
         `#ifdef X / #define N X / #else / #define N 16 / #endif`: nobody who builds without -DX
         gets the first branch, and no code is lost with it. A name that elsewhere switches code is

@@ -76,7 +76,7 @@ class PreparedFile:
         return frozenset(self.defined_in(range(len(self.directives))))
 
     def defined_in(self, numbers: range) -> Iterator[str]:
-        """Macros that some of the directives define."""
+        """Yields the macros that some of the directives define."""
         for k in numbers:
             directive = self.directives[k]
             if directive.name == "define" and directive.stop > directive.at + 2:

@@ -69,7 +69,7 @@ def _is_in(declaring: Block | None, path: Path) -> bool:
 
 
 def _heads(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Returns the expressions of a statement outside of its blocks, with all that is in them."""
+    """Yields the expressions of a statement outside of its blocks, with all that is in them."""
     for child in ast.iter_child_nodes(statement):
         if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
             yield from ast.walk(child)
@@ -83,7 +83,7 @@ def _counter(statement: ast.stmt) -> ast.Name | None:
 
 
 def _targets(statement: ast.stmt) -> Iterator[str]:
-    """Returns names that a statement assigns itself."""
+    """Yields names that a statement assigns itself."""
     found: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         found = list(statement.targets)

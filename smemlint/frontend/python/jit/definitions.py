@@ -79,7 +79,7 @@ class Definition:
         return () if isinstance(self.node, ast.Module) else parameters_of(self.node.args)
 
     def own_nodes(self) -> Iterator[ast.AST]:
-        """Returns nodes of the body, in order, those of inner functions and classes left out."""
+        """Yields nodes of the body, in order, those of inner functions and classes left out."""
         for statement in self.node.body:
             if not is_definition(statement):
                 yield from walk(statement, into=lambda n: not is_definition(n))
@@ -181,7 +181,7 @@ def _says_device(call: ast.Call) -> bool:
 
 
 def _bound(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
-    """Returns names that an assignment binds, with the value where it is written out."""
+    """Yields names that an assignment binds, with the value where it is written out."""
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.Tuple | ast.List):

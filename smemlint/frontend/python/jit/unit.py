@@ -215,7 +215,7 @@ class PythonUnit:
         return self._by_name.get(name, ())
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
-        """Returns none: Python has no templates."""
+        """Yields none: Python has no templates."""
         yield from ()
 
     def mentions(self, word: str) -> bool:

@@ -257,5 +257,5 @@ def tma_partition(call: Call) -> Value:
 
 @function("make_tmem_copy", "make_s2t_copy", "get_tmem_load_op", "make_umma_smem_desc")
 def make_tensor_memory_copy(call: Call) -> Value:
-    """Copies of tensor memory."""
+    """Evaluates what makes copies of tensor memory."""
     return as_value(WithoutLanes("tensor memory"))

@@ -143,7 +143,7 @@ class ControlFlow:
         return True
 
     def _item_of(self, items: Value) -> Value:
-        """What any iteration of a long loop takes."""
+        """Returns what any iteration of a long loop takes."""
         if isinstance(items, range):
             items = LoopRange(items.start, items.step)
         if not isinstance(items, LoopRange):

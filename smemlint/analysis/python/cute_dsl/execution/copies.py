@@ -369,7 +369,7 @@ def emit(
 
 
 def _source_of(copied: CopiedFrom) -> dict[str, object]:
-    """What an asynchronous copy reads."""
+    """Returns what an asynchronous copy reads."""
     origin = copied.tensor.origin
     if not isinstance(origin, Origin):
         return {

@@ -377,7 +377,7 @@ def _choices(run: _Run) -> list[tuple[str, Value]]:
 
 
 def _identity(facts: KernelFacts) -> object:
-    """What two instances with the same accesses have in common."""
+    """Returns what two instances with the same accesses have in common."""
     return (
         facts.instance.span,
         facts.instance.block,

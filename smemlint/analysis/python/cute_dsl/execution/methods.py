@@ -84,7 +84,7 @@ def warp_group_idx(call: Call) -> Value:
 @function("block_idx", "grid_dim", "cluster_idx", "cluster_dim", "block_in_cluster_idx",
           "block_in_cluster_dim", "cluster_size")  # fmt: skip
 def block_idx(call: Call) -> Value:
-    """Numbers of blocks and clusters: the same for all threads."""
+    """Evaluates the numbers of blocks and clusters: the same for all threads."""
     names = {"block_idx": "blockIdx", "grid_dim": "gridDim"}
     name = names.get(call.name, call.name)
     parts = (call.run.domain.symbol(f"{name}.{d}", f"{name}.{d}", nonnegative=True) for d in "xyz")
@@ -105,7 +105,7 @@ def block_dim(call: Call) -> Value:
 
 @function("make_warp_uniform", "assume", "static", "const_expr", "target_version", "nanosleep")
 def same(call: Call) -> Value:
-    """Functions that return their argument."""
+    """Evaluates functions that return their argument."""
     return call.given.positional[0] if call.given.positional else UNKNOWN
 
 
@@ -121,13 +121,13 @@ def synchronize(call: Call) -> Value:
 
 @function("prefetch", "print", "printf", "print_tensor")
 def without_accesses(call: Call) -> Value:
-    """Functions without lane accesses."""
+    """Evaluates functions without lane accesses."""
     return None
 
 
 @function("elem_less", "any_", "all_", "is_valid_leaf", "where", "full", "full_like", "zeros_like")
 def data(call: Call) -> Value:
-    """Functions of coordinates and vectors of registers."""
+    """Evaluates functions of coordinates and vectors of registers."""
     return DATA
 
 
@@ -160,7 +160,7 @@ def log2(call: Call) -> Value:
 
 @function("ceil", "floor", "sqrt", "gcd", "lcm", "prod", "isqrt")
 def mathematics(call: Call) -> Value:
-    """Functions of Python's `math`."""
+    """Evaluates functions of Python's `math`."""
     values = call.given.positional
     if len(values) == 1 and isinstance(values[0], tuple | list):
         if not all(isinstance(v, int) and abs(v) < 1 << 32 for v in values[0]):
@@ -233,7 +233,7 @@ def _accessed(call: Call, pointer: Pointer) -> Value:
 
 @method("set", "update", "advance", "with_", "bitcast", "ir_value", "to_llvm_ptr")
 def returns_owner(call: Call) -> Value:
-    """Methods whose effect is not followed."""
+    """Evaluates methods whose effect is not followed."""
     return call.owner
 
 

@@ -128,7 +128,7 @@ class Statements:
 
 
 def _spread(value: Value, target: ast.expr) -> Value:
-    """What each name of a tuple is assigned where an object of a library is unpacked."""
+    """Returns what each name of a tuple is assigned where an object of a library is unpacked."""
     if isinstance(value, Opaque) and isinstance(target, ast.Tuple):
         return tuple(Opaque(f"{value.name}[{i}]") for i in range(len(target.elts)))
     return value

@@ -105,7 +105,7 @@ def _place_of(pointer: Pointer) -> tuple[SharedArray | None, int | None]:
 
 @function("make_rmem_tensor", "make_fragment", "make_rmem_tensor_like", "make_fragment_like")
 def make_registers(call: Call) -> Value:
-    """Tensors of registers, by a layout, a shape, or like another tensor."""
+    """Evaluates what makes tensors of registers: by a layout, a shape, or like another tensor."""
     value = call.given.positional[0] if call.given.positional else UNKNOWN
     payload = payload_of(value)
     dtype = call.value(1, "dtype")

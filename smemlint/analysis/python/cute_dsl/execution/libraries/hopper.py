@@ -77,13 +77,13 @@ def _asked(call: Call) -> bool:
 
 @function("is_k_major_a", "is_k_major_b", "is_n_major_c")
 def is_row_major(call: Call) -> Value:
-    """Questions to a `LayoutEnum` that a row-major one answers with yes."""
+    """Evaluates what a `LayoutEnum` answers with yes if it is row-major."""
     return _asked(call)
 
 
 @function("is_m_major_a", "is_n_major_b", "is_m_major_c")
 def is_column_major(call: Call) -> Value:
-    """Questions to a `LayoutEnum` that a column-major one answers with yes."""
+    """Evaluates what a `LayoutEnum` answers with yes if it is column-major."""
     return not _asked(call)
 
 

@@ -144,7 +144,7 @@ def load_s2r(call: Call) -> Value:
 
 @function("quack.tma_get_copy_fn", "quack.tma_producer_copy_fn", "quack.cpasync_bulk_get_copy_fn")
 def get_tma_copy(call: Call) -> Value:
-    """Functions that start a copy by TMA of the tensors that they are made for."""
+    """Evaluates what makes functions that start a copy by TMA of the given tensors."""
     for value in (*call.given.positional, *call.given.named.values()):
         array = array_of(needed_tensor(value))
         if array is not None:
