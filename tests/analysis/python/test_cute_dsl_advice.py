@@ -177,6 +177,7 @@ def matrices(columns, fill, swizzle=""):
 @pytest.mark.parametrize(
     ("columns", "fill", "swizzle", "before", "advised"),
     [
+        (128, BY_LANES, "cute.make_swizzle(3, 4, 3)", 2, "3, 4, 4"),
         (64, BY_LANES, "", 8, "3, 3, 3"),
         (64, BY_TMA, "", 8, "3, 3, 3"),  # as SW128 for rows of 128 bytes
         (32, BY_TMA, "", 4, "2, 3, 3"),  # as SW64

@@ -127,8 +127,9 @@ class _Group:
 
     @property
     def extent(self) -> int:
-        """The elements or bytes up to the last one."""
-        return max(_cosize(u.shape, u.stride) for u in self.uses)
+        """The elements or bytes up to the end of the last element."""
+        rest = self.use.element_bytes - 1 if self.use.units == "bytes" else 0
+        return rest + max(_cosize(u.shape, u.stride) for u in self.uses)
 
 
 def with_layout_advice(facts: KernelFacts, evaluate: Evaluate) -> KernelFacts:
@@ -258,7 +259,10 @@ def _words(group: _Group, trial: LayoutTrial) -> str:
         s = trial.swizzle
         written = f"`cute.make_swizzle({s.bits}, {s.base}, {s.shift})`"
     if trial.units == "bytes":
-        return f"give its pointer {written} instead: {freed}"
+        period = trial.swizzle.period  # as `swizzle-base-alignment` asks for
+        is_aligned = group.array.alignment % period == 0 == group.base % period
+        aligned = "" if is_aligned else f" and align it to {period} bytes"
+        return f"give its pointer {written} instead{aligned}: {freed}"
     instead = " instead" if group.use.swizzle is not None else ""
     return f"compose the layout with {written}{instead}: {freed}"
 
