@@ -22,6 +22,16 @@ def test_pages_show_what_the_program_prints(page):
     assert "```text\n```" not in text
 
 
+def test_questions_to_swizzle_that_pages_name_are_answered(smemlint):
+    texts = [README, *(page.read_text(encoding="utf-8") for page in PAGES)]
+    named = {found for text in texts for found in re.findall(r"`smemlint (swizzle [^`]*)`", text)}
+    assert len(named) >= 8
+    for arguments in sorted(named):
+        code, out, err = smemlint(*arguments.split())
+        assert (code, err) == (0, ""), arguments
+        assert out, arguments
+
+
 def test_its_picture_is_that_of_the_report():
     assert picture() == PICTURE.read_text(encoding="utf-8"), "python tests/readme.py"
     assert f"]({PICTURE.relative_to(ROOT)})" in README

@@ -219,10 +219,12 @@ def _solve(arguments: argparse.Namespace) -> int:
         "tile": _tile_record(tile, arguments), "accesses": [],
         "plain": _score_record(found.plain), "swizzle": None, "padding": None,
     }  # fmt: skip
+    longest = max(len(pattern.name) for pattern in patterns)
     for pattern in patterns:
         one = score([pattern], tile.element_bytes, Swizzle(0, 0, 0), banks=arguments.banks)
         verb = "write" if pattern.kind == "store" else "read"
-        lines.append(f"    {verb:5} {pattern.name:9} {pattern.width:2} bytes  {one.ways:g}-way")
+        name = pattern.name.ljust(longest)
+        lines.append(f"    {verb:5} {name} {pattern.width:2} bytes  {one.ways:g}-way")
         record["accesses"].append(
             {"kind": verb, "name": pattern.name, "bytes": pattern.width, "ways": one.ways}
         )
