@@ -109,6 +109,11 @@ class Function(Protocol):
         ...
 
     @property
+    def member_words(self) -> frozenset[str]:
+        """Those words that name members of objects and nothing else: no free function."""
+        ...
+
+    @property
     def is_kernel(self) -> bool:
         """Whether it can be launched."""
         ...

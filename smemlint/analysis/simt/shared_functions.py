@@ -49,18 +49,27 @@ def names_defined_in(unit: Unit, path: str) -> frozenset[str]:
 def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
     """Yields the words of a function's text, and of all that it may call, each word once.
 
-    What a word names may be called: functions, and the methods of a record.
+    What a word names may be called: functions, and the methods of a record; members where it stands
+    behind an object only.
     """
     methods = _methods(unit)
     seen: set[str] = set()
+    followed: set[str] = set()
+    followed_as_members: set[str] = set()
     work = [function]
     for current in work:
         new = current.words - seen
         yield new
         seen |= new
-        for word in new:
+        plain = current.words - current.member_words - followed
+        followed |= plain
+        for word in plain:
             work += unit.functions_named(word)
             work += methods.get(word, ())
+        members = current.member_words - followed - followed_as_members
+        followed_as_members |= members
+        for word in members:
+            work += (f for f in unit.functions_named(word) if f.record is not None)
 
 
 def _methods(unit: Unit) -> Mapping[str, Sequence[Function]]:

@@ -100,6 +100,18 @@ class CudaFunction:
         kinds, marks = ("identifier", "string"), ("<<<", "/", "/=")
         return frozenset(t.text for t in self.pieces.body if t.kind in kinds or t.text in marks)
 
+    @cached_property
+    def member_words(self) -> frozenset[str]:
+        """Those identifiers of the body that stand behind `.` or `->` only."""
+        found: set[str] = set()
+        others: set[str] = set()
+        before = ""
+        for token in self.pieces.body:
+            if token.kind == "identifier":
+                (found if before in (".", "->") else others).add(token.text)
+            before = token.text
+        return frozenset(found - others)
+
     @property
     def pieces(self) -> FunctionTokens:
         """The tokens."""

@@ -97,6 +97,11 @@ class PythonFunction:
         return frozenset(words)
 
     @property
+    def member_words(self) -> frozenset[str]:
+        """None: what stands behind a dot may be a function of a module."""
+        return frozenset()
+
+    @property
     def is_kernel(self) -> bool:
         """Returns whether it can be launched."""
         return self.definition.is_kernel
