@@ -118,6 +118,10 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     target = kind.target
     held: Value
     if isinstance(place, Unknown):
+        function = ev.evaluate(init) if isinstance(init, ir.ID) else None
+        if isinstance(function, CallableValue):
+            state.bind(node.name, function)
+            return
         held = place
     else:
         if isinstance(target, OpaqueType | ArrayType) or isinstance(place.type, RecordType):

@@ -57,6 +57,8 @@ def blocks(text, **settings):
         ("", "void *a[] = {&g}; dim3 b(32, 3); cudaLaunchCooperativeKernel((const void *)&k, 1, b, a);", (32, 3, 1)),
         ("", "void (*f)(float *) = k; f<<<1, 256>>>(g);", (256, 1, 1)),
         ("", "auto f = &k; f<<<1, 352>>>(g);", (352, 1, 1)),
+        ("", "auto &f = k; f<<<1, 352>>>(g);", (352, 1, 1)),
+        ("", "([&] { const auto &f = (k); return f<<<1, 64>>>(g); }());", (64, 1, 1)),
         ("", "auto go = [&](int t) { k<<<1, t>>>(g); }; go(64);", (64, 1, 1)),
     ],
 )  # fmt: skip
