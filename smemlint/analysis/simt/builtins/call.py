@@ -54,7 +54,9 @@ def call_builtin(
         if isinstance(vector, RecordType) and not state.unit.functions_named(last):
             return construct(ev, vector, node.args, node)
         return call_cute(ev, name, template_arguments, node)
-    is_overloaded = not is_reserved(last) and any(True for _ in ev.policy.functions(ev, last))
+    is_global = name == f"::{last}"
+    named = ev.policy.functions(ev, last)
+    is_overloaded = not is_reserved(last) and any(not (is_global and f.scope) for f in named)
     if is_overloaded and state.frame.name.split(":", 1)[0] != last:
         return None  # an overload for vectors calls the built-in one for scalars
     if len(node.args) < found.least:

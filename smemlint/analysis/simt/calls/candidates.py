@@ -59,7 +59,10 @@ def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[F
 
 
 def _nearest(ev: Evaluator, found: list[Function], name: str, node: ir.FuncCall) -> list[Function]:
-    """Of functions in several namespaces: those of the one that the call names or stands in."""
+    """Of functions in several namespaces: those of the one that the call names or stands in.
+
+    `::f(x)` names the outermost one.
+    """
     if len({f.scope for f in found}) < 2:
         return found
     spelling = getattr(node.name, "name", "")
@@ -68,5 +71,7 @@ def _nearest(ev: Evaluator, found: list[Function], name: str, node: ir.FuncCall)
         wanted = tuple(prefix.strip(":").split("::"))
         named = [f for f in found if f.scope[-len(wanted) :] == wanted]
         return named or found
+    if isinstance(spelling, str) and spelling.startswith("::"):
+        return [f for f in found if not f.scope] or found
     path = ev.state.unit.span(node).path
     return [f for f in found if f.span.path == path] or found

@@ -126,6 +126,8 @@ class Names:
         is_decltype = False
         if tokens[i].text == "::":
             i += 1
+            if _text(tokens, i + 1) == "(":  # `::min(a, b)` is no `min` of the namespace around it
+                return i + 1, f"::{tokens[i].text}", False
         while i < len(tokens):
             name = tokens[i].text
             if name == "decltype" and _text(tokens, i + 1) == "(":

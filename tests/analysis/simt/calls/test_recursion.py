@@ -26,3 +26,28 @@ def test_constants_are_followed_far(stride: str, ways: float) -> None:
 def test_what_is_not_constant_ends() -> None:
     (kernel,) = facts_of(KERNEL % "halved(m, m)").kernels
     assert [note.reason.code for note in kernel.not_analysed] == ["too-large"]
+
+
+QUALIFIED = """
+%s
+namespace image {
+template <class U> __device__ U least(U a, U b) {
+  if constexpr (sizeof(U) == 8) return ::llmin(a, b); else return ::min(a, b);
+}
+template <class T> __device__ T min(T a, T b) { return least(a, b); }
+}
+__global__ void k(int *o) {
+  __shared__ int s[128];
+  s[image::min((int)threadIdx.x * 2, 40)] = o[0];
+}
+void f(int *o) { k<<<1, 32>>>(o); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("outer", "ways"),
+    [("", 2.0), ("__device__ int min(int a, int b) { return a < b ? 2 * a : b; }", 3.0)],
+)
+def test_a_name_behind_two_colons_is_no_function_of_a_namespace(outer: str, ways: float) -> None:
+    """CV-CUDA's `min` called `::min`, and so itself. `min(2t, 40)` is 21 words, two in each of five banks."""
+    assert [found[2] for found in ways_of(QUALIFIED % outer)] == [ways]
