@@ -243,27 +243,47 @@ void launch(float *o, int n) { k<<<1, 32>>>(o, n); }
     assert [(a.span.line, str(a.kind)) for a in accesses_of(text)] == [(11, "load"), (13, "load")]
 
 
-def test_clearing_a_swizzled_row_is_not_priced():
-    """nvcc merges only some of the stores of single elements."""
-    text = (
-        HEAD
-        + """
+CLEARED = (
+    HEAD
+    + """
 __global__ void k(float *out) {
-  __shared__ half_t smem[4096];
-  auto atom = composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  ARRAY
+  auto atom = composition(SWIZZLE{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{});
   Tensor s = make_tensor(make_smem_ptr(smem), tile_to_shape(atom, Shape<_32, _64>{}));
   auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
                                Layout<Shape<_4, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
   Tensor mine = tiled.get_slice(threadIdx.x).partition_D(s);
-  clear(mine(_, 0, _));
+  FILL
 }
-void launch(float *o) { k<<<1, 32>>>(o); }
+void launch(float *o) { k<<<1, 32, 8192>>>(o); }
 """
-    )
+)
+VECTORS = [(11, "store", 16, 1, 4, 4)]
+ELEMENTS = [(11, "store", 2, 8, 4, 1)]
+"""4 rows of 128 bytes, and in each the first halves of 8 chunks of 16 bytes."""
+
+
+@pytest.mark.parametrize(
+    ("array", "fill", "expected"),
+    [  # nvcc 13.0.88, sm_80: st.shared.v4.u32 in the aligned arrays, 8 st.shared.u16 in the other
+        ("__shared__ alignas(16) half_t smem[2048];", "clear(mine(_, 0, _));", VECTORS),
+        ("extern __shared__ half_t smem[];", "fill(mine(_, 0, _), half_t(1));", VECTORS),
+        ("__shared__ half_t smem[2048];", "clear(mine(_, 0, _));", ELEMENTS),
+    ],
+)
+def test_stores_of_one_value_become_vectors_where_the_array_is_aligned(array, fill, expected):
+    text = CLEARED.replace("ARRAY", array).replace("FILL", fill)
+    assert figures(text.replace("SWIZZLE", "Swizzle<3, 3, 3>")) == expected
+
+
+def test_clearing_rows_under_another_shift_is_a_range():
+    """nvcc merges only some of the stores under `Swizzle<2,3,3>`."""
+    text = CLEARED.replace("ARRAY", "__shared__ alignas(16) half_t smem[2048];")
+    text = text.replace("FILL", "clear(mine(_, 0, _));").replace("SWIZZLE", "Swizzle<2, 3, 3>")
     (access,) = accesses_of(text)
     assert not access.certainty.is_decided
     assert access.span.line == 11
-    # 4 rows of 128 bytes: 16 bytes a lane take the 4 wavefronts that they need, 2 bytes take 4, too.
+    # 16 bytes a lane take the 4 wavefronts that they need, 2 bytes take 4, too.
     assert [int(n) for n in re.findall(r"(\d)-way", access.reason.text)] == [1, 4]
 
 
@@ -273,7 +293,7 @@ def test_elements_that_are_free_at_any_width_are_priced():
         HEAD
         + """
 __global__ void k(float *out) {
-  __shared__ half_t smem[4096];
+  __shared__ alignas(16) half_t smem[4096];
   auto atom = composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{});
   Tensor s = make_tensor(make_smem_ptr(smem), tile_to_shape(atom, Shape<_32, _64>{}));
   auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint32_t>, half_t>{},

@@ -258,13 +258,11 @@ def assign_data(ev: Evaluator, node: ir.Assignment, value: Value) -> bool:
         return False
     place = ev.lvalue(callee.name)
     if isinstance(place, LValue) and not _keeps_banks(ev, tensor, value):
-        moved: Value = Unknown(
-            Reason(ReasonCode.UNKNOWN_ADDRESS, "a tensor is moved to what is not known")
-        )
+        origin, offset = tensor.origin, value
         if isinstance(value, Pointer):
-            base = to_engine(value.offset, ev.state.domain) * 8
-            moved = Cute(replace(tensor, base=base, origin=Origin(value, tensor.origin.use)))
-        write_lvalue(ev, place, moved, node)
+            origin, offset = Origin(value, origin.use), value.offset
+        base = to_engine(offset, ev.state.domain) * 8
+        write_lvalue(ev, place, Cute(replace(tensor, base=base, origin=origin)), node)
     return True
 
 

@@ -294,3 +294,11 @@ def _warp_group_id(ev: Evaluator, call: BuiltinCall) -> Value:
 @builtin("canonical_lane_idx", "__laneid", "LaneId", "laneId", "lane_id")
 def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear % WARP, I32)
+
+
+@builtin("elect_one_sync")
+def _elected_lane(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Returns 1 in one active lane of each warp; which one the hardware takes costs the same."""
+    active = ev.state.mask.reshape(-1, WARP)
+    first = active & (active.cumsum(axis=1) == 1)
+    return AffineInt(first.reshape(-1).astype(np.int64), I32)

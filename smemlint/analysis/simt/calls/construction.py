@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
-from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
+from smemlint.analysis.simt.calls.unfollowed import (
+    given_values,
+    note_shared_argument,
+    unfollowed_call,
+)
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
 from smemlint.analysis.simt.domain.ctypes import (
     FUNCTION,
@@ -59,7 +63,7 @@ def construct(
     """Returns a value of a type from constructor arguments."""
     state = ev.state
     if not isinstance(kind, RecordType):
-        values = [ev.evaluate(a) for a in arguments]
+        values, is_shared = given_values(ev, arguments)
         if isinstance(kind, StaticType):
             return static_value(kind)
         if isinstance(kind, TupleType):
@@ -71,7 +75,8 @@ def construct(
             if found is not None:
                 return found
         if isinstance(kind, OpaqueType):
-            if any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in values):
+            pointers = (v for v in values if isinstance(v, Pointer))
+            if is_shared or any(p.object.space is Space.SHARED for p in pointers):
                 note_shared_argument(ev, kind.spelling, node)
             return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
         return convert(ev, values[0], kind) if values else zero_value(kind)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.operands import (
-    argument_values,
-    operand_of,
-    operand_value,
-)
+from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.cute.values import shared_tensor_of
+from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 from smemlint.frontend.heuristics import is_macro_name
 from smemlint.reasons import Reason, ReasonCode
@@ -17,6 +14,7 @@ from smemlint.reasons import Reason, ReasonCode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from smemlint.analysis.simt.domain.ctypes import CType
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.analysis.simt.state import State
     from smemlint.frontend import ir
@@ -24,8 +22,9 @@ if TYPE_CHECKING:
 
 def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Returns a call of what is not known: its value, and what it may have changed."""
-    is_macro = is_macro_name(name)
-    values = _macro_arguments(ev, name, node) if is_macro else argument_values(ev, node)
+    values, is_shared = given_values(ev, node.args, is_macro=is_macro_name(name))
+    if is_shared:
+        note_shared_argument(ev, name, node)
     return unfollowed_values(ev, name, values, node, "no definition was read")
 
 
@@ -54,16 +53,13 @@ def unfollowed_construct(
 ) -> Value:
     """Returns a construct that is not followed: its value, and what it may have changed."""
     state = ev.state
-    for value in [ev.evaluate(part) for part in parts]:
+    values, is_shared = given_values(ev, parts)
+    for value in values:
         if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
             state.memory.forget(value.object, f"was given to {what}")
-        elif _is_shared_address(state, value):
-            state.note_unfollowed(
-                node,
-                Reason(
-                    ReasonCode.NOT_MODELLED, f"{what} is given shared memory and is not followed"
-                ),
-            )
+    if is_shared or any(_is_shared_address(state, value) for value in values):
+        text = f"{what} is given shared memory and is not followed"
+        state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
     return Unknown(Reason(ReasonCode.NOT_MODELLED, f"{what} is not followed"))
 
 
@@ -81,17 +77,26 @@ def note_shared_argument(ev: Evaluator, name: str, node: ir.Node) -> None:
     ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, text))
 
 
-def _macro_arguments(ev: Evaluator, name: str, node: ir.FuncCall) -> list[Value]:
-    """Arguments of a name in capitals: a macro from a header that was not read.
+def given_values(
+    ev: Evaluator, arguments: Sequence[ir.Expression], *, is_macro: bool = False
+) -> tuple[list[Value], bool]:
+    """Returns what is given to unread code, and whether places in shared memory are, not read.
 
-    Such macros often view their argument as something wider (`FLOAT4(s[i])`), so an lvalue
-    in shared memory is not taken for a read of the element.
+    Macros often view their argument as something wider (`FLOAT4(s[i])`), and objects of classes
+    are taken by reference.
     """
-    values = []
-    for argument in node.args:
+    values, is_shared = [], False
+    for argument in arguments:
         operand = operand_of(ev, argument)
-        if operand.place is not None and operand.place.object.space is Space.SHARED:
-            note_shared_argument(ev, name, node)
+        place = operand.place
+        lies_shared = place is not None and place.object.space is Space.SHARED
+        if lies_shared and (is_macro or _is_of_class(operand.type)):
+            is_shared = True
         else:
             values.append(operand_value(ev, operand))
-    return values
+    return values, is_shared
+
+
+def _is_of_class(kind: CType) -> bool:
+    """Returns whether a type is a class that was read, no built-in vector."""
+    return isinstance(kind, RecordType) and kind.record is not None

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
-from smemlint.analysis.simt.cute.values import payload_of, tensor_of
-from smemlint.analysis.simt.domain.values import Cute, Value
+from smemlint.analysis.simt.cute.values import Origin, payload_of, tensor_of
+from smemlint.analysis.simt.domain.values import Cute, Unknown, Value
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.affine import AffineDomain
@@ -22,13 +23,25 @@ def elements_of(a: Value, b: Value) -> list[tuple[Value, Value]] | None:
 
 
 def places_of(a: Value, b: Value) -> tuple[Value, Value] | None:
-    """Returns where two tensors begin, in bits, if they differ in nothing else; None if they do."""
+    """Returns where two tensors begin, in bits, if they differ in nothing else; None if they do.
+
+    Where tensors outside of shared memory lie costs nothing there: two of different arrays are one
+    at a place that is not known.
+    """
     one, other = tensor_of(a), tensor_of(b)
-    if one is None or other is None or one.origin is not other.origin:
+    if one is None or other is None or not one.differs_in_place_only(other):
         return None
-    if not one.differs_in_place_only(other):
+    mine, its = one.origin, other.origin
+    if not isinstance(mine, Origin) or not isinstance(its, Origin):
+        return (from_engine(one.base), from_engine(other.base)) if mine is its else None
+    if mine.pointer.target != its.pointer.target:
         return None
-    return from_engine(one.base), from_engine(other.base)
+    if mine.pointer.object is its.pointer.object and mine.use is its.use:
+        return from_engine(one.base), from_engine(other.base)
+    if one.is_shared:
+        return None
+    elsewhere = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a tensor of one of several arrays"))
+    return elsewhere, elsewhere
 
 
 def tensor_at(tensor: Value, place: Value, domain: AffineDomain) -> Value:

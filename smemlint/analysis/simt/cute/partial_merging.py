@@ -32,7 +32,10 @@ _WIDEST = 16
 
 
 def merged_partly(
-    located: Sequence[Located], has_swizzle: Callable[[Tensor], bool], mask: NDArray[np.bool_]
+    located: Sequence[Located],
+    has_swizzle: Callable[[Tensor], bool],
+    mask: NDArray[np.bool_],
+    known_width: Callable[[Tensor], int] | None = None,
 ) -> list[Located]:
     """Returns the accesses with those that the compiler may merge as vectors, or as a range.
 
@@ -40,11 +43,17 @@ def merged_partly(
         located: the instructions of one call and their byte offsets, in order.
         has_swizzle: whether a tensor is swizzled.
         mask: the threads that take part.
+        known_width: bytes that it is known to merge a tensor's neighbours to, 0 where that is not
+            known; None for no tensor.
     """
     found: list[Located] = []
     for run in _runs(located, has_swizzle):
         if len(run) == 1:
             found += run
+            continue
+        first = run[0][0]
+        if width := known_width(first.tensor) if known_width is not None else 0:
+            found += _vectors(run) if width > first.width else run
             continue
         ways = _ways(run, mask)
         if ways is not None and ways[0] == ways[1]:

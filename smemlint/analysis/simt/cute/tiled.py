@@ -217,7 +217,8 @@ def _fill(call: Call) -> Value:
     tensor = tensor_of(call.values[0])
     if tensor is None:
         return call.values[0] if isinstance(call.values[0], Unknown) else _DONE
-    return _issue(call, cute.store_elements(tensor))
+    issue(call.ev, cute.store_elements(tensor), call.node, is_fill=True)
+    return _DONE
 
 
 @function("axpby", "transform", "for_each")

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.calls.construction import (
     with_extent,
     zero_value,
 )
+from smemlint.analysis.simt.calls.unfollowed import given_values, note_shared_argument
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -133,10 +134,17 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     state.bind(node.name, Variable(obj, PointerType(target, True)))
 
 
-def _initial_value(ev: Evaluator, init: ir.Node, kind: CType) -> Value:
+def _initial_value(ev: Evaluator, init: ir.Node, kind: OpaqueType) -> Value:
     argument = first_argument(init)
     if argument is None:
         return zero_value(kind)
+    if isinstance(init, ir.DirectInit) and kind.spelling != "auto":
+        values, is_shared = given_values(ev, init.args)
+        if is_shared:
+            note_shared_argument(ev, kind.spelling, init)
+        if len(values) < len(init.args):
+            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
+        return values[0]
     return ev.evaluate(argument)
 
 

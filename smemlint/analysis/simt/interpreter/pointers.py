@@ -49,8 +49,11 @@ def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
 
 
 def forget_offset(ev: Evaluator, pointer: Pointer, why: Unknown) -> Value:
-    """Returns a pointer that points elsewhere now; into shared memory the array is still known."""
-    if pointer.object.space is not Space.SHARED:
+    """Returns a pointer that points elsewhere now, into the same memory.
+
+    What is reached in shared memory is counted even so, and a tensor in global memory is still one.
+    """
+    if pointer.object.space not in (Space.SHARED, Space.GLOBAL):
         return why
     return lvalue_at_unknown_offset(ev, pointer, why).pointer()
 

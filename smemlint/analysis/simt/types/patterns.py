@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from smemlint.analysis.simt.cute.types import STATIC_INTEGERS
+from smemlint.analysis.simt.cute.types import STATIC_INTEGERS, member_value
 from smemlint.analysis.simt.domain.ctypes import (
     CType,
     PointerType,
@@ -139,10 +139,18 @@ class Match:
         if isinstance(argument, StaticType) and name in STATIC_INTEGERS and not is_read:
             value = argument.value
             return self.fits(patterns[-1], value) if isinstance(value, AffineInt) else None
+        if isinstance(argument, StaticType) and name == "Tensor" and not is_read:
+            members = [_member_of(argument, member) for member in ("engine_type", "layout_type")]
+            return self.all_of(patterns, members)
         if name != getattr(argument, "name", ""):
             return False if is_read else None
         given = class_arguments(self._ev, argument) if isinstance(argument, RecordType) else None
         return None if given is None else self.all_of(patterns, given[: len(patterns)])
+
+
+def _member_of(owner: StaticType, name: str) -> StaticType | None:
+    value = member_value(owner.value, name)
+    return StaticType(f"{owner}::{name}", value=value) if value is not None else None
 
 
 def _class_name(pattern: str) -> str:

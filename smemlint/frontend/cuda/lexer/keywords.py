@@ -35,8 +35,12 @@ FUNCTION_SPECIFIERS = frozenset(
     )
 )  # fmt: skip
 QUALIFIERS = frozenset(
-    ("const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__")
-)
+    (
+        "const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__",
+        # The same, where CUTLASS's headers were not read.
+        "CUTLASS_GRID_CONSTANT", "CUTE_GRID_CONSTANT",
+    )
+)  # fmt: skip
 ATTRIBUTES = frozenset(
     (
         "alignas", "__align__", "__attribute__", "__attribute", "__launch_bounds__", "__declspec",
