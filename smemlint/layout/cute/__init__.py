@@ -27,12 +27,20 @@ from smemlint.layout.cute.algebra import (
     zip_modes,
     zipped_divide,
 )
+from smemlint.layout.cute.blackwell import (
+    Output,
+    accumulator_load,
+    accumulator_store,
+    epilogue_tile,
+    warps_of,
+)
 from smemlint.layout.cute.cooperative import cooperative_copy
 from smemlint.layout.cute.copy_traits import (
     AUTO_VECTORIZING_COPY,
     DEFAULT_COPY,
     CopyOp,
     Mechanism,
+    TensorMemoryShape,
     auto_vectorizing_copy,
     copy_op,
     cp_async,
@@ -40,6 +48,7 @@ from smemlint.layout.cute.copy_traits import (
     ldmatrix_transposed_bytes,
     stmatrix,
     stmatrix_transposed_bytes,
+    tensor_memory_copy,
     universal_copy,
 )
 from smemlint.layout.cute.copying import (
@@ -118,12 +127,18 @@ from smemlint.layout.cute.products import (
     make_fragment_like,
     make_layout_like,
     raked_product,
+    tile_to_mma_shape,
     tile_to_shape,
     tiled_product,
     zipped_product,
 )
 from smemlint.layout.cute.slicing import slice_layout
 from smemlint.layout.cute.smem_atoms import SmemAtom, select_smem_atom, smem_atom
+from smemlint.layout.cute.tensor_memory import (
+    accumulator,
+    make_tensor_memory_copy,
+    tensor_memory_mma,
+)
 from smemlint.layout.cute.tensors import (
     Space,
     Tensor,
@@ -167,15 +182,20 @@ __all__ = [
     "MmaOp",
     "Operand",
     "Order",
+    "Output",
     "Side",
     "SmemAtom",
     "Space",
     "Tensor",
+    "TensorMemoryShape",
     "TiledCopy",
     "TiledMma",
     "Tiler",
     "Underscore",
     "accesses_of_side",
+    "accumulator",
+    "accumulator_load",
+    "accumulator_store",
     "append",
     "as_position_independent",
     "auto_vectorizing_copy",
@@ -198,6 +218,7 @@ __all__ = [
     "cp_async",
     "domain_distribute",
     "downcast",
+    "epilogue_tile",
     "filter_layout",
     "filter_zeros",
     "flat_divide",
@@ -223,6 +244,7 @@ __all__ = [
     "make_layout_like",
     "make_ordered_layout",
     "make_register_tensor",
+    "make_tensor_memory_copy",
     "make_tiled_copy",
     "make_tiled_copy_c_atom",
     "make_tiled_copy_for",
@@ -250,6 +272,9 @@ __all__ = [
     "stmatrix",
     "stmatrix_transposed_bytes",
     "store_elements",
+    "tensor_memory_copy",
+    "tensor_memory_mma",
+    "tile_to_mma_shape",
     "tile_to_shape",
     "tiled_divide",
     "tiled_product",
@@ -257,6 +282,7 @@ __all__ = [
     "upcast",
     "vector_bits",
     "warpgroup_mma",
+    "warps_of",
     "wrap",
     "zip_modes",
     "zipped_divide",

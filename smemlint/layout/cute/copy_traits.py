@@ -11,6 +11,7 @@ import re
 from enum import Enum
 from functools import cache
 
+from smemlint.layout.cute.integers import CuteError
 from smemlint.layout.cute.layouts import Layout
 from smemlint.lazy_dataclasses import dataclass
 
@@ -29,9 +30,49 @@ class Mechanism(Enum):
     REGISTERS = "registers"
 
 
+WORD = 32
+"""Bits of a column of tensor memory."""
+LANE_BITS = 1 << 21
+"""Addresses of a column in neighbouring lanes of tensor memory are so many bits apart."""
 WITHOUT_LANE_ADDRESSES = frozenset(
     (Mechanism.TMA, Mechanism.BULK, Mechanism.TENSOR_MEMORY, Mechanism.REGISTERS)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMemoryShape:
+    """What one copy instruction of tensor memory moves: `.16x128b.x4`.
+
+    Attributes:
+        lanes: of tensor memory that a warp accesses, 16 or 32.
+        bits: of a lane that one repetition moves; 32 of 16 lanes are two halves of 32.
+        repeat: how often, along the columns.
+        is_packed: whether words of tensor memory hold 16 bits each (`_16b`).
+    """
+
+    lanes: int
+    bits: int
+    repeat: int
+    is_packed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.lanes}dp{self.bits}b{self.repeat}x{'_16b' if self.is_packed else ''}"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an instruction of this shape."""
+        return (self.lanes, self.bits) in _SHAPES and self.repeat in _REPEATS
+
+    @property
+    def addresses(self) -> Layout:
+        """The number of a bit to its address in tensor memory: `ValID`."""
+        columns = Layout((16, self.row // 16), (1, WORD)) if self.is_packed else Layout(self.row)
+        return Layout((columns.shape, self.lanes), (columns.stride, LANE_BITS))
+
+    @property
+    def row(self) -> int:
+        """The bits of a lane that all repetitions move."""
+        return (64 if (self.lanes, self.bits) == (16, 32) else self.bits) * self.repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +91,7 @@ class CopyOp:
         is_transposed: of ldmatrix and stmatrix.
         max_vector_bits: of an auto-vectorizing copy.
         is_zero_filling: whether a false predicate still executes (`.with(bool)`).
+        tensor_memory: what a copy of tensor memory moves.
     """
 
     name: str
@@ -63,6 +105,7 @@ class CopyOp:
     is_transposed: bool = False
     max_vector_bits: int = 0
     is_zero_filling: bool = False
+    tensor_memory: TensorMemoryShape | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -188,6 +231,49 @@ def _store(name: str, rows: Layout, registers: Layout, matrices: int, transposed
     )
 
 
+# ---- tensor memory: no lane addresses, but what a thread holds afterwards
+
+_SHAPES = {(16, 256), (16, 128), (16, 64), (16, 32), (32, 32)}
+_REPEATS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def tensor_memory_copy(shape: TensorMemoryShape, *, is_store: bool = False) -> CopyOp:
+    """Returns `SM100_TMEM_LOAD_<shape>`, or the store.
+
+    Raises:
+        CuteError: there is no such copy.
+    """
+    if not shape.exists:
+        raise CuteError(f"there is no copy of tensor memory of {shape}")
+    memory = Layout((32, shape.lanes * shape.row), (0, 1))
+    registers = _registers(shape)
+    source, destination = (registers, memory) if is_store else (memory, registers)
+    return CopyOp(
+        f"SM100_TMEM_{'STORE' if is_store else 'LOAD'}_{shape}",
+        Mechanism.TENSOR_MEMORY,
+        0,
+        Layout(32),
+        source,
+        destination,
+        memory,
+        tensor_memory=shape,
+    )
+
+
+def _registers(shape: TensorMemoryShape) -> Layout:
+    """(thread, bit of its registers) to the number of the bit in the copy."""
+    bits, repeat, row = shape.bits, shape.repeat, shape.row
+    match shape.lanes, bits:
+        case 16, 256 | 128:
+            part = bits // 4
+            return Layout(((4, 8), (part, 2, repeat)), ((part, row), (1, 8 * row, bits)))
+        case 16, 64:
+            return Layout(((2, 2, 8), (32, repeat)), ((8 * row, 32, row), (1, 64)))
+        case 16, 32:
+            return Layout(((16, 2), 32 * repeat), ((row, 32 * repeat), 1))
+    return Layout((32, row), (row, 1))
+
+
 # ---- by name
 
 _MATRIX_NAME = re.compile(
@@ -206,6 +292,9 @@ _ELSEWHERE = (
     ("SM75_U32x1_MOVM_T", Mechanism.REGISTERS),
     ("SM100_LOAD_256bit", Mechanism.REGISTERS),
     ("SM100_STORE_256bit", Mechanism.REGISTERS),
+)
+_TENSOR_MEMORY = re.compile(
+    r"SM100_TMEM_(?P<way>LOAD|STORE)_(?P<lanes>16|32)dp(?P<bits>\d{2,3})b(?P<repeat>\d{1,3})x(?P<packed>_16b)?"
 )
 _CP_ASYNC = re.compile(r"SM80_CP_ASYNC_CACHE(?P<where>ALWAYS|GLOBAL)(?P<fill>_ZFILL)?")
 
@@ -232,6 +321,11 @@ def copy_op(name: str, bits: int = 0) -> CopyOp | None:
     named = {"AutoVectorizingCopy": AUTO_VECTORIZING_COPY, "DefaultCopy": DEFAULT_COPY}
     if name in named:
         return named[name]
+    if found := _TENSOR_MEMORY.fullmatch(name):
+        lanes, width, repeat = (int(found[part]) for part in ("lanes", "bits", "repeat"))
+        shape = TensorMemoryShape(lanes, width, repeat, is_packed=bool(found["packed"]))
+        if shape.exists:
+            return tensor_memory_copy(shape, is_store=found["way"] == "STORE")
     for prefix, mechanism in _ELSEWHERE:
         if name.startswith(prefix):
             return CopyOp(name, mechanism, 0, _ONE, _ONE, _ONE, _ONE)

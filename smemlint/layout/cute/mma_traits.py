@@ -31,6 +31,8 @@ class MmaOp:
         a: (thread, value) of A; so b and c.
         types: element types of D, A, B and C in the operation's name; empty where it has none.
         a_is_descriptor: whether A is read from shared memory by descriptor; so b_is_descriptor.
+        accumulating_ctas: how many blocks hold C in tensor memory; 0 for registers.
+        majors: the contiguous mode of A and of B in shared memory, where the name says so.
     """
 
     name: str
@@ -42,6 +44,8 @@ class MmaOp:
     types: tuple[str, ...] = ()
     a_is_descriptor: bool = False
     b_is_descriptor: bool = False
+    accumulating_ctas: int = 0
+    majors: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name

@@ -5,7 +5,14 @@ Source: CUTLASS 4.7, `cute/layout.hpp`.
 
 from __future__ import annotations
 
-from smemlint.layout.cute.algebra import by_mode, complement, composition, filter_zeros, unpacked
+from smemlint.layout.cute.algebra import (
+    by_mode,
+    complement,
+    composition,
+    filter_zeros,
+    tiled_divide,
+    unpacked,
+)
 from smemlint.layout.cute.int_tuples import (
     IntTuple,
     Order,
@@ -104,6 +111,19 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: Order = "left") -> Layo
             raise CuteError(f"a block of {extent} does not divide {target}")
         repeats.append(ceil_div(target, extent))
     return blocked_product(padded, make_ordered_layout(tuple(repeats), order))
+
+
+def tile_to_mma_shape(block: Layout, shape: IntTuple, order: Order = "left") -> Layout:
+    """Returns the block repeated to fill a partitioned operand: ((M, K), tiles of M, of K, ..).
+
+    Raises:
+        CuteError: as `tile_to_shape`, or the shape is none of an operand.
+    """
+    if not isinstance(shape, tuple) or len(shape) < 3 or not isinstance(shape[0], tuple):
+        raise CuteError(f"{shape} is not the shape of an operand")
+    extents = product_each(shape[0])
+    whole = tuple(zip(shape[0], shape[1:3], strict=True)) + shape[3:]
+    return tiled_divide(tile_to_shape(block, whole, order), extents)
 
 
 def make_layout_like(layout: Layout) -> Layout:

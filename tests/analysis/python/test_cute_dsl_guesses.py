@@ -235,14 +235,29 @@ def test_every_way_to_shared_memory_is_an_access(body, accesses, tmp_path):
         (f"{TILE}; far.away(s)", "away"),
         (f"{ALLOCATED}; cute.arch.atomic_add(s.iterator, 1.0)", "atomic_add"),
         (f"{ALLOCATED}; cutlass._mlir.dialects.llvm.inline_asm(None, [s.iterator.toint()], '')", "inline_asm"),
-        # the DSL allocates layouts that are known while compiling
-        ("s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((n, 4)), 16); x = s[tx, 0]", "allocate_tensor"),
     ],
 )  # fmt: skip
 def test_what_is_not_followed_and_touches_shared_memory_is_noted(body, name, tmp_path):
     (kernel,) = facts_of(STATEMENTS.replace("BODY", body), tmp_path).kernels
     assert not kernel.accesses
     assert any(f"`{name}`" in n.reason.text for n in kernel.not_analysed)
+
+
+@pytest.mark.parametrize(
+    ("layout", "index", "ways"),
+    [("(n, 4)", "tx % 32, 0", 1.0), ("(4, n), stride=(n, 1)", "2, tx % 32", 1.0)],
+)
+def test_an_extent_that_nobody_gives_is_only_missed_where_it_counts(layout, index, ways, tmp_path):
+    tile = f"s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout({layout}))"
+    (kernel,) = facts_of(STATEMENTS.replace("BODY", f"{tile}; x = s[{index}]"), tmp_path).kernels
+    assert [(a.certainty.is_decided, a.ways) for a in kernel.accesses] == [(True, ways)]
+
+
+def test_a_pitch_that_nobody_gives_leaves_its_column_open(tmp_path):
+    layout = "cute.make_layout((64, n), stride=(n, 1))"
+    tile = f"s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, {layout})"
+    (kernel,) = facts_of(STATEMENTS.replace("BODY", f"{tile}; x = s[tx, 0]"), tmp_path).kernels
+    assert [a.certainty.is_decided for a in kernel.accesses] == [False]
 
 
 ODD = """

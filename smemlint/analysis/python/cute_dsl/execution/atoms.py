@@ -8,18 +8,26 @@ from smemlint.analysis.cute_facts import thread_layout_use
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     OpValue,
+    TmaInfo,
     UnknownTensor,
     WithoutLanes,
     array_of,
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import DType, Symbol, Value
+from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
 from smemlint.layout import cute
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from smemlint.layout.cute import CopyOp, MmaOp
 
+_TENSOR_MEMORY = {
+    "16x256b": (16, 256), "16x128b": (16, 128), "16x64b": (16, 64), "16x32bx2": (16, 32),
+    "32x32b": (32, 32),
+}  # fmt: skip
+"""Lanes and bits of the copies of tensor memory."""
 _WITHOUT_LANES = (
     ("CopyBulkTensor", "TMA"), ("CopyReduceBulkTensor", "TMA"), ("CopyTensorTile", "TMA"),
     ("CopyBulk", "bulk copy"), ("CopyDsmem", "bulk copy"), ("Ld16x", "tensor memory"),
@@ -30,6 +38,7 @@ _MMA_TYPES = {
     "Float64": "F64", "Float32": "F32", "TFloat32": "TF32", "Float16": "F16", "BFloat16": "BF16",
     "Float8E4M3FN": "E4M3", "Float8E5M2": "E5M2", "Int32": "S32", "Int8": "S8", "Uint8": "U8",
 }  # fmt: skip
+_FLOAT32 = DType("Float32", 32)
 _WARP_SHAPES = {(16, 8, 8), (16, 8, 16), (16, 8, 32)}
 _BLOCK_SCALED = {
     "MmaMXF4Op": "SM80_16x8x64_S32S4S4S32_TN", "MmaMXF4NVF4Op": "SM80_16x8x64_S32S4S4S32_TN",
@@ -44,12 +53,31 @@ def make_copy_atom(call: Call) -> Value:
     op = payload_of(call.value(0, "op"))
     if not isinstance(op, OpValue):
         raise cute.CuteError(reason_of(call.value(0, "op"), "a copy operation is not known"))
+    dtype = call.value(1, "copy_internal_type")
+    tensor_memory = _tensor_memory_op(op)
+    if tensor_memory is not None and isinstance(dtype, DType):
+        return as_value(cute.CopyAtom(tensor_memory, dtype.bits, dtype.name))
     for prefix, mechanism in _WITHOUT_LANES:
         if op.name.startswith(prefix) and op.name.endswith("Op") and op.name[4:] != "G2SOp":
             return as_value(WithoutLanes(mechanism))
-    dtype = call.dtype(1, "copy_internal_type")
+    known = call.dtype(1, "copy_internal_type")
     bits = call.static(2, "num_bits_per_copy", 0)
-    return as_value(cute.CopyAtom(copy_op(op, dtype, bits), dtype.bits, dtype.name))
+    return as_value(cute.CopyAtom(copy_op(op, known, bits), known.bits, known.name))
+
+
+def _tensor_memory_op(op: OpValue) -> CopyOp | None:
+    """Returns a load or store of tensor memory; None for others, and where a part is not known."""
+    shape = _TENSOR_MEMORY.get(op.name[2:-2])
+    given = BoundArguments(list(op.arguments), op.named)
+    repeat = given.get(0, "repeat", None)
+    packed = given.get(1, "pack" if op.name.startswith("Ld") else "unpack", None)
+    times = repeat.name.removeprefix("x") if isinstance(repeat, Symbol) else str(repeat or 1)
+    is_known = packed is None or isinstance(packed, Symbol)
+    if shape is None or not times.isdecimal() or not is_known:
+        return None
+    is_packed = isinstance(packed, Symbol) and packed.name != "NONE"
+    found = cute.TensorMemoryShape(*shape, int(times), is_packed=is_packed)
+    return cute.tensor_memory_copy(found, is_store=op.name.startswith("St"))
 
 
 def copy_op(op: OpValue, dtype: DType, bits: int) -> CopyOp:
@@ -105,6 +133,9 @@ def mma_op(op: OpValue) -> MmaOp:
     Raises:
         CuteError: the operation is not modelled.
     """
+    if op.module == "tcgen05":
+        given_values = (*op.arguments, *op.named.values())
+        return umma_op(given_values, is_block_scaled=op.name.startswith("MmaMX"))
     given = BoundArguments(list(op.arguments), op.named)
     if op.name == "MmaUniversalOp" or op.name in _BLOCK_SCALED:
         found = cute.mma_op(_BLOCK_SCALED.get(op.name, "UniversalFMA"))
@@ -150,6 +181,45 @@ def mma_op(op: OpValue) -> MmaOp:
             n, k, "", (types[0], types[1], types[1], types[0]), reads_registers=reads
         )
     raise cute.CuteError(f"{op.name} of {m}x{n}x{k} is not modelled")
+
+
+def umma_op(arguments: Iterable[Value], k: int = 0, *, is_block_scaled: bool = False) -> MmaOp:
+    """Returns the MMA that the arguments of an operation or of a helper describe.
+
+    They differ in their order, not in their types: element types of A, (B,) and the accumulator, a
+    tile, the group of blocks and where A comes from.
+
+    Args:
+        arguments: of the operation.
+        k: of one instruction, where the tile names M and N only.
+        is_block_scaled: whether it takes scale factors, whose accumulator is Float32.
+
+    Raises:
+        CuteError: an argument is not known.
+    """
+    given = list(arguments)
+    for value in given:
+        if isinstance(value, Unknown):
+            raise cute.CuteError(reason_of(value, "an argument of a tcgen05 MMA is not known"))
+    types = [v for v in given if isinstance(v, DType)]
+    tile = next((v for v in given if isinstance(v, tuple | list)), ())
+    named = [(v.path.split(".")[-2], v.name) for v in given if isinstance(v, Symbol)]
+    names = dict(named)
+    extents = [e for e in tile if isinstance(e, int)]
+    extents += [k] if len(extents) == 2 else []
+    if len(extents) != 3 or "CtaGroup" not in names:
+        raise cute.CuteError("the tile or the blocks of a tcgen05 MMA are not known")
+    acc = types[-1] if len(types) > 1 and not is_block_scaled else _FLOAT32
+    a = types[0] if types else DType("TFloat32", 32)
+    d, operand = (_MMA_TYPES.get(t.name, "") for t in (acc, a))
+    known = (d, operand, operand, d) if d and operand else ()
+    return cute.tensor_memory_mma(
+        (extents[0], extents[1], extents[2]),
+        2 if names["CtaGroup"] == "TWO" else 1,
+        known,
+        tuple(name for owner, name in named if owner == "OperandMajorMode"),
+        reads_memory=names.get("OperandSource") != "TMEM",
+    )
 
 
 @function("make_tiled_mma")
@@ -241,10 +311,8 @@ def make_tma_atom(call: Call) -> Value:
     tensor = UnknownTensor(cute.Space.GLOBAL, "a tensor of coordinates")
     value = call.value(1, "gmem_tensor")
     known = payload_of(value)
-    return (
-        as_value(WithoutLanes("TMA")),
-        as_value(known if isinstance(known, cute.Tensor) else tensor),
-    )
+    moved = as_value(known if isinstance(known, cute.Tensor) else tensor)
+    return TmaInfo.of(as_value(WithoutLanes("TMA")), moved, call.value(2, "smem_layout"))
 
 
 @function("tma_partition")
@@ -255,7 +323,7 @@ def tma_partition(call: Call) -> Value:
     return (as_value(shared), as_value(UnknownTensor(cute.Space.GLOBAL, box)))
 
 
-@function("make_tmem_copy", "make_s2t_copy", "get_tmem_load_op", "make_umma_smem_desc")
-def make_tensor_memory_copy(call: Call) -> Value:
-    """Evaluates what makes copies of tensor memory."""
+@function("make_s2t_copy", "make_umma_smem_desc")
+def make_copy_to_tensor_memory(call: Call) -> Value:
+    """Evaluates what makes copies from shared to tensor memory, by descriptor."""
     return as_value(WithoutLanes("tensor memory"))

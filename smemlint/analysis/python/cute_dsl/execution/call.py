@@ -10,6 +10,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
     Cute,
     UnknownTensor,
+    WithoutLanes,
     array_of,
     layout_of,
     payload_of,
@@ -90,6 +91,8 @@ class Call:
             CuteError: it is none.
         """
         found = payload_of(self.value(at, name))
+        if isinstance(found, WithoutLanes) and found.reason:
+            raise cute.CuteError(found.reason)
         if not isinstance(found, cute.TiledCopy):
             raise cute.CuteError(reason_of(self.value(at, name), "a tiled copy is not known"))
         return found

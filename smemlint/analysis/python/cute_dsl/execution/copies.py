@@ -71,9 +71,18 @@ def copy(call: Call) -> Value:
     if isinstance(policy, WithoutLanes):
         _without_lanes(call, policy, sides)
         return None
+    if _is_of_tensor_memory(policy):
+        call.run.reached.add(call.run.span_of(call.node))
+        return None
     if not isinstance(policy, cute.CopyAtom | cute.TiledCopy):
         policy = cute.CuteError(reason_of(call.value(0, "atom"), "its copy atom is not known"))
     return copy_by(call, policy, sides)
+
+
+def _is_of_tensor_memory(policy: object) -> bool:
+    """Returns whether a policy moves values between tensor memory and registers."""
+    atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
+    return isinstance(atom, cute.CopyAtom) and atom.op.tensor_memory is not None
 
 
 def copy_by(

@@ -27,7 +27,7 @@ from smemlint.analysis.python.interpreter.values import Class, Function, is_know
 from smemlint.analysis.simt.cute.layout_trials import with_layout_advice
 from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
-from smemlint.frontend.heuristics import names_shared_tensor
+from smemlint.frontend.heuristics import names_flag, names_shared_tensor
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_DSL_ENTRIES,
@@ -112,10 +112,16 @@ class _File:
         choices = _choices(first)
         self.left_out.add("choices of options are not executed", len(choices) - MAX_DSL_VARIANTS)
         for name, value in choices[:MAX_DSL_VARIANTS]:
-            variant = _Run(self.text, self.settings.arch, {name: value})
-            self._take(
-                variant, (DEFAULTS, Assumption(Topic.ARGUMENT, f"`{name}` is {value!r}", name))
-            )
+            self._run_with_option(name, value)
+        flags = _flags(first) if first.state.finished else []
+        for name, value in flags[: MAX_DSL_VARIANTS - len(choices)]:
+            if not any(_with_unreached_copies(self.text, self.found)):
+                return
+            self._run_with_option(name, value)
+
+    def _run_with_option(self, name: str, value: Value) -> None:
+        variant = _Run(self.text, self.settings.arch, {name: value})
+        self._take(variant, (DEFAULTS, Assumption(Topic.ARGUMENT, f"`{name}` is {value!r}", name)))
 
     def _take(self, run: _Run, assumptions: tuple[Assumption, ...]) -> None:
         for facts in self._facts(run, assumptions):
@@ -180,6 +186,10 @@ class _File:
                 guess, run = self._of_best_rank(entry, guess, run)
             rank = guess.rank
             self._add_guesses(entry, guess, run)
+            leaves = any(_with_unreached_copies(self.text, self.found))
+            if guesses.asks_for_flags(run.state) and leaves:
+                other = replace(guess, flags=True)
+                self._add_guesses(entry, other, self._guessed(entry, other))
             if not guesses.asks_for_type(run.state):
                 return
 
@@ -376,6 +386,16 @@ def _choices(run: _Run) -> list[tuple[str, Value]]:
     ]
 
 
+def _flags(run: _Run) -> list[tuple[str, Value]]:
+    """Flags of the command line, by their names of the program, that are not at their defaults."""
+    return [
+        (name, not parser.options.get(name))
+        for parser in run.program.parsers
+        for name in parser.options
+        if name in parser.flags and names_flag(name)
+    ]
+
+
 def _identity(facts: KernelFacts) -> object:
     """Returns what two instances with the same accesses have in common."""
     return (
@@ -389,17 +409,24 @@ def _identity(facts: KernelFacts) -> object:
     )
 
 
-def _unreached(text: PythonText, found: FileFacts, failure: str) -> list[NotAnalysed]:
-    """Returns a note for each function with copies that no execution reached."""
-    notes: list[NotAnalysed] = []
+def _with_unreached_copies(
+    text: PythonText, found: FileFacts
+) -> Iterator[tuple[ast.FunctionDef, list[ast.Call]]]:
+    """Yields each function with copies that no execution reached, and these."""
     if not names_shared_tensor(text.text):
-        return notes  # its copies move global memory
+        return  # its copies move global memory
     for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
         copies = [
             c for c in _own_calls(function) if _is_copy(c) and text.span(c) not in found.reached
         ]
-        if not copies:
-            continue
+        if copies:
+            yield function, copies
+
+
+def _unreached(text: PythonText, found: FileFacts, failure: str) -> list[NotAnalysed]:
+    """Returns a note for each function with copies that no execution reached."""
+    notes: list[NotAnalysed] = []
+    for function, copies in _with_unreached_copies(text, found):
         why = "not executed with these arguments" if function in found.entered else _NO_CALL
         what = "a copy" if len(copies) == 1 else f"{len(copies)} copies"
         reason = Reason(ReasonCode.NOT_REACHED, f"{what} of CuTe: {failure or why}")

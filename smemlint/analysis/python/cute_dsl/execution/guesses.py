@@ -47,6 +47,7 @@ class Guess:
         number: which of the two guesses at a number is taken, 0 or 1.
         dtype: an element type that is not known.
         is_declared: the file says that it takes elements of this type.
+        flags: what flags are, of which nothing is known.
         rank: modes of a tensor that is not known, of which the last is contiguous; 0 where not
             even these are guessed.
     """
@@ -55,6 +56,7 @@ class Guess:
     number: int = 0
     dtype: DType = HALF
     is_declared: bool = False
+    flags: bool = False
     rank: int = 0
 
     def arguments(self, run: Execution, function: ast.FunctionDef, *, is_method: bool) -> Scope:
@@ -64,8 +66,9 @@ class Guess:
         found: Scope = {name: value for name, value in values.items() if value is not None}
         flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
         for name in sorted(flags - found.keys()):
-            run.guessed.setdefault(Assumption(Topic.ARGUMENT, f"`{name}` is False"))
-            found[name] = False
+            text = f"`{name}` is {self.flags}"
+            run.guessed.setdefault(Assumption(Topic.CONDITION, text, name))
+            found[name] = self.flags
         return found
 
     def _of(self, run: Execution, parameter: ast.arg) -> Value:
@@ -123,6 +126,11 @@ _CONSTANTS = ("cutlass.Constexpr[int]", "cutlass.Constexpr", "Constexpr[int]", "
 def asks_for_type(run: Execution) -> bool:
     """Returns whether an execution was given a guess at an element type."""
     return any(a.topic is Topic.NUMBER for a in run.guessed)
+
+
+def asks_for_flags(run: Execution) -> bool:
+    """Returns whether an execution was given a guess at a flag."""
+    return any(a.topic is Topic.CONDITION for a in run.guessed)
 
 
 def asks_for_tensors(run: Execution) -> bool:

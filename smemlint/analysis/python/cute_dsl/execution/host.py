@@ -22,8 +22,6 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
 )
 from smemlint.analysis.simt.cute.run_time import to_engine
-from smemlint.analysis.simt.domain.ctypes import FloatType
-from smemlint.analysis.simt.domain.values import Object, Space
 from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
@@ -71,10 +69,12 @@ class Parser(ModelValue):
     Attributes:
         options: name -> default.
         choices: name -> the values that it may have.
+        flags: those that are either given or not.
     """
 
     options: dict[str, Value] = field(default_factory=dict)
     choices: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
 
 
 def dtype_named(name: str) -> DType | None:
@@ -240,9 +240,7 @@ def global_tensor(
 
 def tensor_of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
     """Returns a tensor of an array of global memory of its own, which begins so aligned."""
-    key = run.fresh("tensor").terms[0][0].key
-    array = Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, key)
-    origin = Origin(dtype, array)
+    origin = Origin(dtype, run.global_array(dtype))
     return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
 
 
@@ -410,8 +408,9 @@ def _add_option(parser: Parser, call: Call) -> None:
         return
     action = named.get("action")
     default = named.get("default", None)
-    if action in ("store_true", "store_false") and "default" not in named:
-        default = action == "store_false"
+    if action in ("store_true", "store_false"):
+        default = named.get("default", action == "store_false")
+        parser.flags.add(name)
     if isinstance(default, str) and isinstance(named.get("type"), Symbol):
         kind = named["type"]
         assert isinstance(kind, Symbol)

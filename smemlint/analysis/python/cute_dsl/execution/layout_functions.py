@@ -84,12 +84,12 @@ def tile_to_shape(call: Call) -> Value:
     """Evaluates `tile_to_shape(atom, shape, order)`."""
     shape, order = call.int_tuple(1, "trg_shape"), call.int_tuple(2, "order")
     return as_value(
-        _inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order))
+        inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order))
     )
 
 
-def _inside(layout: AnyLayout, calculate: Callable[[cute.Layout], AnyLayout]) -> AnyLayout:
-    """Applies a function to the layout inside; an identity swizzle stays, as in the DSL."""
+def inside(layout: AnyLayout, calculate: Callable[[cute.Layout], AnyLayout]) -> AnyLayout:
+    """Returns what a function makes of the layout inside; an identity swizzle stays."""
     if isinstance(layout, cute.Layout):
         return calculate(layout)
     found = calculate(layout.layout)
@@ -115,7 +115,7 @@ def _of_either(call: Call, calculate: Callable[[cute.Layout], cute.Layout]) -> V
     found = layout_of(value)
     if found is None:
         raise cute.CuteError(reason_of(value, "no layout is known"))
-    return as_value(_inside(found, calculate))
+    return as_value(inside(found, calculate))
 
 
 @function("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
@@ -255,7 +255,7 @@ def mode_of(call: Call, value: Value, mode: Value) -> Value:
             layout = layout_of(found)
             if layout is None:
                 raise cute.CuteError(reason_of(found, "no layout is known"))
-            found = as_value(_inside(layout, lambda a, i=index: a.mode(i)))  # type: ignore[misc]
+            found = as_value(inside(layout, lambda a, i=index: a.mode(i)))  # type: ignore[misc]
     return found
 
 

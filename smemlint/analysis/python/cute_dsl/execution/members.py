@@ -17,6 +17,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Origin,
     Pointer,
     ThreadSlice,
+    TmaInfo,
     UnknownTensor,
 )
 from smemlint.analysis.python.interpreter.values import (
@@ -47,7 +48,7 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
             return {"width": owner.bits, "bits": owner.bits}.get(name, Method(owner, name))
         case Opaque():
             return Opaque(f"{owner.name}.{name}")
-        case Namespace():
+        case Namespace() | TmaInfo():
             return owner.attributes.get(name, UNKNOWN)
         case Unknown():
             return owner

@@ -22,7 +22,12 @@ from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
 from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
-from smemlint.analysis.python.cute_dsl.execution.libraries import hopper, quack, runtime  # noqa: F401
+from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F401
+    blackwell,
+    hopper,
+    quack,
+    runtime,
+)
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
 from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -81,7 +86,6 @@ _UNIFORM = (
     "PersistentTile",
     "cpasync",
     "tcgen05",
-    "TmemAllocator",
 )
 """Parts of names whose objects are the same for all threads of a warp."""
 
@@ -315,7 +319,7 @@ class Program:
         if path == "functools.partial" and arguments:
             return Partial(arguments[0], tuple(arguments[1:]), named)
         if path in ("os.environ.get", "os.getenv"):  # of which none is set
-            return arguments[1] if len(arguments) > 1 else None
+            return BoundArguments(arguments, named).get(1, "default", None)
         if name == "SimpleNamespace":
             return Namespace(dict(named))
         if name == "ArgumentParser":
@@ -336,7 +340,8 @@ class Program:
         self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call
     ) -> Value:
         """A function or class of the DSL."""
-        name = callee.name
+        name, path = callee.name, callee.path.split(".")
+        module = "quack" if path[0] == "quack" else path[-2] if len(path) > 1 else ""
         if name in ("range", "range_constexpr", "range_dynamic"):
             return range_of(
                 arguments, is_unrolled=name == "range_constexpr" or named.get("unroll_full") is True
@@ -344,8 +349,10 @@ class Program:
         if name == "SmemAllocator":
             return Allocator()
         if atoms.is_operation(name):
-            return Cute(OpValue(name, tuple(arguments), named))
-        handler = FUNCTIONS.get(f"quack.{name}" if callee.path.startswith("quack.") else name)
+            return Cute(OpValue(name, module, tuple(arguments), named))
+        handler = FUNCTIONS.get(f"{module}.{name}")
+        if handler is None and module != "quack":
+            handler = FUNCTIONS.get(name)
         if handler is not None:
             owner = Symbol(callee.path.rpartition(".")[0])
             return executed(handler, self._call(name, owner, arguments, named, node))

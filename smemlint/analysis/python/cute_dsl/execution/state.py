@@ -173,6 +173,11 @@ class Execution:
 
     # ---- memory
 
+    def global_array(self, dtype: DType) -> Object:
+        """Returns an array of global memory of its own."""
+        key = self.fresh("tensor").terms[0][0].key
+        return Object("", FloatType(dtype.name, max(dtype.bits // 8, 1)), Space.GLOBAL, key)
+
     def allocate(
         self, name: str, dtype: DType, size: int | None, alignment: int, node: ast.AST
     ) -> tuple[Object, AffineInt]:

@@ -128,14 +128,13 @@ def allocate_tensor(call: Call) -> Value:
         value = call.value(1, "layout")
         is_shape = isinstance(value, tuple | list | int)
         layout = call.layout(1, "layout") if is_shape else needed_layout(value)
-        if not layout.plain.is_static:  # which the DSL refuses: what it is compiled for is missing
-            raise cute.CuteError("an extent of its layout is not known")
         swizzle = _swizzle(call, 3)
     except cute.CuteError as error:
         call.run.kernel.next_byte = None
         return as_value(UnknownTensor(cute.Space.SHARED, f"`allocate_tensor`: {error}"))
     alignment = _alignment(call.value(2, "byte_alignment", 1))
-    size = -(-cute.static(layout.plain.cosize) * dtype.bits // 8)
+    extent = layout.plain.cosize  # of a layout that is compiled for a number that nobody gives
+    size = -(-extent * dtype.bits // 8) if isinstance(extent, int) else None
     pointer = replace(_allocated(call, dtype, size, alignment), swizzle=swizzle)
     return as_value(tensor_at(call.run, pointer, layout, call.node))
 

@@ -26,10 +26,11 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Rest,
     ThreadSlice,
     UnknownTensor,
+    WithoutLanes,
     array_of,
     payload_of,
 )
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Value
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 
@@ -182,10 +183,17 @@ def recast_tensor(call: Call) -> Value:
 
 @function("make_ptr")
 def make_ptr(call: Call) -> Value:
-    """Evaluates `make_ptr(dtype, value, space)`: where it points is not known."""
-    return as_value(
-        UnknownTensor(None, "a pointer that is made of a number", call.dtype(0, "dtype"))
-    )
+    """Evaluates `make_ptr(dtype, value, space, assumed_align=)`: a pointer to an array of its own.
+
+    Where it points in shared memory is not known.
+    """
+    dtype, space = call.dtype(0, "dtype"), call.value(2, "mem_space", None)
+    if not isinstance(space, Symbol) or space.name != "gmem":
+        return as_value(UnknownTensor(None, "a pointer that is made of a number", dtype))
+    alignment = call.given.named.get("assumed_align")
+    known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
+    origin = Origin(dtype, call.run.global_array(dtype))
+    return as_value(Pointer(cute.Space.GLOBAL, origin, alignment=known))
 
 
 # ---- cutting
@@ -237,6 +245,8 @@ def get_slice(call: Call) -> Value:
     """Evaluates `tiled.get_slice(thread)`."""
     tiled = payload_of(call.owner)
     tiled = tiled.tiled if isinstance(tiled, ThreadSlice) else tiled
+    if isinstance(tiled, WithoutLanes):
+        return as_value(tiled)
     if not isinstance(tiled, cute.TiledCopy | cute.TiledMma):
         raise cute.CuteError(reason_of(call.owner, "what is sliced is not known"))
     return as_value(ThreadSlice(tiled, call.integer(0, "thr_idx")))
@@ -244,6 +254,8 @@ def get_slice(call: Call) -> Value:
 
 def _slice_of(call: Call) -> ThreadSlice:
     found = payload_of(call.owner)
+    if isinstance(found, WithoutLanes):
+        raise cute.CuteError(found.reason or f"of {found.mechanism}, which has no lane addresses")
     if not isinstance(found, ThreadSlice):
         raise cute.CuteError(reason_of(call.owner, "a slice of threads is not known"))
     return found
@@ -314,6 +326,9 @@ def make_operand(call: Call) -> Value:
     bits = mma.op.element_bits("D" if operand == "C" else operand)
     names = {64: "Float64", 32: "Float32", 16: "Float16", 8: "Int8"}
     dtype = DType(names.get(bits, "registers"), bits or 32)
+    if operand == "C" and mma.op.accumulating_ctas:
+        found = cute.accumulator(mma.op, _accumulated_shape(call, value), dtype.bits)
+        return as_value(replace(found, origin=Origin(dtype)))
     if isinstance(value, tuple | list):
         return as_value(registers(dtype, cute.Layout(numbers.int_tuple(call.run, value))))
     tensor = needed_tensor(value)
@@ -330,6 +345,11 @@ def make_operand(call: Call) -> Value:
         return as_value(UnknownTensor(cute.Space.REGISTER, "a descriptor of shared memory", dtype))
     made = mma.fragment(tensor, operand, dtype.bits)
     return as_value(replace(made, origin=Origin(dtype), alignment=32))
+
+
+def _accumulated_shape(call: Call, value: Value) -> cute.IntTuple:
+    is_shape = isinstance(value, tuple | list)
+    return numbers.int_tuple(call.run, value) if is_shape else needed_layout(value).shape
 
 
 @method("partition_shape_A", "partition_shape_B", "partition_shape_C")

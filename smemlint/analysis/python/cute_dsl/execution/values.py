@@ -173,9 +173,28 @@ class WithoutLanes:
 
     Attributes:
         mechanism: `TMA`, `bulk copy` or `tensor memory`.
+        reason: why it is not known which values it gives to which thread.
     """
 
     mechanism: str
+    reason: str = ""
+
+
+class TmaInfo(tuple["Value", ...]):
+    """What makes a TMA atom: the atom and its tensor, which are unpacked, and more attributes.
+
+    Attributes:
+        attributes: by name.
+    """
+
+    attributes: Scope
+
+    @classmethod
+    def of(cls, atom: Value, tensor: Value, layout: Value) -> TmaInfo:
+        """Returns the pair with the layout of shared memory that it was made for."""
+        found = cls((atom, tensor))
+        found.attributes = {"atom": atom, "tma_tensor": tensor, "smem_layout": layout}
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,10 +203,12 @@ class OpValue:
 
     Attributes:
         name: of its class.
+        module: that the class is of: `warp`, `warpgroup`, `tcgen05`.
         arguments: as given.
     """
 
     name: str
+    module: str
     arguments: tuple[Value, ...]
     named: Scope
 

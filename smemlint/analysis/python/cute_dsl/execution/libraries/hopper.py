@@ -16,18 +16,17 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     layout_of,
     payload_of,
 )
-from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
+from smemlint.analysis.python.interpreter.values import DType, Symbol, Value
 from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
-from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.layout.cute import AnyLayout
 
 ROW, COLUMN = (Symbol(f"cutlass.utils.LayoutEnum.{n}_MAJOR") for n in ("ROW", "COL"))
-_K, _MN = (Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{n}") for n in ("K", "MN"))
-_SPANS = {"INTER": (128, 0), "SW32": (256, 1), "SW64": (512, 2), "SW128": (1024, 3)}
+K_MAJOR, MN_MAJOR = (Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{n}") for n in ("K", "MN"))
+SPANS = {"INTER": (128, 0), "SW32": (256, 1), "SW64": (512, 2), "SW128": (1024, 3)}
 """Contiguous bits of an atom and bits of its swizzle."""
 _CAPACITY = {
     "sm_120": 101376, "sm_103": 232448, "sm_101": 232448, "sm_110": 232448, "sm_100": 232448,
@@ -64,7 +63,12 @@ def from_tensor(call: Call) -> Value:
     return COLUMN if mode == 0 else ROW
 
 
-def _is_row_major(value: Value) -> bool:
+def is_row_major(value: Value) -> bool:
+    """Returns whether a member of `LayoutEnum` is `ROW_MAJOR`.
+
+    Raises:
+        CuteError: it is not known which one it is.
+    """
     if not isinstance(value, Symbol) or value.name not in ("ROW_MAJOR", "COL_MAJOR"):
         raise cute.CuteError(reason_of(value, "which mode is contiguous is not known"))
     return value.name == "ROW_MAJOR"
@@ -72,11 +76,11 @@ def _is_row_major(value: Value) -> bool:
 
 def _asked(call: Call) -> bool:
     """`layout_enum.is_k_major_a()`: the member that the function is called on."""
-    return _is_row_major(call.owner)
+    return is_row_major(call.owner)
 
 
 @function("is_k_major_a", "is_k_major_b", "is_n_major_c")
-def is_row_major(call: Call) -> Value:
+def answers_row_major(call: Call) -> Value:
     """Evaluates what a `LayoutEnum` answers with yes if it is row-major."""
     return _asked(call)
 
@@ -90,7 +94,7 @@ def is_column_major(call: Call) -> Value:
 @function("mma_major_mode", "sm90_mma_major_mode")
 def major_mode(call: Call) -> Value:
     """Evaluates `layout_enum.sm90_mma_major_mode()`."""
-    return _K if _asked(call) else _MN
+    return K_MAJOR if _asked(call) else MN_MAJOR
 
 
 # ---- layouts of shared memory
@@ -102,19 +106,26 @@ def make_smem_layout_atom(call: Call) -> Value:
     kind = call.value(0, "kind")
     if not isinstance(kind, Symbol):
         raise cute.CuteError(reason_of(kind, "the kind of a layout atom is not known"))
-    return as_value(_atom(kind.name, call.dtype(1, "element_type")))
+    return as_value(smem_atom(kind.name, call.dtype(1, "element_type")))
 
 
-def _atom(kind: str, dtype: DType) -> cute.ComposedLayout:
+def smem_atom(kind: str, dtype: DType) -> cute.ComposedLayout:
+    """Returns the layout atom of that kind, such as `K_SW128`: a swizzle of bytes.
+
+    Raises:
+        CuteError: there is no such atom.
+    """
     major, _, mode = kind.partition("_")
-    if mode not in _SPANS or major not in ("K", "MN"):
+    is_wide = kind == "MN_SW128_32B"
+    mode = mode.removesuffix("_32B") if is_wide else mode
+    if mode not in SPANS or major not in ("K", "MN"):
         raise cute.CuteError(f"the layout atom {kind} is not modelled")
-    bits, swizzle = _SPANS[mode]
+    bits, swizzle = SPANS[mode]
     count = bits // dtype.bits
     layout = (
         cute.Layout((8, count), (count, 1)) if major == "K" else cute.Layout((count, 8), (1, count))
     )
-    return cute.ComposedLayout(Swizzle(swizzle, 4, 3), layout)
+    return cute.ComposedLayout(Swizzle(2, 5, 2) if is_wide else Swizzle(swizzle, 4, 3), layout)
 
 
 def _atom_for(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayout:
@@ -122,48 +133,48 @@ def _atom_for(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayou
     kind = next(
         m
         for m in ("SW128", "SW64", "SW32", "INTER")
-        if m == "INTER" or extent * dtype.bits % _SPANS[m][0] == 0
+        if m == "INTER" or extent * dtype.bits % SPANS[m][0] == 0
     )
-    return _atom(f"{'K' if is_k_major else 'MN'}_{kind}", dtype)
+    return smem_atom(f"{'K' if is_k_major else 'MN'}_{kind}", dtype)
 
 
-@function("get_smem_layout_atom", "get_smem_layout_atom_ab", "get_smem_layout_atom_epi")
+@function("get_smem_layout_atom", "sm90_get_smem_layout_atom")
 def get_smem_layout_atom(call: Call) -> Value:
     """Evaluates `get_smem_layout_atom(layout_enum, dtype, extent)`: the kind of an atom."""
-    is_k_major = _is_row_major(call.value(0, "layout"))
+    is_k_major = is_row_major(call.value(0, "layout"))
     dtype, extent = call.dtype(1, "element_type"), call.static(2, "major_mode_size")
     kind = next(
         m
         for m in ("SW128", "SW64", "SW32", "INTER")
-        if m == "INTER" or extent * dtype.bits % _SPANS[m][0] == 0
+        if m == "INTER" or extent * dtype.bits % SPANS[m][0] == 0
     )
     return Symbol(
         f"cutlass.cute.nvgpu.warpgroup.SmemLayoutAtomKind.{'K' if is_k_major else 'MN'}_{kind}"
     )
 
 
-def _staged(atom: cute.ComposedLayout, shape: cute.IntTuple, order: tuple[int, ...]) -> AnyLayout:
+def staged(atom: cute.ComposedLayout, shape: cute.IntTuple, order: tuple[int, ...]) -> AnyLayout:
+    """Returns a layout atom repeated to fill a tile and its stages."""
     return cute.ComposedLayout(atom.swizzle, cute.tile_to_shape(atom.layout, shape, order), 0)
 
 
-@function("make_smem_layout_a", "make_smem_layout_b")
+@function("make_smem_layout_a", "make_smem_layout_b", "sm90_make_smem_layout_a",
+          "sm90_make_smem_layout_b")  # fmt: skip
 def make_smem_layout_operand(call: Call) -> Value:
     """Evaluates `make_smem_layout_a(layout_enum, tile_mnk, dtype, stages)` and `_b` of Hopper."""
-    if isinstance(payload_of(call.value(0, "tiled_mma")), cute.TiledMma):
-        raise cute.CuteError("layouts of tcgen05 are not modelled")
-    is_k_major = _is_row_major(call.value(0, f"{call.name[-1]}_layout"))
+    is_k_major = is_row_major(call.value(0, f"{call.name[-1]}_layout"))
     tile, dtype = call.int_tuple(1, "mma_tiler_mnk"), call.dtype(2, f"{call.name[-1]}_dtype")
     stages = call.integer(3, "num_stages")
     m, n, k = (cute.static(cute.product(t)) for t in cute.wrap(tile)[:3])
     extent = m if call.name[-1] == "a" else n
     atom = _atom_for(is_k_major, dtype, k if is_k_major else extent)
-    return as_value(_staged(atom, (extent, k, stages), (0, 1, 2) if is_k_major else (1, 0, 2)))
+    return as_value(staged(atom, (extent, k, stages), (0, 1, 2) if is_k_major else (1, 0, 2)))
 
 
-@function("make_smem_layout_epi")
+@function("make_smem_layout_epi", "sm90_make_smem_layout_epi")
 def make_smem_layout_epi(call: Call) -> Value:
     """Evaluates `make_smem_layout_epi(dtype, layout_enum, tile, stages, ..)` of Hopper."""
-    dtype, is_row = call.dtype(0, "epi_dtype"), _is_row_major(call.value(1, "epi_layout"))
+    dtype, is_row = call.dtype(0, "epi_dtype"), is_row_major(call.value(1, "epi_layout"))
     tile = cute.wrap(call.int_tuple(2, "epi_tile"))
     m, n = (cute.static(cute.product(t)) for t in tile[:2])
     atom = _atom_for(is_row, dtype, n if is_row else m)
@@ -174,13 +185,13 @@ def make_smem_layout_epi(call: Call) -> Value:
         shape = found.shape if found is not None else call.int_tuple(4, "smem_trg_shape")
     if call.has(5, "smem_order"):
         order = call.int_tuple(5, "smem_order")  # type: ignore[assignment]
-    return as_value(_staged(atom, shape, order))
+    return as_value(staged(atom, shape, order))
 
 
 # ---- operations
 
 
-@function("make_trivial_tiled_mma")
+@function("make_trivial_tiled_mma", "sm90_make_trivial_tiled_mma")
 def make_trivial_tiled_mma(call: Call) -> Value:
     """Evaluates `make_trivial_tiled_mma(a, b, a_major, b_major, acc, atoms, tiler_mn, ..)`."""
     a, acc = call.dtype(0, "a_dtype"), call.dtype(4, "acc_dtype")
@@ -211,7 +222,7 @@ def make_trivial_tiled_mma(call: Call) -> Value:
 @function("get_smem_store_op", "sm90_get_smem_store_op")
 def get_smem_store_op(call: Call) -> Value:
     """Evaluates `get_smem_store_op(layout_enum, d, acc)`: stmatrix for 16-bit results."""
-    is_row, d = _is_row_major(call.value(0, "layout_d")), call.dtype(1, "elem_ty_d")
+    is_row, d = is_row_major(call.value(0, "layout_d")), call.dtype(1, "elem_ty_d")
     op = cute.stmatrix(4, is_transposed=not is_row) if d.bits == 16 else cute.AUTO_VECTORIZING_COPY
     return as_value(cute.CopyAtom(op, d.bits, d.name))
 
@@ -230,14 +241,14 @@ def compute_tile_shape(call: Call) -> Value:
 
 @function("get_smem_capacity_in_bytes", "capacity_in_bytes")
 def get_smem_capacity(call: Call) -> Value:
-    """Evaluates `get_smem_capacity_in_bytes(arch)`."""
-    arch = call.value(0, "compute_capability")
+    """Evaluates `get_smem_capacity_in_bytes(arch)`, by default of the target of the run."""
+    arch = call.value(0, "compute_capability", None)
+    if arch is None:
+        return architecture(call.run.arch).shared_per_block
     found = _CAPACITY.get(arch) if isinstance(arch, str) else None
-    return (
-        found
-        if found is not None
-        else Unknown(Reason(ReasonCode.NOT_MODELLED, "the capacity of shared memory is not known"))
-    )
+    if found is None:
+        raise cute.CuteError("the capacity of shared memory is not known")
+    return found
 
 
 @function("get_arch_enum", "_get_dsl")
