@@ -253,6 +253,21 @@ def test_an_extent_that_nobody_gives_is_only_missed_where_it_counts(layout, inde
     assert [(a.certainty.is_decided, a.ways) for a in kernel.accesses] == [(True, ways)]
 
 
+def test_a_constant_that_nobody_gives_is_any_number_for_all_threads(tmp_path):
+    text = """
+@cute.kernel
+def kernel(a: cute.Tensor, rows: cutlass.Constexpr[int], step: cutlass.Constexpr[int]):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float32, cute.make_layout((rows, 32), stride=(40, 1))
+    )
+    s[rows - 1, tx % 32] = 1.0
+    s[0, tx % 32 * step] = 1.0
+"""
+    (kernel,) = facts_of(text, tmp_path).kernels
+    assert [(a.certainty.is_decided, a.ways) for a in kernel.accesses] == [(True, 1.0), (False, 0.0)]
+
+
 def test_a_pitch_that_nobody_gives_leaves_its_column_open(tmp_path):
     layout = "cute.make_layout((64, n), stride=(n, 1))"
     tile = f"s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, {layout})"

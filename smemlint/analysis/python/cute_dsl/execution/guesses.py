@@ -86,11 +86,11 @@ class Guess:
         if kind.rpartition(".")[2] in _INTEGERS:
             return Number(run.fresh(name))
         extents = guessed_extents(name)
-        if extents is not None and kind in ("", "int", *_CONSTANTS):
+        if extents is not None and kind in ("", *_CONSTANTS):
             text = f"`{name}` is {extents[0]} or {extents[1]}"
             run.guessed.setdefault(Assumption(Topic.ARGUMENT, text, name))
             return extents[self.number]
-        return None
+        return Number(run.fresh(name)) if kind in _INTEGER_CONSTANTS else None
 
     def _note_type(self, run: Execution) -> None:
         text = f"elements are {self.dtype.name}, one of the types that the file takes"
@@ -120,7 +120,9 @@ def _tested(function: ast.FunctionDef) -> set[str]:
     return {test.id for test in tests if isinstance(test, ast.Name)}
 
 
-_CONSTANTS = ("cutlass.Constexpr[int]", "cutlass.Constexpr", "Constexpr[int]", "Constexpr")
+_INTEGER_CONSTANTS = ("int", "cutlass.Constexpr[int]", "Constexpr[int]", "cute.Constexpr[int]")
+"""Annotations of numbers that are known while compiling: any number, but one for all threads."""
+_CONSTANTS = (*_INTEGER_CONSTANTS, "cutlass.Constexpr", "Constexpr")
 
 
 def asks_for_type(run: Execution) -> bool:
