@@ -265,7 +265,10 @@ def kernel(a: cute.Tensor, rows: cutlass.Constexpr[int], step: cutlass.Constexpr
     s[0, tx % 32 * step] = 1.0
 """
     (kernel,) = facts_of(text, tmp_path).kernels
-    assert [(a.certainty.is_decided, a.ways) for a in kernel.accesses] == [(True, 1.0), (False, 0.0)]
+    assert [(a.certainty.is_decided, a.ways) for a in kernel.accesses] == [
+        (True, 1.0),
+        (False, 0.0),
+    ]
 
 
 def test_a_pitch_that_nobody_gives_leaves_its_column_open(tmp_path):
