@@ -44,6 +44,7 @@ class KernelFacts:
         steps: how many statements were run for it.
         layouts: swizzled layouts of its shared memory; also in `Facts.layouts`.
         passed: numbers that its launch passes; only where compiled code of the run needs them.
+        hangs_on_launch: accesses are decided by numbers that its launch passes.
     """
 
     instance: Instance
@@ -54,6 +55,7 @@ class KernelFacts:
     layouts: tuple[LayoutUse, ...] = ()
     dots: tuple[DotUse, ...] = ()
     passed: tuple[Argument, ...] = ()
+    hangs_on_launch: bool = False
 
     @property
     def decided(self) -> int:

@@ -98,6 +98,8 @@ class Instance:
     Attributes:
         given_by: where block and template come from, with `PLACE` where that names a line.
         place: the line that it names; None for none.
+        passed: numbers that tell its launch from another one of the same block and template, which
+            has other figures.
     """
 
     kernel: str
@@ -106,6 +108,7 @@ class Instance:
     block: tuple[int, int, int] | None = None
     given_by: str = ""
     place: Line | None = None
+    passed: tuple[tuple[str, int], ...] = ()
 
     @property
     def origin(self) -> str:
@@ -115,7 +118,7 @@ class Instance:
     @property
     def key(self) -> Hashable:
         """Returns what is equal for one instance that several units hold."""
-        return self.span, self.template, self.block
+        return self.span, self.template, self.block, self.passed
 
     @property
     def title(self) -> str:

@@ -197,7 +197,8 @@ def _compared(
 
 def _key(kernel: KernelFacts) -> Hashable:
     instance = kernel.instance
-    return instance.span.path, instance.kernel, instance.template, instance.block
+    launch = instance.block, instance.passed
+    return instance.span.path, instance.kernel, instance.template, launch
 
 
 def _is_as_well_known(old: KernelFacts, new: KernelFacts) -> bool:

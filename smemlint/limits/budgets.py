@@ -215,6 +215,8 @@ MAX_INSTANCES = 24
 """Of one kernel that are evaluated."""
 MAX_STEPS_OF_INSTANCES = 30_000
 """Statements after which no further instance of a kernel is evaluated."""
+MAX_FURTHER_LAUNCHES = 7
+"""Of one block and template, that pass other numbers where accesses hang on them."""
 MAX_STEPS_TO_AGREE = 10_000
 """Statements after which instances of a family are left once two of it agreed."""
 MAX_HOPELESS = 4

@@ -31,8 +31,8 @@ from smemlint.sources.pragmas import MARK
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
+    from smemlint.analysis.simt.domain.ctypes import CType
+    from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
     from smemlint.config.settings import Settings
     from smemlint.facts import Instance, KernelFacts
     from smemlint.frontend.cuda.unit import LoadOptions
@@ -52,13 +52,13 @@ class _Kernel:
         facts: of it.
         assumptions: that all of it was evaluated under.
         context: where its text stood.
-        arguments: those of its launch, where the evaluation asked for them.
+        arguments: those of its launches, where the evaluation asked for them.
     """
 
     facts: KernelFacts
     assumptions: tuple[Assumption, ...]
     context: VisibleText
-    arguments: Mapping[str, Value] | None
+    arguments: Sequence[Passed] | None
 
     def numbers(self) -> int:
         """Returns how many numbers it holds: addresses, and places of tokens."""
@@ -211,7 +211,8 @@ class _Known:
         hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
         context = contexts.of(task.function, hides=hides)
         instance = replace(task.instance, span=None, place=None)  # type: ignore[arg-type]
-        given = task.function.name, _unknowns(task.scope), task.shared, task.given
+        assumed = task.given, task.needs_arguments
+        given = task.function.name, _unknowns(task.scope), task.shared, assumed
         key = context.digest, around, unit.path, instance, given, arch
         known = self._memory.kernels.get(key)
         if known is not None:
@@ -222,9 +223,9 @@ class _Known:
                 self._memory.kernels.keep(key, again)
                 return facts
         self._memory.evaluating(task.instance)
-        asked: list[Mapping[str, Value]] = []
+        asked: list[Sequence[Passed]] = []
 
-        def arguments() -> Mapping[str, Value]:
+        def arguments() -> Sequence[Passed]:
             asked.append(task.arguments())
             return asked[-1]
 
@@ -379,14 +380,11 @@ def _is_plain_value(value: object) -> bool:
     return isinstance(value, (IntType, FloatType, VoidType))
 
 
-def _are_same(before: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
-    if before.keys() != now.keys():
+def _are_same(before: Sequence[Passed], now: Sequence[Passed]) -> bool:
+    if len(before) != len(now):
         return False
-    return all(
-        isinstance(old, AffineInt) and isinstance(new, AffineInt) and _number(old) == _number(new)
-        for old, new in ((before[k], now[k]) for k in before)
-    )
+    return all(_numbers(old) == _numbers(new) for old, new in zip(before, now, strict=True))
 
 
-def _number(value: AffineInt) -> tuple[object, ...]:
-    return (value.constant, value.type) if value.constant is not None else (object(),)
+def _numbers(passed: Passed) -> dict[str, tuple[int | None, CType]]:
+    return {name: (value.constant, value.type) for name, value in passed.values.items()}

@@ -29,7 +29,7 @@ _TREES = (
     Access, Assumption, Caller, CallLine, DotUse, Edit, Facts, Fusion, Instance, KernelFacts,
     LayoutUse, NotAnalysed, SharedArray,
 )  # fmt: skip
-_WITHOUT_PLACES = frozenset(("patterns", "expression", "spelled", "template", "block"))
+_WITHOUT_PLACES = frozenset(("patterns", "expression", "spelled", "template", "block", "passed"))
 
 Tree = TypeVar("Tree")
 

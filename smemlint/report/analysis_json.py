@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from smemlint.analysis.data_bounds import data_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from smemlint.facts import Access, Facts, NotAnalysed, Span, Stat
+    from smemlint.facts import Access, Facts, KernelFacts, NotAnalysed, Span, Stat
 
 VERSION = 4
 
@@ -18,10 +18,12 @@ VERSION = 4
 def analysis_json(parts: Mapping[str, Facts]) -> str:
     """Returns every shared access site of every kernel instance, flagged or not.
 
+    Those of launches that differ from another one of the same block and template by what they pass
+    stand by themselves: an instance is in `accesses` once.
+
     Args:
         parts: the facts by target; of several, every access names those that it holds on.
     """
-    found = {arch: list(_records(facts)) for arch, facts in parts.items()}
     notes = dict.fromkeys(
         note
         for facts in parts.values()
@@ -30,7 +32,8 @@ def analysis_json(parts: Mapping[str, Facts]) -> str:
     document = {
         "version": VERSION,
         "arch": ",".join(parts),
-        "accesses": next(iter(found.values())) if len(found) == 1 else _by_target(found),
+        "accesses": _by_target(parts, _records),
+        "other_launches": _by_target(parts, _records_of_other_launches),
         "not_analysed": [_note(n) for n in notes],
     }
     return json.dumps(document, indent=1)
@@ -38,13 +41,30 @@ def analysis_json(parts: Mapping[str, Facts]) -> str:
 
 def _records(facts: Facts) -> Iterator[dict[str, Any]]:
     for kernel in facts.kernels:
-        for access in kernel.accesses:
-            yield access_record(access)
-            yield from _call_records(access)
+        if not kernel.instance.passed:
+            yield from _records_of(kernel)
 
 
-def _by_target(found: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Returns the distinct records, each with the targets that it holds on."""
+def _records_of_other_launches(facts: Facts) -> Iterator[dict[str, Any]]:
+    for kernel in facts.kernels:
+        if kernel.instance.passed:
+            passed = dict(kernel.instance.passed)
+            yield from ({**record, "arguments": passed} for record in _records_of(kernel))
+
+
+def _records_of(kernel: KernelFacts) -> Iterator[dict[str, Any]]:
+    for access in kernel.accesses:
+        yield access_record(access)
+        yield from _call_records(access)
+
+
+def _by_target(
+    parts: Mapping[str, Facts], records_of: Callable[[Facts], Iterable[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Returns the distinct records, of several targets each with those that it holds on."""
+    found = {arch: list(records_of(facts)) for arch, facts in parts.items()}
+    if len(found) == 1:
+        return next(iter(found.values()))
     archs: dict[str, list[str]] = {}
     records: dict[str, dict[str, Any]] = {}
     for arch, some in found.items():

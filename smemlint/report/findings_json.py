@@ -95,6 +95,7 @@ def _kernel(finding: Finding) -> dict[str, Any]:
         "kernel": instance.kernel,
         "template": dict(instance.template),
         "block": list(instance.block) if instance.block is not None else None,
+        "arguments": dict(instance.passed),
         "message": finding.message,
         "certainty": str(finding.access.certainty),
     }

@@ -157,10 +157,17 @@ def advice(finding: Finding) -> str:
 
 
 def _named(instance: Instance, beside: Instance) -> str:
-    """Returns an instance by its title, and by its block where the title does not tell it apart."""
+    """Returns an instance by its title, else by its block, else by what its launch passes."""
     if instance.title != beside.title or instance.block is None:
         return f"`{instance.title}`"
+    if instance.passed and instance.block == beside.block:
+        return f"a launch with {passed_text(instance)}"
     return f"a block of ({', '.join(map(str, instance.block))})"
+
+
+def passed_text(instance: Instance) -> str:
+    """Returns `` `n` = 4 ``: what tells the launch of an instance from others."""
+    return ", ".join(f"`{name}` = {value}" for name, value in instance.passed)
 
 
 def plural(count: int, word: str) -> str:

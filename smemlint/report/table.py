@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.data_bounds import data_bounds
 from smemlint.lint.cost import OPEN_LOOP_TRIPS, total, wavefronts
+from smemlint.report.phrases import passed_text
 from smemlint.visible import visible
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def title(instance: Instance) -> str:
     origin = f", {instance.origin}" if instance.origin else " (a guess: no launch gives it)"
     if instance.block is None:
         origin = ""
+    if instance.passed:
+        origin += f" with {passed_text(instance)}"
     return f"{instance.title} ({instance.span.path}:{instance.span.line}), block {shape}{origin}"
 
 

@@ -16,7 +16,6 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
@@ -85,8 +84,7 @@ def call_of(project: Project, unit: Unit, task: KernelTask) -> Call:
     """
     assert task.instance.block is not None
     stated = _told(project, task.function)
-    passed = {k: v.constant for k, v in task.arguments().items() if isinstance(v, AffineInt)}
-    known = _arguments(unit, task, {**passed, **stated})
+    known = _arguments(unit, task, {**task.numbers_passed(), **stated})
     guessed = tuple(a.name for a in known if _is_open(a))
     arguments = tuple(replace(a, value=_guess(a)) if _is_open(a) else a for a in known)
     return Call(_spelled(task), task.instance.block, task.shared, arguments, guessed)

@@ -68,9 +68,10 @@ def _joined(
 
 
 def _alike(access: Access, candidates: list[Access]) -> list[Access]:
-    """Those at the access's block shape, with its template values if any have them."""
+    """Those of the access's launch, with its template values if any have them."""
     instance = access.instance
-    found = [c for c in candidates if c.instance.block == instance.block]
+    launch = instance.block, instance.passed
+    found = [c for c in candidates if (c.instance.block, c.instance.passed) == launch]
     values = _values(access)
     return [c for c in found if _values(c) == values] or found
 

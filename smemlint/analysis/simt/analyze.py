@@ -19,6 +19,7 @@ from smemlint.analysis.simt.elsewhere import defined_elsewhere
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.kernel.further_launches import further_launches
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launches import launches_of
@@ -296,8 +297,10 @@ class Project:
                 if self._notes_passed:
                     found = replace(found, passed=tasks[0].passed())
                 kernels.append(found)
-                budget.add(tasks[0], kernels[-1], sum(f.steps for f in facts))
+                budget.add(tasks[0], found, sum(f.steps for f in facts))
                 notes += unreached_under_guesses(function, facts)
+                if len(tasks) == 1:
+                    kernels += self._further_launches(unit, tasks[0], found, budget)
         count = budget.left + instances.left(function)
         if count:
             left = "instance is" if count == 1 else "instances are"
@@ -308,6 +311,19 @@ class Project:
             notes.append(
                 NotAnalysed(function.span, function.name, Reason(ReasonCode.LEFT_OUT, text))
             )
+
+    def _further_launches(
+        self, unit: Unit, task: KernelTask, found: KernelFacts, budget: InstanceBudget
+    ) -> list[KernelFacts]:
+        """Returns the facts of launches that pass other numbers, as far as they differ."""
+
+        def evaluate(task: KernelTask) -> KernelFacts:
+            return consensus([self._memo.evaluate(unit, task, self.index.settings.arch)])
+
+        others, left, steps = further_launches(found, task, evaluate)
+        budget.left += left
+        budget.steps += steps
+        return others
 
     def _evaluated(self, unit: Unit, tasks: Sequence[KernelTask]) -> list[KernelFacts]:
         """Returns the facts of an instance, or of each guess as long as one decides anything."""

@@ -48,6 +48,14 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
     return replace(first, accesses=tuple(accesses))
 
 
+def are_alike(a: KernelFacts, b: KernelFacts) -> bool:
+    """Returns whether two evaluations have the same accesses, each with the same figure."""
+    others = {(o.span, o.kind): o for o in b.accesses}
+    return len(a.accesses) == len(b.accesses) and all(
+        _alike(access, others.get((access.span, access.kind))) for access in a.accesses
+    )
+
+
 def _refutes(access: Access, instance: Instance) -> bool:
     """Whether the access leaves its array because the block is a guess, not because it is wrong.
 

@@ -78,42 +78,65 @@ _STEPS_TO_BEGIN = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    """What a launch passes to a kernel.
+
+    Attributes:
+        values: the numbers that are known, by parameter.
+        place: the line of the launch.
+    """
+
+    values: Mapping[str, AffineInt]
+    place: Line
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The values that are integers."""
+        known = ((name, value.constant) for name, value in self.values.items())
+        return {name: number for name, number in known if number is not None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class KernelTask:
     """A kernel instance to evaluate.
 
     Attributes:
         scope: template parameters -> types and values.
         assumptions: what the instance takes for granted, in words.
-        arguments: numbers that the launch passes, by parameter; used only where an access is
-            not decided without them.
+        arguments: what its launch passes, then what others of the same block and template do
+            that pass other numbers; used only where an access is not decided without them.
         declared: the swizzle that the user declares for a shared array.
         shared: dynamic shared memory of the launch in bytes; None when not known.
         given: what the user assumes of the arguments.
-        place: the line of its launch; None where none is known.
         trial: another layout that CuTe tensors get; None for their own.
+        needs_arguments: that an access is not decided without them is known.
     """
 
     function: Function
     instance: Instance
     scope: Scope
     assumptions: tuple[Assumption, ...]
-    arguments: Callable[[], Mapping[str, Value]]
+    arguments: Callable[[], Sequence[Passed]]
     declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     shared: int | None = None
     given: tuple[Precondition, ...] = ()
-    place: Line | None = None
     trial: LayoutTrial | None = None
+    needs_arguments: bool = False
 
     def passed(self) -> tuple[Argument, ...]:
         """Returns the numbers that the launch passes."""
         tree = self.function.parse_head().tree
-        known = {k: v.constant for k, v in self.arguments().items() if isinstance(v, AffineInt)}
+        known = self.numbers_passed()
         parameters = enumerate(parameters_of(tree)) if tree is not None else ()
         return tuple(
             Argument(position, parameter.name, value)
             for position, parameter in parameters
             if (value := known.get(parameter.name)) is not None
         )
+
+    def numbers_passed(self) -> dict[str, int]:
+        """Returns the integers that the launch passes, by parameter."""
+        return next((passed.numbers for passed in self.arguments()), {})
 
 
 def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
@@ -132,20 +155,31 @@ def _under_arguments(
     unit: Unit, task: KernelTask, arch: str
 ) -> tuple[KernelFacts, Mapping[str, Value]]:
     """Returns the facts, and the arguments of the launch that they were found with."""
+    if task.needs_arguments:
+        known = task.arguments()[0]
+        return _under(unit, task, arch, known), known.values
     facts = _evaluated(unit, task, arch, {})
-    arguments = task.arguments() if any(map(_may_hang_on_an_argument, facts.accesses)) else {}
-    if not arguments:
+    is_open = any(map(_may_hang_on_an_argument, facts.accesses))
+    passed = next(iter(task.arguments()), None) if is_open else None
+    if passed is None or not passed.values:
         return facts, {}
-    passed = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in arguments.items())
-    text = f"{passed} as passed at the launch" + (f" at {PLACE}" if task.place else "")
-    passing = Assumption(Topic.ARGUMENT, text, place=task.place)
-    told = replace(task, assumptions=(*task.assumptions, passing))
     try:
-        under_arguments = _evaluated(unit, told, arch, arguments)
+        under_arguments = _under(unit, task, arch, passed)
     except OutOfSteps as spent:  # what is known without them stays
         note = NotAnalysed(task.instance.span, task.instance.kernel, stop_reason(spent))
         return replace(facts, not_analysed=(*facts.not_analysed, note)), {}
-    return (under_arguments, arguments) if under_arguments.decided > facts.decided else (facts, {})
+    if under_arguments.decided <= facts.decided:
+        return facts, {}
+    return under_arguments, passed.values
+
+
+def _under(unit: Unit, task: KernelTask, arch: str, passed: Passed) -> KernelFacts:
+    """Returns the facts under what a launch passes."""
+    shown = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in passed.values.items())
+    text = f"{shown} as passed at the launch at {PLACE}"
+    assumed = Assumption(Topic.ARGUMENT, text, place=passed.place)
+    told = replace(task, assumptions=(*task.assumptions, assumed))
+    return replace(_evaluated(unit, told, arch, passed.values), hangs_on_launch=True)
 
 
 def _may_hang_on_an_argument(access: Access) -> bool:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.kernel.evaluate import KernelTask, guessed_scope
+from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.launches.search import LaunchSearch, Wanted
@@ -121,12 +121,33 @@ class Instances:
         """Returns the functions of headers that come to launch a kernel, if the unit calls none."""
         return self._search.uncalled_launchers(function)
 
-    def arguments(self, function: Function, launch: Launch) -> Mapping[str, Value]:
-        """Returns the numbers that the launch passes, as far as its callers tell."""
+    def arguments(self, function: Function, launch: Launch) -> list[Passed]:
+        """Returns the numbers that the launch passes, as far as its callers tell.
+
+        Behind them stand those that launches of the same block and template pass, each once; where
+        less of the same is known, it is left out.
+        """
         launches = self._search.of(function, Wanted.ARGUMENTS).launches
         same = [la for la in launches if la.block in (launch.block, None)]
         nearest = [la for la in same if la.span == launch.span] or same or [launch]
-        return max(nearest, key=lambda la: len(la.arguments)).arguments
+        first = max(nearest, key=lambda la: len(la.arguments))
+        text = scope_text(launch.scope, function)
+        others = (
+            la
+            for la in launches
+            if la.block == launch.block and scope_text(la.scope, function) == text
+        )
+        found: dict[frozenset[tuple[str, int]], Passed] = {}
+        for la in (first, *others):
+            passed = Passed(la.arguments, _line(la))
+            found.setdefault(frozenset(passed.numbers.items()), passed)
+        most = max(map(len, found))
+        wholes = [known for known in found if len(known) == most]
+        return [
+            passed
+            for known, passed in found.items()
+            if len(known) == most or not any(known < whole for whole in wholes)
+        ]
 
     # ---- what no launch says
 
@@ -272,7 +293,7 @@ class Instances:
             place if origin == _LAUNCH else None,
         )
         shape = ", ".join(map(str, block))
-        arguments = partial(self.arguments, function, launch) if launch is not None else dict
+        arguments = partial(self.arguments, function, launch) if launch is not None else list
         declared = partial(self._user.declared_swizzle, function.name)
         given = self._user.preconditions(function)
         known = Assumption(Topic.BLOCK, f"block ({shape}) ({origin})", place=instance.place)
@@ -281,9 +302,7 @@ class Instances:
             Assumption(Topic.ARGUMENT, f"`{p.text}` (your assumption)", p.name) for p in given
         )
         shared = launch.shared if launch is not None else None
-        return KernelTask(
-            function, instance, scope, assumed, arguments, declared, shared, given, place
-        )
+        return KernelTask(function, instance, scope, assumed, arguments, declared, shared, given)
 
 
 def _line(launch: Launch) -> Line:

@@ -75,7 +75,7 @@ class Launch:
     block: tuple[int, int, int] | None
     shared: int | None
     span: Span
-    arguments: dict[str, Value]
+    arguments: dict[str, AffineInt]
     assumed: tuple[Assumption, ...] = ()
     extents: Extents = (None, None, None)
     is_uninstantiated: bool = False
@@ -231,7 +231,7 @@ class LaunchPolicy(HostPolicy):
                 continue
             scope = template_scope(ev, function.template, arguments)
             tree = function.parse_head().tree
-            passed: dict[str, Value] = {}
+            passed: dict[str, AffineInt] = {}
             if tree is not None:
                 parameters = parameters_of(tree)
                 deduce_template_arguments(ev, function, parameters, values, scope)
@@ -251,8 +251,8 @@ class LaunchPolicy(HostPolicy):
 
     def _known_arguments(
         self, ev: Evaluator, params: Sequence[ir.Decl], operands: Sequence[Operand]
-    ) -> dict[str, Value]:
-        known: dict[str, Value] = {}
+    ) -> dict[str, AffineInt]:
+        known: dict[str, AffineInt] = {}
         for param, operand in zip(params, operands, strict=False):
             value = operand_value(ev, operand)
             found = self.number_of(value)
