@@ -10,6 +10,7 @@ import numpy as np
 from smemlint.analysis.simt.builtins.atomics import is_one_for_a_warp
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.domain.assumed_extremes import assumed_extreme
 from smemlint.analysis.simt.domain.ctypes import FLOAT, I32, U64, FloatType
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import WARP, LValue
@@ -22,7 +23,6 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
-    assuming,
     number,
 )
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
@@ -76,20 +76,22 @@ def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
     return number(0)
 
 
-def _held(
+def _bounded(
     ev: Evaluator, call: BuiltinCall, parts: Sequence[ir.Node], a: AffineInt, b: AffineInt
 ) -> AffineInt | Unknown:
     """Of a value that varies by thread and a bound that is not known: the value, and a note.
 
     `b` is the last of the parts, `a` the extreme of those before it.
     """
-    made = ev.state.domain.extreme(call.name in _LARGEST, a, b)
-    if isinstance(made, AffineInt) or a.is_uniform == b.is_uniform:
-        return made
-    whole, *before, last = (ev.state.source_text(node) for node in (call.node, *parts))
-    first = before[0] if len(before) == 1 else f"{call.name}({{{', '.join(before)}}})"
-    inside, spelled = (b, last) if a.is_uniform else (a, first)
-    return assuming(inside, Assumption(Topic.NUMBER, f"`{whole}` is `{spelled}`", whole))
+
+    def assumed(is_first: bool, limit: int | None) -> Assumption:
+        whole, *before, last = (ev.state.source_text(node) for node in (call.node, *parts))
+        first = before[0] if len(before) == 1 else f"{call.name}({{{', '.join(before)}}})"
+        taken = first if is_first else last
+        spelled = taken if limit is None else f"{call.name}({taken}, {limit})"
+        return Assumption(Topic.NUMBER, f"`{whole}` is `{spelled}`", whole)
+
+    return assumed_extreme(ev.state.domain, call.name in _LARGEST, a, b, assumed)
 
 
 _SMALLEST = ("min", "umin", "__vimin", "llmin")
@@ -118,7 +120,7 @@ def _of_two(
     ev: Evaluator, call: BuiltinCall, parts: Sequence[ir.Expression], a: Value, b: Value
 ) -> Value:
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):
-        return _held(ev, call, parts, a, b)
+        return _bounded(ev, call, parts, a, b)
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         return a if isinstance(a, FloatValue) else b
     for value in (a, b):

@@ -18,7 +18,13 @@ import numpy as np
 from smemlint.analysis.simt.domain.bounded import bounded
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
-from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, lower, upper
+from smemlint.analysis.simt.domain.intervals import (
+    decided,
+    decided_by_lane,
+    is_bound,
+    lower,
+    upper,
+)
 from smemlint.analysis.simt.domain.lanes import (
     digest,
     is_zero,
@@ -318,8 +324,9 @@ class AffineDomain:
         greater = self.compare(">=", a, b)
         if isinstance(greater, AffineInt) and greater.constant is not None:
             return a if bool(greater.constant) == largest else b
-        bound = lower(a) >= 0 and lower(b) >= 0
-        return self._fresh("max" if largest else "min", a, b, type, nonnegative=bound)
+        name, of = ("max", max) if largest else ("min", min)
+        low, high = of(lower(a), lower(b)), of(upper(a), upper(b))
+        return _within(low, high, self._fresh(name, a, b, type, nonnegative=low >= 0))
 
     def convert(self, a: AffineInt, type: IntType) -> AffineInt | Unknown:
         """Returns the value as another integer type."""
@@ -399,3 +406,12 @@ def truth(a: AffineInt) -> AffineInt | Unknown:
     if a.type.is_bool:
         return a
     return AffineDomain().compare("!=", a, AffineInt(0))
+
+
+def _within(low: int, high: int, value: AffineInt | Unknown) -> AffineInt | Unknown:
+    """Returns a fresh unknown as one that is known to be in a range."""
+    if isinstance(value, Unknown) or value.base != 0:
+        return value
+    most, least = high if is_bound(high) and high >= 0 else None, max(low, 0)
+    terms = tuple((replace(s, most=most, least=least), factor) for s, factor in value.terms)
+    return AffineInt(0, value.type, terms)

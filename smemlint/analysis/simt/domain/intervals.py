@@ -20,10 +20,10 @@ def lower(a: AffineInt) -> int:
     """Returns a bound that the value is not below."""
     low = smallest(a.base)
     for s, c in a.terms:
-        least = smallest(c)
-        if not s.nonnegative or (least < 0 and s.most is None):
+        least, greatest = smallest(c), largest(c)
+        if (greatest > 0 and not s.nonnegative) or (least < 0 and s.most is None):
             return -_INFINITY
-        low += min(least, 0) * (s.most or 0)
+        low += least * (s.least if least >= 0 else s.most or 0)
     return low
 
 
@@ -31,10 +31,10 @@ def upper(a: AffineInt) -> int:
     """Returns a bound that the value is not above."""
     high = largest(a.base)
     for s, c in a.terms:
-        greatest = largest(c)
-        if not s.nonnegative or (greatest > 0 and s.most is None):
+        least, greatest = smallest(c), largest(c)
+        if (least < 0 and not s.nonnegative) or (greatest > 0 and s.most is None):
             return _INFINITY
-        high += max(greatest, 0) * (s.most or 0)
+        high += greatest * (s.least if greatest <= 0 else s.most or 0)
     return high
 
 
@@ -78,11 +78,17 @@ def _bounds_by_lane(a: AffineInt) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     for s, c in a.terms:
         factors = np.asarray(c, dtype=np.int64)
         below, above = np.minimum(factors, 0), np.maximum(factors, 0)
-        if s.most is None or not s.nonnegative:
-            below, above = np.sign(below) * _INFINITY, np.sign(above) * _INFINITY
-        else:
-            below, above = below * s.most, above * s.most
-        if not s.nonnegative:
-            below, above = below - above, above - below
-        low, high = np.maximum(low + below, -_INFINITY), np.minimum(high + above, _INFINITY)
+        most = _INFINITY if s.most is None else s.most
+        least = s.least if s.nonnegative else -_INFINITY
+        low = np.maximum(low + _scaled(below, most) + _scaled(above, least), -_INFINITY)
+        high = np.minimum(high + _scaled(above, most) + _scaled(below, least), _INFINITY)
     return low, high
+
+
+def _scaled(factors: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
+    return np.sign(factors) * bound if abs(bound) == _INFINITY else factors * bound
+
+
+def is_bound(limit: int) -> bool:
+    """Returns whether `lower` or `upper` gave a bound, and not that there is none."""
+    return abs(limit) < _INFINITY

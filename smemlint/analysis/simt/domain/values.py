@@ -44,6 +44,7 @@ class Symbol:
         multiple: a number that is known to divide it.
         nonnegative: known to be >= 0.
         most: a number that it is known not to be above; None where there is none.
+        least: a number that it is known not to be below, where it is not negative.
         is_iteration: it numbers the iterations of a loop of which one stands for all.
     """
 
@@ -52,6 +53,7 @@ class Symbol:
     multiple: int = 1
     nonnegative: bool = False
     most: int | None = None
+    least: int = 0
     is_iteration: bool = False
 
     @property
@@ -62,7 +64,9 @@ class Symbol:
     def part(self) -> Symbol:
         """Returns what is left when what divides it is divided out."""
         name = f"{self.name}/{self.multiple}"
-        return replace(self, key=f"{self.key}/{self.multiple}", name=name, multiple=1, most=None)
+        return replace(
+            self, key=f"{self.key}/{self.multiple}", name=name, multiple=1, most=None, least=0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +348,20 @@ def assuming(value: AffineInt, assumption: Assumption) -> AffineInt:
     text = assumption.text
     symbol = Conditional(f"assumed:{text}", text, _FAR, assumption=assumption)
     return AffineInt(value.base, value.type, (*value.terms, (symbol, 1)), value.form)
+
+
+def without_assumptions(value: AffineInt) -> AffineInt:
+    """Returns a number where all that it takes for granted holds."""
+    terms = tuple((s, c) for s, c in value.terms if not isinstance(s, Conditional))
+    return AffineInt(value.base, value.type, terms, value.form)
+
+
+def assuming_as(value: AffineInt, *others: AffineInt) -> AffineInt:
+    """Returns a number that takes for granted what others do, too."""
+    terms = dict(value.terms)
+    for other in others:
+        terms.update((s, 1) for s, _ in other.terms if isinstance(s, Conditional))
+    return AffineInt(value.base, value.type, tuple(terms.items()), value.form)
 
 
 def assumed_by(value: AffineInt) -> tuple[Assumption, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.alternatives import elements_of, places_of, tensor_at
+from smemlint.analysis.simt.domain.assumed_extremes import assumed_extreme
 from smemlint.analysis.simt.domain.data_ranges import (
     agrees_by_warp,
     one_for_a_warp,
@@ -29,7 +31,6 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Space,
     Unknown,
-    assuming,
 )
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
 from smemlint.frontend import ir
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.memory import UndoLog
     from smemlint.analysis.simt.domain.values import Value
     from smemlint.analysis.simt.evaluator import Evaluator
+    from smemlint.reasons import Assumption
 
 _CELLS_A_STEP = 8
 _ORDERS = frozenset(("<", "<=", ">", ">="))
@@ -171,10 +173,20 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
     sides = ev.evaluate(cond.left), ev.evaluate(cond.right)
     state.trace.unmute()
     for inside, bound, holds in ((a, b, True), (b, a, False)):
-        is_held = bound.is_uniform and not inside.is_uniform
-        if is_held and any(same(x, inside) and same(y, bound) for x, y in (sides, sides[::-1])):
-            return assuming(inside, outcome(state.source_text(cond), holds))
+        is_left = same(sides[0], inside) and same(sides[1], bound)
+        is_right = same(sides[1], inside) and same(sides[0], bound)
+        if (is_left or is_right) and bound.is_uniform and not inside.is_uniform:
+            said = outcome(state.source_text(cond), holds)
+            is_largest = ((cond.op in ("<", "<=")) == is_left) != holds
+            notes = partial(_unlimited, said)
+            made = assumed_extreme(state.domain, is_largest, inside, bound, notes)
+            return made if isinstance(made, AffineInt) else None
     return None
+
+
+def _unlimited(said: Assumption, is_first: bool, limit: int | None) -> Assumption | None:
+    """Returns the note unless the range of a bound shows that it does not hold for all threads."""
+    return said if limit is None else None
 
 
 def _is_pure(node: ir.Node) -> bool:

@@ -1,0 +1,75 @@
+"""Smaller and larger of numbers that hang on an open bound: nested ones keep all known limits.
+
+The expected wavefronts are counted by brute force over the words that lanes reach, where the open
+`n` is large (of `min`) or small (of `max`).
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.reasons import Topic
+
+THREADS = 256
+
+
+def wavefronts(index):
+    """Returns the mean wavefronts of warps whose lanes read word `index(t)` of four bytes."""
+    spent = []
+    for first in range(0, THREADS, 32):
+        words = {index(t) for t in range(first, first + 32)}
+        spent.append(max(sum(w % 32 == bank for w in words) for bank in range(32)))
+    return sum(spent) / len(spent)
+
+
+@pytest.mark.parametrize(
+    ("code", "index"),
+    [
+        ("s[min(min(n, t * 4), 200)]", lambda t: min(t * 4, 200)),
+        ("s[min(n, min(t * 4, 200))]", lambda t: min(t * 4, 200)),
+        ("s[min(min(n, 200), t * 4)]", lambda t: min(t * 4, 200)),
+        ("s[max(min(n, t * 4), 300)]", lambda t: max(t * 4, 300)),
+        ("s[max(max(n, 300), t * 4)]", lambda t: max(t * 4, 300)),
+        ("s[min(min(t * 4, n), n + 1)]", lambda t: t * 4),
+        ("s[min(min(t * 4, n), t * 2)]", lambda t: t * 2),
+        ("x = t * 4; if (x > n) x = n; if (x > 200) x = 200; s[x]", lambda t: min(t * 4, 200)),
+        ("x = t * 4 < n ? t * 4 : n; x = x < 300 ? 300 : x; s[x]", lambda t: max(t * 4, 300)),
+        ("x = t * 4 > n ? t * 4 : n; x = 300 > x ? 300 : x; s[x]", lambda t: max(t * 4, 300)),
+    ],
+)
+def test_known_limits_count_beside_an_open_one(code, index):
+    *before, access = code.split("; ")
+    found = accesses_of(
+        "__global__ void k(float *o, int n) { __shared__ float s[2048]; int t = threadIdx.x, x;"
+        f" {' '.join(f'{part};' for part in before)} o[t] = {access}; }}"
+        f" void f(float *o, int n) {{ k<<<1, {THREADS}>>>(o, n); }}"
+    )
+    (read,) = found
+    assert read.wavefronts.mean == wavefronts(index)
+    assert {a.topic for a in read.assumptions} & {Topic.NUMBER, Topic.CONDITION}
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("min(min(n, 200), t)", "`min(min(n, 200), t)` is `min(t, 200)`"),
+        ("min(n, t)", "`min(n, t)` is `t`"),
+    ],
+)
+def test_the_limit_is_named(code, text):
+    (read,) = accesses_of(
+        "__global__ void k(float *o, int n) { __shared__ float s[512]; int t = threadIdx.x;"
+        f" o[t] = s[{code}]; }} void f(float *o, int n) {{ k<<<1, 256>>>(o, n); }}"
+    )
+    assert text in [a.text for a in read.assumptions]
+
+
+def test_a_condition_that_a_known_limit_refutes_is_not_taken_to_hold():
+    """`x < z` for all 256 threads, where `z` is at most 200: which lanes meet is open."""
+    (read,) = accesses_of(
+        "__global__ void k(float *o, int n) { __shared__ float s[2048]; int t = threadIdx.x,"
+        " x = t * 4, z = min(n, 200); if (x > z) x = z; o[t] = s[x]; }"
+        " void f(float *o, int n) { k<<<1, 256>>>(o, n); }"
+    )
+    assert not read.certainty.is_decided
