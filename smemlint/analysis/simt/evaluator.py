@@ -41,9 +41,12 @@ class Policy(Protocol):
 
     Attributes:
         tracks_scev: integers keep how the compiler computes them, which fusion needs.
+        follows_lists: the elements of a `std::vector` of a list, and of a range that a loop is
+            over, are followed one by one.
     """
 
     tracks_scev: bool
+    follows_lists: bool
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields the definitions whose last component is that of `name`, most local first."""

@@ -21,6 +21,7 @@ class KernelPolicy:
     """The policy of kernels: one unit, nothing guessed, no call intercepted."""
 
     tracks_scev = True
+    follows_lists = False
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields the definitions of the unit."""

@@ -16,7 +16,7 @@ from smemlint.analysis.simt.builtins.cute_functions import (
 )
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.construction import construct
-from smemlint.analysis.simt.calls.inlining import inline_best
+from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.packs import expanded
@@ -118,13 +118,13 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     record = owner if isinstance(owner, RecordType) and owner.record is not None else None
     enclosing = state.frame.record
     if record is None and enclosing is not None and enclosing.record is not None and not prefix:
-        own = find_candidates(ev, last, enclosing, node)
-        if own:
-            return inline_best(ev, own, arguments, node, state.frame.this, enclosing)
+        value = inline_named(ev, last, enclosing, node, state.frame.this, arguments)
+        if value is not None:
+            return value
     for owner in with_bases(record) if record is not None else (None,):
-        candidates = find_candidates(ev, last, owner, node)
-        if candidates:
-            return inline_best(ev, candidates, arguments, node, None, owner)
+        value = inline_named(ev, last, owner, node, None, arguments)
+        if value is not None:
+            return value
     kind = ev.types.spelled(spelling)
     if kind is not None and not is_opaque(kind):
         return construct(ev, kind, node.args, node)
@@ -204,10 +204,10 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
         if found is not None:
             return found
     if isinstance(record, RecordType) and record.record is not None:
-        for kind in _with_bases(record):
-            candidates = find_candidates(ev, name, kind, node)
-            if candidates:
-                return inline_best(ev, candidates, arguments, node, place.pointer(), kind)
+        for kind in with_bases(record):
+            value = inline_named(ev, name, kind, node, place.pointer(), arguments)
+            if value is not None:
+                return value
     return _unread_method(ev, place, callee, node)
 
 
@@ -246,15 +246,3 @@ def _temporary(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
         return value
     held = ev.state.new_local("temporary", type_of(value), ev.state.key(node), value)
     return LValue(held, offset_of(0), type_of(value))
-
-
-def _with_bases(record: RecordType) -> list[RecordType]:
-    found = [record]
-    for member in record.members:
-        if (
-            not member.name
-            and isinstance(member.type, RecordType)
-            and member.type.record is not None
-        ):
-            found += _with_bases(member.type)
-    return found

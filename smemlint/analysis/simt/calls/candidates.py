@@ -29,8 +29,9 @@ def with_bases(record: RecordType) -> Iterator[RecordType]:
     """Yields a class, then its bases, which may be arguments of its template."""
     yield record
     for member in record.members:
-        if not member.name and isinstance(member.type, RecordType):
-            yield from with_bases(member.type)
+        base = member.type
+        if not member.name and isinstance(base, RecordType) and base.record is not None:
+            yield from with_bases(base)
 
 
 def find_candidates(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.candidates import find_candidates
-from smemlint.analysis.simt.calls.inlining import inline_best
+from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.calls.unfollowed import (
     given_values,
     note_shared_argument,
@@ -119,9 +118,7 @@ def construct_at(
         arguments or any(True for _ in ev.policy.functions(ev, kind.name))
     ):
         call = ir.FuncCall(ir.ID(kind.name, at=node.at), tuple(arguments), at=node.at)
-        candidates = find_candidates(ev, kind.name, kind, call)
-        if candidates:
-            inline_best(ev, candidates, (), call, place.pointer(), kind)
+        if inline_named(ev, kind.name, kind, call, place.pointer()) is not None:
             return
     is_braced = any(init_arguments(a) is not None for a in arguments)
     is_list = len(arguments) > 1 or any(isinstance(a, ir.Constant) for a in arguments)

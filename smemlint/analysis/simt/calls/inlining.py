@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.operands import (
     operand_of,
     operand_value,
@@ -78,6 +79,31 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _WHICH = "which specialization is meant is not known"
+
+
+def inline_named(
+    ev: Evaluator,
+    name: str,
+    record: RecordType | None,
+    node: ir.FuncCall,
+    this: Pointer | None,
+    arguments: tuple[str, ...] = (),
+) -> Value | None:
+    """Returns the value of the definition of a name that fits a call best.
+
+    Args:
+        ev: the evaluator.
+        name: its last component.
+        record: the class that it is a member of; None of free functions.
+        node: the call.
+        this: the object; None without one.
+        arguments: template arguments that the call spells out.
+
+    Returns:
+        None where no definition takes as many operands.
+    """
+    candidates = find_candidates(ev, name, record, node)
+    return inline_best(ev, candidates, arguments, node, this, record) if candidates else None
 
 
 def inline_best(

@@ -76,7 +76,7 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
     if is_reference(kind):
         _declare_reference(ev, node, kind)
         return
-    if not ev.policy.tracks_scev and _declare_list(ev, node, kind):
+    if ev.policy.follows_lists and _declare_list(ev, node, kind):
         return
     value: Value | None = None
     if isinstance(kind, OpaqueType) and node.init is not None and not _is_braced(node.init):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.candidates import find_candidates
-from smemlint.analysis.simt.calls.inlining import inline_best
+from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.frontend import ir
 
@@ -38,5 +37,4 @@ def call_member_operator(
     elif node.op.startswith("p"):
         arguments = (ir.Constant("int", "0", at=node.at),)
     call = ir.FuncCall(ir.ID(f"operator{op}", at=node.at), arguments, at=node.at)
-    candidates = find_candidates(ev, f"operator{op}", record, call)
-    return inline_best(ev, candidates, (), call, place.pointer(), record) if candidates else None
+    return inline_named(ev, f"operator{op}", record, call, place.pointer())

@@ -81,6 +81,7 @@ class HostPolicy(KernelPolicy):
     """
 
     tracks_scev = False
+    follows_lists = True
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -68,13 +68,21 @@ class _Run:
     """What is known of a loop while it is run.
 
     Attributes:
-        starts: where each iteration begins in the trace.
+        parts, together, carried, most, foreseen, done, is_certain: see `execute_iterations`.
         left: threads whose condition ended the loop.
-        is_constant: no thread's did before that of all.
+        starts: where each iteration begins in the trace.
+        is_constant: no thread's condition ended it before that of all.
     """
 
-    starts: list[int]
+    parts: LoopParts
+    together: int | None
+    carried: Carried
+    most: int | None
+    foreseen: int | None
+    done: int
+    is_certain: bool
     left: Mask
+    starts: list[int] = field(default_factory=list)
     is_constant: bool = True
 
 
@@ -110,9 +118,10 @@ def execute_iterations(
     head = state.frame.scopes[-1] if isinstance(parts.node, ir.For | ir.RangeFor) else {}
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
     mark = state.sums.mark()
-    run = _Run([], state.none_active())
+    left = state.none_active()
+    run = _Run(parts, together, carried, most, foreseen, done, is_certain, left)
     try:
-        _iterate(ev, parts, run, together, carried, most, foreseen, done, is_certain)
+        _iterate(ev, run)
     finally:
         state.loops.pop()
         drop_guards(ev, assumed, state.memory.commit(), own=own)
@@ -129,23 +138,14 @@ def execute_iterations(
     return Trips(len(run.starts), together, loop.is_general)
 
 
-def _iterate(
-    ev: Evaluator,
-    parts: LoopParts,
-    run: _Run,
-    together: int | None,
-    carried: Carried,
-    most: int | None,
-    foreseen: int | None,
-    done: int,
-    is_certain: bool,
-) -> None:
-    """Executes iterations until no thread goes on; for the arguments see `execute_iterations`."""
-    state, starts = ev.state, run.starts
+def _iterate(ev: Evaluator, run: _Run) -> None:
+    """Executes iterations until no thread goes on."""
+    state, parts, starts = ev.state, run.parts, run.starts
     loop, returned = state.loops[-1], len(state.frame.returns)
-    while is_any(state.mask) and len(starts) != most:
-        if not is_certain and not (parts.first and not starts and not done):
-            rest = foreseen - done - len(starts) if foreseen is not None else 1
+    while is_any(state.mask) and len(starts) != run.most:
+        done = run.done + len(starts)
+        if not run.is_certain and (done or not parts.first):
+            rest = run.foreseen - done if run.foreseen is not None else 1
             going = _threads_going_on(ev, parts, len(starts), rest)
             if going is None:
                 return
@@ -155,9 +155,9 @@ def _iterate(
                 state.mask = going
                 if not is_any(going):
                     return
-        if together is not None and len(starts) % together == 0:
-            _mark_loop_carried(ev, carried, parts.node, together, done + len(starts))
-        loop.copy = len(starts) % together if together is not None else len(starts)
+        loop.copy = len(starts) % run.together if run.together is not None else len(starts)
+        if run.together is not None and not loop.copy:
+            _mark_loop_carried(ev, run.carried, parts.node, run.together, done)
         starts.append(len(state.trace.items))
         execute_iteration(ev, loop.counter, parts.step, parts.body, loop)
         if _is_endless(parts) and (

@@ -51,7 +51,7 @@ def execute_range_for(ev: Evaluator, node: ir.RangeFor) -> None:
     frame = ev.state.frame
     frame.enter_scope()
     try:
-        counted = None if ev.policy.tracks_scev else counted_loop(ev, node)
+        counted = counted_loop(ev, node) if ev.policy.follows_lists else None
         if counted is not None:
             execute_for(ev, counted)
             return
