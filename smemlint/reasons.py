@@ -67,6 +67,8 @@ class ReasonCode(StrEnum):
     """A choice of the compiler that is not modelled."""
     NOT_MODELLED = "not-modelled"
     """A construct, function or instruction that the analysis does not know."""
+    NO_LANES = "no-lanes"
+    """What moves shared memory without addresses of lanes: TMA, tensor memory, descriptors."""
     NO_VALUE = "no-value"
     """What the language leaves undefined, or what is no value at all."""
     RESIDUES = "residues"

@@ -102,21 +102,48 @@ void launch(TYPE *p) {
 )
 
 
-def test_ldmatrix_of_rows_of_128_bytes_and_the_copies_that_fill_them():
-    text = STAGED.replace("TYPE", "half_t").replace("OP", "SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>")
-    text = text.replace("THREADS", "Layout<Shape<_32, _8>, Stride<_8, _1>>")
-    text = text.replace("VALUES", "Layout<Shape<_1, _8>>")
-    read = """
+LDMATRIX = """
   TiledMMA mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_4, _2, _1>>{});
   auto load = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, mma);
   Tensor r = mma.get_slice(threadIdx.x).partition_fragment_A(s);
   copy(load, load.get_slice(threadIdx.x).partition_S(s), load.get_slice(threadIdx.x).retile_D(r));
 """
-    rows = "make_layout(make_shape(_64{}, _64{}), make_stride(_64{}, _1{}))"
-    plain = text.replace("READ", read).replace("LAYOUT", rows)
-    assert ways(plain) == [1, 8]
-    assert advised(plain) == {"Swizzle<3,3,3>"}
-    assert ways(plain.replace(rows, f"composition(Swizzle<3, 3, 3>{{}}, {rows})")) == [1, 1]
+ROWS_OF_64 = "make_layout(make_shape(_64{}, _64{}), make_stride(_64{}, _1{}))"
+
+
+def ldmatrix(layout: str = ROWS_OF_64, then: str = "") -> str:
+    text = STAGED.replace("TYPE", "half_t").replace("OP", "SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>")
+    text = text.replace("THREADS", "Layout<Shape<_32, _8>, Stride<_8, _1>>")
+    text = text.replace("VALUES", "Layout<Shape<_1, _8>>")
+    return text.replace("READ", LDMATRIX + then).replace("LAYOUT", layout)
+
+
+def test_ldmatrix_of_rows_of_128_bytes_and_the_copies_that_fill_them():
+    assert ways(ldmatrix()) == [1, 8]
+    assert advised(ldmatrix()) == {"Swizzle<3,3,3>"}
+    assert ways(ldmatrix(f"composition(Swizzle<3, 3, 3>{{}}, {ROWS_OF_64})")) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("element", "swizzle", "expected"),
+    [
+        ("half_t", "Swizzle<2, 3, 3>", {"Swizzle<3,3,3>"}),
+        ("float", "Swizzle<2, 3, 3>", set()),  # moves the same bytes: the data may be the same
+        ("half_t", "Swizzle<0, 3, 3>", set()),
+        ("half_t", "Swizzle<2, 4, 3>", {"Swizzle<3,3,3>"}),
+    ],
+)
+def test_a_buffer_that_is_used_again_under_another_swizzle(element, swizzle, expected):
+    """CUTLASS's epilogues store C where A was, under a swizzle of its own."""
+    again = f"""
+  __syncthreads();
+  auto rows = composition({swizzle}{{}}, Layout<Shape<_64, _32>, Stride<_32, _1>>{{}});
+  Tensor c = make_tensor(make_smem_ptr(reinterpret_cast<{element} *>(data)), rows);
+  c(threadIdx.x / 32, threadIdx.x % 32) = 0;
+"""
+    text = ldmatrix(f"composition(Swizzle<2, 4, 3>{{}}, {ROWS_OF_64})", again)
+    assert ways(text) == [1, 2, 1]
+    assert advised(text) == expected
 
 
 def test_a_padding_that_is_no_odd_number():

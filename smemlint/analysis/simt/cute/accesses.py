@@ -82,7 +82,7 @@ def note_without_lanes(ev: Evaluator, node: ir.Node, tensor: Tensor | None, mech
     """Notes a copy or an MMA in which no lane names an address; None for unknown operands."""
     what = f"`{name_of(tensor)}`" if tensor is not None else "what it is given"
     text = f"{what} is moved by {mechanism}, which has no lane addresses"
-    place = ev.state.unit.span(node), Reason(ReasonCode.NOT_MODELLED, text)
+    place = ev.state.unit.span(node), Reason(ReasonCode.NO_LANES, text)
     ev.state.unfollowed.setdefault(place, array_of(tensor) if tensor is not None else None)
 
 

@@ -22,16 +22,18 @@ from smemlint.limits.budgets import (
     MAX_STEPS_OF_A_TRIAL,
 )
 from smemlint.limits.steps import spend
+from smemlint.reasons import ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from smemlint.facts import Access, KernelFacts, LayoutUse, SharedArray, Span
+    from smemlint.facts import Access, KernelFacts, LayoutUse, NotAnalysed, SharedArray, Span
     from smemlint.layout.cute import AnyLayout
 
     Evaluate = Callable[["LayoutTrial"], KernelFacts | None]
-    _Key = tuple[tuple[Span, int, str], int]
+    _Place = tuple[tuple[Span, int, str], int]
+    _Form = tuple[int, tuple[int, int, int] | None, str]
 
 _CHUNK = 16
 """Bytes that swizzles of TMA and of MMA descriptors move together."""
@@ -43,13 +45,15 @@ class LayoutTrial:
 
     Attributes:
         array, base: the place: a shared array and a byte of it.
-        swizzle: takes the place of each tensor's own; None for none.
+        replaces: the swizzle of the tensors that get it; None for none.
+        swizzle: takes its place; None for none.
         units: `elements` where it is composed with the layouts, `bytes` where it is the pointers'.
         pitch, padding: elements of a row, and how many each row gets besides.
     """
 
     array: SharedArray
     base: int
+    replaces: Swizzle | None
     swizzle: Swizzle | None = None
     units: str = "elements"
     pitch: int = 0
@@ -77,6 +81,9 @@ class LayoutTrial:
         """
         if (swizzle is not None) != (self.units == "bytes"):
             raise cute.CuteError("a swizzle of other units")
+        own = layout.swizzle if isinstance(layout, cute.ComposedLayout) else swizzle
+        if own != self.replaces:
+            return layout, swizzle  # other data, at another time
         if self.units == "bytes":
             return layout, self.swizzle
         if isinstance(layout, cute.ComposedLayout) and layout.offset != 0:
@@ -139,7 +146,7 @@ def with_layout_advice(facts: KernelFacts, evaluate: Evaluate) -> KernelFacts:
         facts: of a kernel.
         evaluate: returns the facts of the same kernel under a trial; None if it has none.
     """
-    advice: dict[_Key | None, tuple[str, str]] = {}
+    advice: dict[tuple[_Place, _Form] | None, tuple[str, str]] = {}
     for key, group in _groups(facts).items():
         if any(_needs_advice(a) for a in group.accesses):
             why = _hindrance(group, facts)
@@ -164,7 +171,7 @@ def _place(array: SharedArray) -> tuple[Span, int, str]:
     return array.span, array.base, array.name
 
 
-def _key(access: Access) -> _Key | None:
+def _begin(access: Access) -> _Place | None:
     """The place of the tensor that an access goes through; None where it is not known."""
     use, array = access.layout, access.array
     if use is None or array is None or use.family != "cute" or use.base is None:
@@ -172,31 +179,48 @@ def _key(access: Access) -> _Key | None:
     return _place(array), use.base
 
 
-def _groups(facts: KernelFacts) -> dict[_Key, _Group]:
-    found: dict[_Key, list[Access]] = {}
+def _key(access: Access) -> tuple[_Place, _Form] | None:
+    """The same with the form of the layout: what is stored in one form is not read in another."""
+    begin = _begin(access)
+    return (begin, _form(access.layout)) if begin and access.layout is not None else None
+
+
+def _groups(facts: KernelFacts) -> dict[tuple[_Place, _Form], _Group]:
+    found: dict[tuple[_Place, _Form], list[Access]] = {}
     for access in facts.accesses:
         key = _key(access)
         if key is not None:
             found.setdefault(key, []).append(access)
-    fixed = {_place(n.array) for n in facts.not_analysed if n.array is not None}
+    fixed = {
+        _place(n.array)
+        for n in facts.not_analysed
+        if n.array is not None and n.reason.code is ReasonCode.NO_LANES
+    }
     groups = {}
     for key, accesses in found.items():
         array = accesses[0].array
         assert array is not None
-        groups[key] = _Group(array, key[1], tuple(accesses), key[0] in fixed)
+        (place, base), _ = key
+        groups[key] = _Group(array, base, tuple(accesses), place in fixed)
     return groups
 
 
 def _hindrance(group: _Group, facts: KernelFacts) -> str:
     """Returns why no other layout is looked for; empty where nothing stands against it."""
     shown = group.array.shown
-    unknown = next((n for n in facts.not_analysed if n.array is None), None)
+    unknown = next((n for n in facts.not_analysed if _may_use(n, group.array)), None)
     if unknown is not None:
-        # It may move the tensor by TMA or read it by descriptor, which allow few layouts.
         return f"line {unknown.span.line} is not analysed and may use {shown} too"
     if facts.steps > MAX_STEPS_OF_A_TRIAL:
         return "evaluating the kernel again takes too long"
     return _stranger(group, facts.accesses)
+
+
+def _may_use(note: NotAnalysed, array: SharedArray) -> bool:
+    """Returns whether what is not followed may need the layout that an array has."""
+    if note.array is None:
+        return True
+    return note.reason.code is not ReasonCode.NO_LANES and _place(note.array) == _place(array)
 
 
 def _stranger(group: _Group, accesses: Sequence[Access]) -> str:
@@ -210,18 +234,35 @@ def _stranger(group: _Group, accesses: Sequence[Access]) -> str:
     last = first + group.extent * (1 if use.units == "bytes" else use.element_bytes)
     for access in here:
         line = access.span.line
+        if access.layout is not None and _holds_other_data(access.layout, use):
+            continue
         if access not in mine:
             if may_lack_patterns(access) or not _lies_outside(access, first, last):
-                return f"line {line} reaches the same bytes without the layout"
-        elif access.layout is None or _form(access.layout) != _form(use):
-            return f"line {line} reaches the same bytes through another layout"
+                return f"line {line} reaches the same bytes in another way"
         elif not _lies_inside(access, first, last):
             return f"line {line} reaches beyond the layout"
     return ""
 
 
-def _form(use: LayoutUse) -> tuple[object, ...]:
+def _form(use: LayoutUse) -> _Form:
     return use.element_bytes, use.swizzle, use.units
+
+
+def _holds_other_data(one: LayoutUse, other: LayoutUse) -> bool:
+    """Returns whether two layouts of the same bytes are two uses of a buffer, one after the other.
+
+    So it is where both are swizzled and the swizzles move the bytes differently.
+    """
+    if one.swizzle is None or other.swizzle is None or one.swizzle == other.swizzle:
+        return False
+    return _in_bytes(one) != _in_bytes(other)
+
+
+def _in_bytes(use: LayoutUse) -> Swizzle:
+    swizzle = Swizzle(*use.swizzle or (0, 0, 0))
+    if use.units == "bytes":
+        return swizzle
+    return replace(swizzle, base=swizzle.base + use.element_bytes.bit_length() - 1)
 
 
 def _lies_outside(access: Access, first: int, last: int) -> bool:
@@ -272,7 +313,8 @@ def _trials(group: _Group) -> Iterator[LayoutTrial]:
     array, use = group.array, group.use
     size = use.element_bytes if use.units == "elements" else 1
     begin = array.base + group.base if use.units == "elements" else 0
-    before = Swizzle(*(use.swizzle or (0, 0, 0)))
+    own = Swizzle(*use.swizzle) if use.swizzle is not None else None
+    before = own if own is not None else Swizzle(0, 0, 0)
     patterns = [p for a in group.accesses for p in offsets_of(a, begin, size, before)]
     if len(patterns) > MAX_ADVISED_PATTERNS:
         return
@@ -282,11 +324,11 @@ def _trials(group: _Group) -> Iterator[LayoutTrial]:
         else:
             swizzle = best_swizzle(patterns, size, group.extent)
         if swizzle is not None:
-            yield LayoutTrial(array, group.base, swizzle, use.units)
+            yield LayoutTrial(array, group.base, own, swizzle, use.units)
         for pitch in group.rows if use.units == "elements" and not group.is_fixed else ():
             padding, achieved = best_padding(patterns, size, pitch)
             if achieved.is_free and padding:
-                yield LayoutTrial(array, group.base, pitch=pitch, padding=padding)
+                yield LayoutTrial(array, group.base, own, pitch=pitch, padding=padding)
     except ValueError:
         return
 
@@ -310,9 +352,11 @@ def _is_freed(group: _Group, before: KernelFacts, facts: KernelFacts, trial: Lay
     known = {(n.span, n.reason) for n in before.not_analysed}
     if any((n.span, n.reason) not in known for n in facts.not_analysed):
         return False
-    after = {
-        (a.span, a.kind): a for a in facts.accesses if _key(a) == (_place(trial.array), trial.base)
-    }
+    begin = _place(trial.array), trial.base
+    after = {(a.span, a.kind): a for a in facts.accesses if _begin(a) == begin}
+    for access in before.accesses:
+        if _begin(access) == begin and access not in group.accesses:
+            after.pop((access.span, access.kind), None)
     for access in group.accesses:
         other = after.pop((access.span, access.kind), None)
         if other is None or not other.certainty.is_decided or not other.patterns:

@@ -177,7 +177,7 @@ def _without_lanes(call: Call, policy: WithoutLanes, sides: Sequence[AnyTensor])
     array = _only_array(sides)
     what = f"`{array.name}` is moved" if array is not None and array.name else "a copy"
     text = f"{what} by {policy.mechanism}, which has no lane addresses"
-    call.run.note(call.node, text, array)
+    call.run.note(call.node, text, array, ReasonCode.NO_LANES)
 
 
 def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:

@@ -158,15 +158,22 @@ class Execution:
             self.finished.append(self.kernel)
         self.kernel = None
 
-    def note(self, node: ast.AST, text: str, array: Object | None = None) -> None:
+    def note(
+        self,
+        node: ast.AST,
+        text: str,
+        array: Object | None = None,
+        code: ReasonCode = ReasonCode.NOT_MODELLED,
+    ) -> None:
         """Notes something that a kernel does and that is not followed.
 
         Args:
             node: the construct.
             text: why.
             array: the only one that it touches; None where it may be any.
+            code: the sort of reason.
         """
-        reason = Reason(ReasonCode.NOT_MODELLED, text)
+        reason = Reason(code, text)
         kernel = self.kernel
         if kernel is not None and not kernel.trace.is_muted:
             kernel.notes.setdefault((self.span_of(node), reason), array)

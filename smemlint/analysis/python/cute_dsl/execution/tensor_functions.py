@@ -33,6 +33,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
     import ast
@@ -341,7 +342,7 @@ def make_operand(call: Call) -> Value:
         array = array_of(tensor)
         if array is not None:
             text = f"`{array.name}` is read by an MMA's descriptor, which has no lane addresses"
-            call.run.note(call.node, text, array)
+            call.run.note(call.node, text, array, ReasonCode.NO_LANES)
         return as_value(UnknownTensor(cute.Space.REGISTER, "a descriptor of shared memory", dtype))
     made = mma.fragment(tensor, operand, dtype.bits)
     return as_value(replace(made, origin=Origin(dtype), alignment=32))

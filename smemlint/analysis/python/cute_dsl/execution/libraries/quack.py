@@ -23,6 +23,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     array_of,
 )
 from smemlint.layout import cute
+from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.values import Value
@@ -149,5 +150,5 @@ def get_tma_copy(call: Call) -> Value:
         array = array_of(needed_tensor(value))
         if array is not None:
             text = f"`{array.name}` is moved by TMA, which has no lane addresses"
-            call.run.note(call.node, text, array)
+            call.run.note(call.node, text, array, ReasonCode.NO_LANES)
     return Opaque("a copy by TMA")
