@@ -21,73 +21,88 @@ _MOST_TEXT = 80
 def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
     """Returns template parameters and values as a reader writes them."""
     shown = []
+    texts = _Texts()
     for parameter in function.template:
         bound = scope.get(parameter.name)
         size = scope.get(pack_size(parameter.name)) if parameter.is_pack else None
         if isinstance(size, AffineInt):
             elements = (pack_element(parameter.name, k) for k in range(size.constant or 0))
-            shown.append((parameter.name, ", ".join(_shown(scope.get(e)) for e in elements)))
+            written = ", ".join(texts.of_binding(scope.get(e)) for e in elements)
+            shown.append((parameter.name, written))
         elif bound is not None:
-            shown.append((parameter.name, _shown(bound)))
+            shown.append((parameter.name, texts.of_binding(bound)))
     return tuple(shown)
-
-
-def _shown(bound: object) -> str:
-    if isinstance(bound, AffineInt):
-        return str(bound.constant) if bound.constant is not None else repr(bound)
-    if isinstance(bound, CTYPES):
-        return type_text(bound)
-    return getattr(bound, "name", None) or "?"
 
 
 def type_text(kind: CType) -> str:
     """Returns a type as C spells it."""
-    if isinstance(kind, IntType):
-        if kind.is_bool:
-            return "bool"
-        words = {8: "char", 16: "short", 32: "int", 64: "long long"}.get(kind.bits, "int128")
-        return words if kind.signed else f"unsigned {words}"
-    if isinstance(kind, PointerType):
-        return f"{type_text(kind.target)}{'&' if kind.is_reference else '*'}"
-    if isinstance(kind, RecordType):
-        return _record_text(kind)
-    return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
+    return _Texts().of(kind)
 
 
-def _record_text(kind: RecordType) -> str:
-    """A class with the values of its template parameters; a long one ends in a digest."""
-    template = getattr(kind.record, "template", ())
-    values = [_shown(kind.statics.get(p.name)) if p.name else "?" for p in template]
-    if not values or len(values) != len(kind.arguments or values):
-        values = list(kind.arguments)  # a specialization has parameters of its own
-    text = f"{kind.name}<{', '.join(values)}>" if values else kind.name
-    if len(text) <= _MOST_TEXT:
-        return text
-    return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"
+class _Texts:
+    """The texts of types that name each other, each made once: they share more than they hold."""
+
+    def __init__(self) -> None:
+        self._of_records: dict[RecordType, str] = {}
+
+    def of_binding(self, bound: object) -> str:
+        if isinstance(bound, AffineInt):
+            return str(bound.constant) if bound.constant is not None else repr(bound)
+        if isinstance(bound, CTYPES):
+            return self.of(bound)
+        return getattr(bound, "name", None) or "?"
+
+    def of(self, kind: CType) -> str:
+        if isinstance(kind, IntType):
+            if kind.is_bool:
+                return "bool"
+            words = {8: "char", 16: "short", 32: "int", 64: "long long"}.get(kind.bits, "int128")
+            return words if kind.signed else f"unsigned {words}"
+        if isinstance(kind, PointerType):
+            return f"{self.of(kind.target)}{'&' if kind.is_reference else '*'}"
+        if isinstance(kind, RecordType):
+            if kind not in self._of_records:
+                self._of_records[kind] = self._of_record(kind)
+            return self._of_records[kind]
+        return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
+
+    def _of_record(self, kind: RecordType) -> str:
+        """A class with the values of its template parameters; a long one ends in a digest."""
+        template = getattr(kind.record, "template", ())
+        values = [self.of_binding(kind.statics.get(p.name)) if p.name else "?" for p in template]
+        if not values or len(values) != len(kind.arguments or values):
+            values = list(kind.arguments)  # a specialization has parameters of its own
+        text = f"{kind.name}<{', '.join(values)}>" if values else kind.name
+        if len(text) <= _MOST_TEXT:
+            return text
+        return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"
 
 
 def is_known(scope: Scope, function: Function) -> bool:
-    """Returns whether every template parameter that a launch can tell is a known type or number."""
-    return all(
-        _is_known(scope.get(parameter.name), MAX_TYPE_DEPTH)
-        for parameter in function.template
-        if parameter.name and not parameter.is_pack
-    )
+    """Returns whether every template parameter that a launch can tell is a known type or number.
+
+    A class is known where its template arguments are.
+    """
+    asked: list[object] = [scope.get(p.name) for p in function.template if p.name and not p.is_pack]
+    seen: set[RecordType] = set()
+    for _ in range(MAX_TYPE_DEPTH):
+        if not all(map(_may_be_known, asked)):
+            return False
+        records = {bound for bound in asked if isinstance(bound, RecordType)} - seen
+        seen |= records
+        asked = [
+            record.statics.get(p.name)
+            for record in records
+            for p in getattr(record.record, "template", ())
+            if p.name and not p.is_pack
+        ]
+    return True
 
 
-def _is_known(bound: object, depth: int) -> bool:
-    """Returns whether a type or number is known; a class is where its template arguments are."""
+def _may_be_known(bound: object) -> bool:
+    """Returns whether a number or type is known, except for the template arguments of a class."""
     if isinstance(bound, AffineInt):
         return bound.constant is not None
     if isinstance(bound, CallableValue):  # `decltype(flag)::value` of a type that is not known
         return not isinstance(bound.payload, CTYPES)
-    if bound is None or isinstance(bound, Unknown) or is_opaque(bound):
-        return False
-    if not isinstance(bound, RecordType) or not depth:
-        return True
-    template = getattr(bound.record, "template", ())
-    return all(
-        _is_known(bound.statics.get(p.name), depth - 1)
-        for p in template
-        if p.name and not p.is_pack
-    )
+    return bound is not None and not isinstance(bound, Unknown) and not is_opaque(bound)

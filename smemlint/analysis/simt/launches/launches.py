@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
     one_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
+from smemlint.analysis.simt.launches.bindings import scope_text
 from smemlint.analysis.simt.launches.host_interpreter import (
     CONFIGURED_LAUNCHERS,
     LAUNCHERS,
@@ -429,7 +430,7 @@ def _distinct(launches: Iterable[Launch]) -> list[Launch]:
     found: dict[Hashable, Launch] = {}
     for la in launches:
         passed = tuple((name, str(value)) for name, value in la.arguments.items())
-        bound = tuple((name, str(value)) for name, value in la.scope.items())
+        bound = scope_text(la.scope, la.function)
         found.setdefault((la.kernel, la.span, la.block, la.shared, passed, bound), la)
     return list(found.values())
 

@@ -1,0 +1,44 @@
+"""Template bindings as text, and whether they are known, of types that share their arguments."""
+
+import pytest
+
+from smemlint.analysis.simt.domain.ctypes import FLOAT, OpaqueType, RecordType
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.frontend.cuda.preprocessor.options import LoadOptions
+from smemlint.frontend.cuda.unit import load_unit
+
+UNIT = load_unit(
+    "k.cu",
+    "template <class A, class B> struct Pair {}; template <class T, int N> __global__ void k() {}",
+    LoadOptions(read=lambda _: None),
+)
+(KERNEL,) = UNIT.functions
+(PAIR,) = UNIT.records["Pair"]
+
+
+def nested(depth, leaf=FLOAT):
+    """`Pair<Pair<..>, Pair<..>>`: the text without digests would be 2**depth leaves long."""
+    for _ in range(depth):
+        leaf = RecordType("Pair", (), 1, 1, {"A": leaf, "B": leaf}, PAIR)
+    return leaf
+
+
+def test_each_type_is_spelled_once():
+    (of_t, of_n) = scope_text({"T": nested(60), "N": AffineInt(4)}, KERNEL)
+    assert of_n == ("N", "4")
+    assert of_t[1].startswith("Pair<Pair<Pair<")
+    assert len(of_t[1]) == 90
+    assert scope_text({"T": nested(2)}, KERNEL) == (
+        ("T", "Pair<Pair<float, float>, Pair<float, float>>"),
+    )
+
+
+@pytest.mark.parametrize("depth", [0, 1, 8, 60])
+@pytest.mark.parametrize(("leaf", "expected"), [(FLOAT, True), (OpaqueType("T"), False)])
+def test_a_class_is_known_where_its_arguments_are(depth, leaf, expected):
+    assert is_known({"T": nested(depth, leaf), "N": AffineInt(4)}, KERNEL) is expected
+
+
+def test_a_number_that_is_missing_is_not_known():
+    assert not is_known({"T": FLOAT}, KERNEL)
