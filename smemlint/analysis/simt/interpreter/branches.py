@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
@@ -65,16 +66,18 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
             return
         parts_blocks = not is_converted(ev, node.iftrue, node.iffalse)
         _fence_if(ev, parts_blocks)
-        mark = state.sums.mark()
+        items = state.trace.items
+        begin, mark = len(items), state.sums.mark()
         state.mask = taken
         ev.execute(node.iftrue)
         state.sums.leave(mark)
         alive = state.mask
         _fence_if(ev, parts_blocks)
-        mark = state.sums.mark()
+        middle, mark = len(items), state.sums.mark()
         state.mask = rest
         ev.execute(node.iffalse)
         state.sums.leave(mark)
+        load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)
         return

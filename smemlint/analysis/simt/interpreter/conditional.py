@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
@@ -32,8 +33,12 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
             return ev.evaluate(node.iftrue if condition.constant else node.iffalse)
         where = np.asarray(condition.base) != 0
         _part_blocks(ev, node, is_uniform=False)
+        items = ev.state.trace.items
+        begin = len(items)
         left = _evaluate_under(ev, mask & where, node.iftrue)
+        middle = len(items)
         right = _evaluate_under(ev, mask & ~where, node.iffalse)
+        load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
     path = ev.policy.path_through(ev, node, (outcome(text, True), outcome(text, False)))

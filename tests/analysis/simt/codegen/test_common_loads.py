@@ -1,0 +1,68 @@
+"""Loads that both ways of a branch begin with are one: SASS of nvcc 13.0.88, -O3, sm_90.
+
+The counts are of LDS instructions, all at one place of the source together.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """
+__global__ void k(float *g, const float *in, int n) {
+  __shared__ float s[2048], q[2048];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  q[t] = in[t + 9];
+  __syncthreads();
+  float v = 0;
+  if (%s) {
+    %s;
+  } else {
+    %s;
+  }
+  g[t] = v;
+}
+void f(float *g, float *in, int n) { k<<<1, 128>>>(g, in, n); }
+"""
+
+
+def loads(first, second, condition="t & 1"):
+    """Returns how many loads the warps issue, and the wavefronts of each, in source order."""
+    found = accesses_of(KERNEL % (condition, first, second))
+    read = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
+    return [(a.instructions // 4 or 1, a.wavefronts.mean) for a in read]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        ("v = expf(s[4 * t])", "v = sinf(s[4 * t])", 1),
+        ("v = expf(s[4 * t]) * q[4 * t]", "v = sinf(s[4 * t]) * q[4 * t]", 3),
+        ("v = s[4 * t] * q[4 * t] + expf(q[3 * t])", "v = s[4 * t] + q[4 * t] + sinf(s[3 * t])", 4),
+        ("v = (s[4*t] + q[4*t]) * q[3*t]", "v = (s[4*t] + q[4*t]) / q[3*t]", 3),
+        ("int i = 4 * t + 3; v = expf(s[i])", "int i = 4 * t + 3; v = sinf(s[i])", 1),
+        ("float w = s[3 * t]; v = w * q[t]", "float w = s[3 * t]; v = w + q[t]", 2),
+        ("v = t & 2 ? expf(s[4 * t]) : sinf(s[4 * t])", "v = 1", 1),
+        ("v = expf(s[4 * t]) * q[t]", "v = sinf(q[t + 1]) + s[4 * t]", 4),
+        ("v = in[t + 77] * s[4 * t]", "v = in[t + 99] + s[4 * t]", 2),
+        ("g[t + 99] = 1; v = expf(s[4 * t])", "v = sinf(s[4 * t])", 2),
+        ("v = s[4 * t] * n", "if (n > 5) v = s[4 * t] + in[t]", 2),
+        ("v = expf(s[4 * t])", "if (t & 2) v = sinf(s[4 * t])", 2),
+        ("s[4 * t] = expf(s[4 * t + 1])", "s[4 * t] = sinf(s[4 * t + 1])", 1),
+    ],
+)  # fmt: skip
+def test_equal_loads_are_one(first, second, count):
+    assert len(loads(first, second)) == count
+
+
+def test_the_load_is_that_of_all_threads():
+    """Of a warp without thread 0 no load conflicts less; the one of thread 0 alone is free."""
+    found = loads(
+        "v = (s[4 * t] - q[4 * t] * s[4 * t + 7]) / q[4 * t + 9]",
+        "v = (s[4 * t] - q[4 * t + 11] * s[4 * t + 5] - q[4 * t] * s[4 * t + 7]) / q[4 * t + 9]",
+        "t == 0",
+    )
+    assert found == [(1, 4), *[(1, 1)] * 3, *[(1, 4)] * 5]
