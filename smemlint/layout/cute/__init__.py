@@ -34,6 +34,12 @@ from smemlint.layout.cute.blackwell import (
     epilogue_tile,
     warps_of,
 )
+from smemlint.layout.cute.block_scaled import (
+    scale_factor_fragment,
+    scale_factor_layout,
+    scale_factor_thread_value,
+    warp_permutation,
+)
 from smemlint.layout.cute.cooperative import cooperative_copy
 from smemlint.layout.cute.copy_traits import (
     AUTO_VECTORIZING_COPY,
@@ -264,6 +270,9 @@ __all__ = [
     "recast_swizzle",
     "right_inverse",
     "row_major",
+    "scale_factor_fragment",
+    "scale_factor_layout",
+    "scale_factor_thread_value",
     "select_smem_atom",
     "selected_warpgroup_mma",
     "slice_layout",
@@ -281,6 +290,7 @@ __all__ = [
     "universal_copy",
     "upcast",
     "vector_bits",
+    "warp_permutation",
     "warpgroup_mma",
     "warps_of",
     "wrap",

@@ -62,7 +62,8 @@ class TiledMma:
         """The number of threads."""
         return static(self.thread_layout.size)
 
-    def _permutation(self, mode: int) -> Tiler:
+    def permutation_of(self, mode: int) -> Tiler:
+        """Returns the extent or layout of the tile in M, N or K."""
         given = self.permutation[mode] if mode < len(self.permutation) else UNDERSCORE
         if given is UNDERSCORE:
             return self.op.shape[mode] * static(self.thread_layout.mode(mode + 1).size)
@@ -70,7 +71,7 @@ class TiledMma:
 
     def tile_size(self, mode: int) -> int:
         """Returns the extent of the tile in M, N or K."""
-        extent = self._permutation(mode)
+        extent = self.permutation_of(mode)
         return static(extent.size if isinstance(extent, Layout) else Layout(extent).size)  # type: ignore[arg-type]
 
     def tile(self, operand: Operand) -> tuple[int, int]:
@@ -84,7 +85,7 @@ class TiledMma:
     def _to_threads(self, layout: Layout, operand: Operand) -> Layout:
         """(M, K, ..) to ((ThrV,(ThrM,ThrK)), (FrgV,(RestM,RestK,..))): `thrfrg_A`."""
         i, j = _AXES[operand]
-        permuted = logical_divide(layout, (self._permutation(i), self._permutation(j)))
+        permuted = logical_divide(layout, (self.permutation_of(i), self.permutation_of(j)))
         tile = (Layout(self.op.shape[i]), Layout(self.op.shape[j]))
         atom, rest = zipped_divide(permuted, tile).modes()
         by_value = make_layout(composition(atom, self._atom_layout(operand)), rest)

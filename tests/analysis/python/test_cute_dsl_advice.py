@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from test_cute_dsl_kernels import facts_of, ways
+from test_cute_dsl_kernels import LOAD, MMA, facts_of, ways
 
 from smemlint.lint.thread_values import thread_values
 
@@ -133,11 +133,7 @@ MATRICES = """
 class Tile:
     @cute.jit
     def __call__(self, a: cute.Tensor):
-        mma = cute.make_tiled_mma(
-            warp.MmaF16BF16Op(a.element_type, cutlass.Float32, (16, 8, 16)),
-            (4, 1, 1),
-            permutation_mnk=(64, 16, 16),
-        )
+        MMA
         layout = cute.make_layout((64, COLUMNS), stride=(COLUMNS, 1))
         ATOM
         self.kernel(a, atom, layout, mma).launch(grid=[1, 1, 1], block=[mma.size, 1, 1])
@@ -147,17 +143,13 @@ class Tile:
         tx, _, _ = cute.arch.thread_idx()
         s = cutlass.utils.SmemAllocator().allocate_tensor(a.element_type, layout, 1024 SWIZZLE)
         FILL
-        load = cute.make_tiled_copy_A(
-            cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), a.element_type), mma
-        ).get_slice(tx)
-        r = mma.make_fragment_A(mma.get_slice(tx).partition_A(s))
-        cute.copy(load, load.partition_S(s), load.retile(r))
+        LOAD
 
 
 if __name__ == "__main__":
     x = torch.empty((64, COLUMNS), dtype=torch.float16, device="cuda")
     cute.compile(Tile(), from_dlpack(x, assumed_align=16))
-"""
+""".replace("MMA", MMA).replace("LOAD", LOAD)
 BY_TMA = {
     "ATOM": "atom, _ = cute.nvgpu.cpasync.make_tiled_tma_atom("
     "cpasync.CopyBulkTensorTileG2SOp(), a, layout, (64, COLUMNS))",
@@ -209,3 +201,10 @@ def test_the_picture_of_a_column(tmp_path):
     assert picture.rows == list(range(32))
     assert list(picture.columns) == [0]
     assert {picture.banks[row, 0] for row in picture.rows} == {0}
+
+
+def test_a_copy_whose_other_tensor_is_not_known_leaves_the_layout_alone(tmp_path):
+    more = "cute.autovec_copy(unknown(a), tile)"
+    advice, why = advice_of(transpose(32, more=more), tmp_path)
+    assert not advice
+    assert why

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from test_cute_dsl_kernels import facts_of
+from test_cute_dsl_kernels import facts_of, ways
 
 from smemlint.analysis.python.cute_dsl.execution.guesses import declared_types
 from smemlint.facts import AccessKind, Certainty
@@ -349,4 +349,44 @@ def test_what_takes_too_long_with_a_rank_that_is_not_taken_is_no_gap(tmp_path):
     """Of rank 3 and 4, loops take 64 times 64 times 64 iterations."""
     facts = facts_of(RANKS, tmp_path)
     assert [a.ways for k in facts.kernels for a in k.accesses] == [2]
+    assert not facts.not_analysed
+
+
+OPTIONS = """
+@cute.kernel
+def kernel(a: cute.Tensor, pitch: cutlass.Constexpr, is_slow: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float32, cute.make_layout((32, 32), stride=(pitch, 1))
+    )
+    if cutlass.const_expr(is_slow):
+        cute.autovec_copy(s[tx, None], a[tx, None])
+    else:
+        s[0, tx] = 1.0
+
+
+@cute.jit
+def launch(a: cute.Tensor, pitch: cutlass.Constexpr, is_slow: cutlass.Constexpr):
+    if pitch < 32:
+        raise ValueError("rows overlap")
+    kernel(a, pitch, is_slow).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+
+if __name__ == "__main__":
+    import os
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pitch", type=int, choices=[32, 16], default=32)
+    parser.add_argument("--is_slow", action="store_true")
+    args = parser.parse_args()
+    x = torch.empty((32, 32), dtype=torch.float32, device="cuda")
+    columns = os.getenv("NO_SUCH_VARIABLE", default=args.pitch)
+    cute.compile(launch, from_dlpack(x), columns, args.is_slow)
+"""
+
+
+def test_a_flag_is_tried_where_copies_are_left_and_refused_options_are_not(tmp_path):
+    facts = facts_of(OPTIONS, tmp_path)
+    templates = [dict(k.instance.template) for k in facts.kernels]
+    assert templates == [{}, {"is_slow": "True"}]
+    assert ways(facts) == [(AccessKind.STORE, 4, 1.0), (AccessKind.LOAD, 16, 8.0)]
     assert not facts.not_analysed

@@ -41,6 +41,17 @@ def ways(facts, kernel=None):
     ]
 
 
+MMA = """mma = cute.make_tiled_mma(
+            warp.MmaF16BF16Op(a.element_type, cutlass.Float32, (16, 8, 16)),
+            (4, 1, 1),
+            permutation_mnk=(64, 16, 16),
+        )"""
+LOAD = """load = cute.make_tiled_copy_A(
+            cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), a.element_type), mma
+        ).get_slice(tx)
+        r = mma.make_fragment_A(mma.get_slice(tx).partition_A(s))
+        cute.copy(load, load.partition_S(s), load.retile(r))"""
+"""ldmatrix of all of `s` for operand A of that MMA."""
 MATRICES = """
 class Tile:
     def __init__(self, bits, base, shift):
@@ -52,28 +63,20 @@ class Tile:
             cute.make_swizzle(*self.swizzle), 0, cute.make_layout((8, 64), stride=(64, 1))
         )
         layout = cute.tile_to_shape(atom, (64, 64), (0, 1))
-        mma = cute.make_tiled_mma(
-            warp.MmaF16BF16Op(a.element_type, cutlass.Float32, (16, 8, 16)),
-            (4, 1, 1),
-            permutation_mnk=(64, 16, 16),
-        )
+        MMA
         self.kernel(a, layout, mma).launch(grid=[1, 1, 1], block=[mma.size, 1, 1])
 
     @cute.kernel
     def kernel(self, a: cute.Tensor, layout: cute.ComposedLayout, mma: cute.TiledMma):
         tx, _, _ = cute.arch.thread_idx()
         s = cutlass.utils.SmemAllocator().allocate_tensor(a.element_type, layout, 1024)
-        load = cute.make_tiled_copy_A(
-            cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), a.element_type), mma
-        ).get_slice(tx)
-        r = mma.make_fragment_A(mma.get_slice(tx).partition_A(s))
-        cute.copy(load, load.partition_S(s), load.retile(r))
+        LOAD
 
 
 if __name__ == "__main__":
     x = torch.empty((64, 64), dtype=torch.float16, device="cuda")
     cute.compile(Tile(SWIZZLE), from_dlpack(x, assumed_align=16))
-"""
+""".replace("MMA", MMA).replace("LOAD", LOAD)
 
 
 @pytest.mark.parametrize(

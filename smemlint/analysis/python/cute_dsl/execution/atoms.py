@@ -42,7 +42,7 @@ _FLOAT32 = DType("Float32", 32)
 _WARP_SHAPES = {(16, 8, 8), (16, 8, 16), (16, 8, 32)}
 _BLOCK_SCALED = {
     "MmaMXF4Op": "SM80_16x8x64_S32S4S4S32_TN", "MmaMXF4NVF4Op": "SM80_16x8x64_S32S4S4S32_TN",
-    "MmaMXF8Op": "SM80_16x8x32_S32S8S8S32_TN",
+    "MmaMXF8Op": "SM80_16x8x32_S32S8S8S32_TN", "MmaMXF8F6F4Op": "SM80_16x8x32_S32S8S8S32_TN",
 }  # fmt: skip
 """Operations of sm_120, and those whose operands lie just so: fp4 as s4, fp8 as s8."""
 

@@ -174,9 +174,13 @@ def _only_array(sides: Sequence[AnyTensor]) -> Object | None:
 
 def _without_lanes(call: Call, policy: WithoutLanes, sides: Sequence[AnyTensor]) -> None:
     call.run.reached.add(call.run.span_of(call.node))
-    array = _only_array(sides)
+    note_without_lanes(call, policy.mechanism, _only_array(sides))
+
+
+def note_without_lanes(call: Call, mechanism: str, array: Object | None) -> None:
+    """Notes a copy of which no lane names an address."""
     what = f"`{array.name}` is moved" if array is not None and array.name else "a copy"
-    text = f"{what} by {policy.mechanism}, which has no lane addresses"
+    text = f"{what} by {mechanism}, which has no lane addresses"
     call.run.note(call.node, text, array, ReasonCode.NO_LANES)
 
 
@@ -192,7 +196,15 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
     for tensor in shared:
         kind = AccessKind.LOAD if tensor is sides[0] else AccessKind.STORE
         _emit_undecided(call.run, tensor, kind, reason, call.node)
+    _note_other_tensors(call, sides)
     return None
+
+
+def _note_other_tensors(call: Call, sides: Sequence[AnyTensor]) -> None:
+    """Notes what a copy may access besides a known tensor, whose layout then has to stay."""
+    for side in sides:
+        if isinstance(side, UnknownTensor) and side.may_be_shared:
+            call.run.note(call.node, f"`{call.name}`: {side.reason}", side.object)
 
 
 def _emit_undecided(
@@ -225,6 +237,8 @@ def _one_side(
     except cute.CuteError as error:
         return _undecided(call, sides, str(error))
     issue(call.run, issued, call.node)
+    if mechanism is cute.Mechanism.UNIVERSAL:  # the others move registers or global memory
+        _note_other_tensors(call, sides)
     return None
 
 

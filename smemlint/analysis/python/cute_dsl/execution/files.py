@@ -112,15 +112,18 @@ class _File:
         choices = _choices(first)
         self.left_out.add("choices of options are not executed", len(choices) - MAX_DSL_VARIANTS)
         for name, value in choices[:MAX_DSL_VARIANTS]:
-            self._run_with_option(name, value)
+            self._run_with_option(name, value, first)
         flags = _flags(first) if first.state.finished else []
         for name, value in flags[: MAX_DSL_VARIANTS - len(choices)]:
             if not any(_with_unreached_copies(self.text, self.found)):
                 return
-            self._run_with_option(name, value)
+            self._run_with_option(name, value, first)
 
-    def _run_with_option(self, name: str, value: Value) -> None:
+    def _run_with_option(self, name: str, value: Value, first: _Run) -> None:
+        """Adds what the program does with another option, unless it then refuses to go on."""
         variant = _Run(self.text, self.settings.arch, {name: value})
+        if variant.state.refusals - first.state.refusals:
+            return
         self._take(variant, (DEFAULTS, Assumption(Topic.ARGUMENT, f"`{name}` is {value!r}", name)))
 
     def _take(self, run: _Run, assumptions: tuple[Assumption, ...]) -> None:
@@ -204,13 +207,18 @@ class _File:
 
         Of a wrong one, CuTe refuses what the program does with its tensors.
         """
-        best = run.decided, guess, run
+        best = self._decided(entry, run), guess, run
         for rank in guesses.RANKS if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS else ():
             other = replace(guess, rank=rank)
             tried = self._guessed(entry, other)
-            if tried.decided > best[0]:
-                best = tried.decided, other, tried
+            decided = self._decided(entry, tried)
+            if decided > best[0]:
+                best = decided, other, tried
         return best[1:]
+
+    def _decided(self, entry: _Entry, run: _Run) -> int:
+        """Returns how many accesses of an execution are decided."""
+        return sum(facts.decided for facts in run.facts(_assumptions(entry, run)))
 
     def _add_guesses(self, entry: _Entry, guess: guesses.Guess, first: _Run) -> None:
         """Adds what a guess and those that differ from it in numbers and blocks agree on."""
@@ -218,10 +226,11 @@ class _File:
         others = guesses.others(guess, first.state, is_kernel=is_kernel)
         by_kernel: dict[Span, list[KernelFacts]] = {}
         for run in (first, *(self._guessed(entry, other) for other in others)):
+            if run.state.refusals - first.state.refusals:
+                continue  # the program does not take this number
             if run.failure:
                 self._unfinished[entry.function] = run.failure
-            assumptions = (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
-            for facts in self._facts(run, assumptions):
+            for facts in self._facts(run, _assumptions(entry, run)):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
         for found in by_kernel.values():
             self._add(consensus(found, _DIFFERS))
@@ -233,6 +242,12 @@ class _Entry:
 
     function: ast.FunctionDef
     owner: ast.ClassDef | None
+
+
+def _assumptions(entry: _Entry, run: _Run) -> tuple[Assumption, ...]:
+    """Returns what the figures of an execution that was entered from outside take for granted."""
+    is_kernel = _is_marked(entry.function, MARKS)
+    return (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
 
 
 def _is_marked(function: ast.FunctionDef, marks: tuple[str, ...]) -> bool:
@@ -251,7 +266,8 @@ def _compilers(text: PythonText) -> Iterator[_Entry]:
     """Yields the functions of the host that compile a kernel for the arguments that they know."""
     for entry in _all_functions(text):
         is_of_host = entry.owner is None or _is_marked(entry.function, ("staticmethod",))
-        if is_of_host and _COMPILES in text.segment(entry.function):
+        is_compiled = _is_marked(entry.function, (*JIT_MARKS, *MARKS))
+        if is_of_host and not is_compiled and _COMPILES in text.segment(entry.function):
             yield entry
 
 
@@ -311,6 +327,7 @@ class _Run:
         self.overrides = overrides
         self.enter = enter
         self.failure = ""
+        self._priced: dict[tuple[Assumption, ...], list[KernelFacts]] = {}
         self.state = Execution(Texts(text, self._interpret), arch, trial)
         self.program = Program(self.state, dict(overrides))
         expressions: ExpressionHandlers = {
@@ -339,16 +356,16 @@ class _Run:
         except (OverBudget, RecursionError):
             self.failure = "it takes too long to follow"
 
-    @property
-    def decided(self) -> int:
-        """How many accesses are decided."""
-        return sum(facts.decided for facts in self.facts(()))
-
-    def facts(self, assumptions: tuple[Assumption, ...]) -> Iterator[KernelFacts]:
-        """Yields the facts of the kernels that it executed."""
-        template = tuple((k, str(v)) for k, v in self.overrides.items())
-        for kernel in self.state.finished:
-            yield facts_of(self.state, kernel, assumptions, template, self.interpreter.steps)
+    def facts(self, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
+        """Returns the facts of the kernels that it executed, priced once."""
+        if assumptions not in self._priced:
+            template = tuple((k, str(v)) for k, v in self.overrides.items())
+            steps = self.interpreter.steps
+            self._priced[assumptions] = [
+                facts_of(self.state, kernel, assumptions, template, steps)
+                for kernel in self.state.finished
+            ]
+        return self._priced[assumptions]
 
     def advised_facts(self, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
         """Returns the same with the layouts that free tensors with conflicts."""
@@ -363,7 +380,7 @@ class _Run:
         """Returns the facts of one of the kernels with another layout; None if it is not met."""
         trial = KernelTrial(number, layout)
         again = _Run(self.text, self.state.arch, self.overrides, self.enter, trial)
-        return next(again.facts(assumptions), None)
+        return next(iter(again.facts(assumptions)), None)
 
     def _interpret(self, text: PythonText) -> Scope:
         scope: Scope = {"__name__": "a module"}

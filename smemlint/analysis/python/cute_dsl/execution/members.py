@@ -155,6 +155,8 @@ def _of_mma(run: Execution, mma: cute.TiledMma, name: str) -> Value | None:
             return mma.op.shape
         case "size":
             return mma.threads
+        case "permutation_mnk":
+            return tuple(numbers.value_of(run, p) for p in mma.permutation)
         case "thr_layout_vmnk":
             return Cute(mma.thread_layout)
         case "thr_id":

@@ -24,6 +24,7 @@ from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
 from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F401
     blackwell,
+    block_scaled,
     hopper,
     quack,
     runtime,

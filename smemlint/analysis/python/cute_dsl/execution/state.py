@@ -90,6 +90,7 @@ class Execution:
         entered: functions that were executed.
         layouts: thread layouts that are not compact.
         guessed: what was guessed.
+        refusals: places of `raise` that it came to without a doubt.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
         left_out: how many launches of each kernel were left out for their number.
@@ -111,6 +112,7 @@ class Execution:
         self.reached: set[Span] = set()
         self.layouts: dict[object, LayoutUse] = {}
         self.guessed: dict[Assumption, None] = {}
+        self.refusals: set[Span] = set()
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
 

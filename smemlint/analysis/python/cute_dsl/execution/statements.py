@@ -72,6 +72,12 @@ class Statements:
             scopes[-1][alias.asname or alias.name] = symbol
         return True
 
+    def execute_raise(self, interpreter: Interpreter, node: ast.Raise, scopes: Scopes) -> bool:
+        """Ends the path, and notes where the program refuses its arguments."""
+        if not interpreter.open_paths:
+            self.run.refusals.add(self.run.span_of(node))
+        return False
+
     def execute_class(self, interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> bool:
         """Binds a class, or the layout of a `cute.struct`."""
         execute_class(interpreter, node, scopes)
@@ -145,6 +151,7 @@ def handlers(run: Execution) -> dict[type[ast.stmt], object]:
         ast.For: flow.execute_for,
         ast.While: flow.execute_while,
         ast.ImportFrom: own.execute_import_from,
+        ast.Raise: own.execute_raise,
         ast.ClassDef: own.execute_class,
         ast.Assign: own.execute_assignment,
         ast.AugAssign: own.execute_augmented,

@@ -15,7 +15,11 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     function,
     needed_tensor,
 )
-from smemlint.analysis.python.cute_dsl.execution.copies import copy_by, copy_plainly
+from smemlint.analysis.python.cute_dsl.execution.copies import (
+    copy_by,
+    copy_plainly,
+    note_without_lanes,
+)
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import make_registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Opaque,
@@ -23,7 +27,6 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     array_of,
 )
 from smemlint.layout import cute
-from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.values import Value
@@ -149,6 +152,5 @@ def get_tma_copy(call: Call) -> Value:
     for value in (*call.given.positional, *call.given.named.values()):
         array = array_of(needed_tensor(value))
         if array is not None:
-            text = f"`{array.name}` is moved by TMA, which has no lane addresses"
-            call.run.note(call.node, text, array, ReasonCode.NO_LANES)
+            note_without_lanes(call, "TMA", array)
     return Opaque("a copy by TMA")
