@@ -350,9 +350,8 @@ def _number_of(function: Function, units: Sequence[Unit]) -> tuple[int, int]:
 
 def _written_instantiations(function: Function, units: Sequence[Unit]) -> tuple[object, ...]:
     """The template arguments that stand in any function: they tell those of one without callers."""
-    if not function.template:
-        return ()
-    found = (written for unit in units for written in unit.template_ids(function.name))
+    names = (function.name if function.template else None, function.record)
+    found = (w for name in names if name for unit in units for w in unit.template_ids(name))
     return tuple((written.arguments, written.is_instantiated) for written in found)
 
 

@@ -56,6 +56,7 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     depends_on,
 )
+from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -305,6 +306,9 @@ class AffineDomain:
         known = decided(op, low, high)
         if known is not None:
             return AffineInt(int(known), BOOL)
+        wandering = wandering_range(op, a, b)
+        if wandering is not None:
+            return wandering
         uniform = a.is_uniform and b.is_uniform
         reason = Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known")
         varies = not uniform and varies_in_a_warp(difference.base)

@@ -21,6 +21,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.analysis.simt.interpreter.pointers import advance_or_forget, summed_scev
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
@@ -37,7 +38,7 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return _apply_to_pointers(ev, op, a, b)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return operated_data(op, a, b) or propagated(a, b)
+        return wandering_range(op, a, b) or operated_data(op, a, b) or propagated(a, b)
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         state.spend(1)
         if op in COMPARISONS:

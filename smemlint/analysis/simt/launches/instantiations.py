@@ -1,19 +1,22 @@
 """Template arguments that the units write after a host function's name.
 
 `template void launch<float>(..);` instantiates it and `{"v2", launch<float>}` takes its address:
-who calls it, and with which types, need not be seen anywhere.
+who calls it, and with which types, need not be seen anywhere. `template class Solver<float>;`
+instantiates all methods of a class.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.limits.budgets import MAX_INSTANTIATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from smemlint.analysis.simt.domain.environment import Scope
     from smemlint.analysis.simt.evaluator import Evaluator
@@ -37,6 +40,10 @@ def written_instantiations(
     found: dict[object, Scope] = {}
     explicit: dict[object, Scope] = {}
     for unit in units:
+        for spelled in _instantiated_classes(unit, function):
+            owner = ev.types.spelled(spelled)
+            if isinstance(owner, RecordType):
+                explicit.setdefault(spelled, scope_of(owner))
         for written in unit.template_ids(function.name):
             scope = template_scope(ev, function.template, written.arguments)
             key = scope_text(scope, function), written.arguments
@@ -49,6 +56,21 @@ def written_instantiations(
 
 
 def is_instantiated(unit: Unit, function: Function) -> bool:
-    """Returns whether a unit instantiates a function template explicitly."""
+    """Returns whether a unit instantiates a function template, or a method's class, explicitly."""
     has_parameters = bool(function.template)
-    return has_parameters and any(w.is_instantiated for w in unit.template_ids(function.name))
+    is_own = has_parameters and any(w.is_instantiated for w in unit.template_ids(function.name))
+    return is_own or any(_instantiated_classes(unit, function))
+
+
+def is_of_template(units: Iterable[Unit], function: Function) -> bool:
+    """Returns whether a function is a template, or a method of one."""
+    if function.template or function.record is None:
+        return bool(function.template)
+    return any(record.template for u in units for record in u.records.get(function.record, ()))
+
+
+def _instantiated_classes(unit: Unit, function: Function) -> Iterator[str]:
+    """Yields explicit instantiations of a method's class."""
+    if function.record is not None:
+        written = unit.template_ids(function.record)
+        yield from (w.spelled for w in written if w.is_instantiated)

@@ -30,7 +30,7 @@ from smemlint.analysis.simt.launches.host_interpreter import (
     execute_host_function,
     host_interpreter,
 )
-from smemlint.analysis.simt.launches.instantiations import written_instantiations
+from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.repeated_calls import key_of_call
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
@@ -373,13 +373,14 @@ def launches_of(
     """
     scopes: list[Scope] = []
     left = 0
-    if has_no_caller and function.template:
+    is_template = has_no_caller and is_of_template((unit, *linked), function)
+    if is_template:
         policy = LaunchPolicy(unit, linked)
         ev = host_interpreter(policy)
         ev.state.frames.append(Frame("file", [{}]))
         scopes, left = written_instantiations(ev, policy.linked, function)
     runs = [_run_under(unit, linked, function, launching, scope) for scope in scopes or [{}]]
-    is_uninstantiated = has_no_caller and bool(function.template) and not scopes
+    is_uninstantiated = is_template and not scopes
     found = (
         replace(la, is_uninstantiated=is_uninstantiated, left=left)
         for run in runs

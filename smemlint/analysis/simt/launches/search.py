@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
-from smemlint.analysis.simt.launches.instantiations import is_instantiated
+from smemlint.analysis.simt.launches.instantiations import is_instantiated, is_of_template
 from smemlint.analysis.simt.launches.launches import HostRun, Launch
 from smemlint.analysis.simt.launches.open_parameters import Flows, open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
@@ -313,8 +313,8 @@ class _Climb:
                 self._silent.add(function)
             elif function not in self._found and self._is_unused(function):
                 self._unused.append(function)
-            elif callers is None or function.template or function not in self._found:
-                has_no_caller = callers is not None and bool(function.template)
+            elif callers is None or self._is_of_template(function) or function not in self._found:
+                has_no_caller = callers is not None and bool(function.template or not callers)
                 self._found[function] = self._run(function, has_no_caller=has_no_caller)
                 done[function] = bool(self._found[function])
                 if not done[function] and function in self._followed:
@@ -349,6 +349,9 @@ class _Climb:
         """Returns whether the kernel's unit compiles instances of a function, and calls none."""
         return is_instantiated(self._units[0], function) and not self._search.has_callers(function)
 
+    def _is_of_template(self, function: Function) -> bool:
+        return is_of_template(self._units, function)
+
     def _is_called_elsewhere(self, function: Function) -> bool:
         """Returns whether callers of a function are looked for in other units."""
         is_of_file = "static" in function.specifiers and function.span.path == self._units[0].path
@@ -367,12 +370,14 @@ class _Climb:
     def _is_top(self, function: Function) -> bool:
         """Returns whether nobody can tell more of what a function launches: nothing is open.
 
-        What launches nothing launches nothing for any caller, unless template arguments decide.
+        What launches nothing launches nothing for any caller, unless template arguments decide, or
+        the object that a method works on.
         """
         if self._open_parameters(function).are_passed_on:
             return False
         launches = self._run(function)
-        is_silent = function in self._followed and not function.template
+        hangs_on_caller = function.template or function.record is not None
+        is_silent = function in self._followed and not hangs_on_caller
         return all(map(self._is_settled, launches)) if launches else is_silent
 
     def _is_settled(self, launch: Launch) -> bool:

@@ -48,7 +48,7 @@ def angle_positions(tokens: Sequence[Token]) -> dict[str, list[int]]:
 
 
 def template_ids(tokens: Sequence[Token], positions: Iterable[int]) -> Iterator[TemplateId]:
-    """Yields the template-ids of a name, those that a record's head declares left out.
+    """Yields the template-ids of a name, those that a record's head defines left out.
 
     Args:
         tokens: of a unit.
@@ -57,7 +57,8 @@ def template_ids(tokens: Sequence[Token], positions: Iterable[int]) -> Iterator[
     for i in positions:
         token = tokens[i]
         before = tokens[i - 1].text if i else ""
-        if before in _DECLARING:
+        is_instantiated = _is_instantiated(tokens, i)
+        if before in _DECLARING and not is_instantiated:
             continue
         end = angle_end(tokens, i + 1)
         if end < 0:
@@ -65,7 +66,7 @@ def template_ids(tokens: Sequence[Token], positions: Iterable[int]) -> Iterator[
         qualifier = tokens[i - 2].text if before == "::" and i > 1 else ""
         parts = split_commas(tokens[i + 2 : end])
         spelled = tuple(spelling_of(p) for p in parts if p)
-        yield TemplateId(token, tokens[end], qualifier, spelled, _is_instantiated(tokens, i))
+        yield TemplateId(token, tokens[end], qualifier, spelled, is_instantiated)
 
 
 def _is_instantiated(tokens: Sequence[Token], at: int) -> bool:

@@ -73,3 +73,47 @@ template <class I = unsigned long long> void build(int *a) { k<I><<<1, 64>>>(a);
     ((key, access),) = found(text + caller).items()
     assert key == (title, 4)
     assert {assumption.subject for assumption in access.assumptions} & {"I"} == subjects
+
+
+LOSS = """
+template <class T> __global__ void k(T *out) {
+  __shared__ T s[64];
+  s[threadIdx.x] = 1;
+}
+template <class T> struct Loss {
+  void plain(T *p);
+  template <class M> void solve(M m, T *p);
+  %s
+  void unused(T *p) { k<T><<<1, 32>>>(p); }
+};
+template <class T> void Loss<T>::plain(T *p) { k<T><<<1, 64>>>(p); }
+template <class T> template <class M> void Loss<T>::solve(M m, T *p) { k<T><<<1, 96>>>(p); }
+"""
+THROUGH = "void through(T *p) { plain(p); }"
+FIT = """
+template <class L> struct Objective {
+  L *loss;
+  template <class T> void run(T *p) { loss->through(p); }
+};
+template <class T> void fit(T *p) { Loss<T> loss; Objective<Loss<T>> o{&loss}; o.run(p); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("member", "host", "instances"),
+    [
+        ("", "void f(int *p) { Loss<int> loss; loss.plain(p); }", {("k<int>", 64)}),
+        (THROUGH, "void f(int *p) { Loss<int> loss; loss.through(p); }", {("k<int>", 64)}),
+        ("", "void f(int *p) { Loss<int> loss; loss.solve(3, p); }", {("k<int>", 96)}),
+        (THROUGH, FIT + "void f(int *p) { fit(p); }", {("k<int>", 64)}),
+        (THROUGH, FIT + "template void fit<short>(short *p);", {("k<short>", 64)}),
+        ("", "template class Loss<int>;", {("k<int>", 32), ("k<int>", 64), ("k<int>", 96)}),
+        ("", "", {("k<T>", 32), ("k<T>", 64), ("k<T>", 96)}),
+    ],
+)
+def test_methods_of_class_templates_launch_what_their_objects_say(
+    member: str, host: str, instances: set[tuple[str, int]]
+) -> None:
+    """cuml's solvers launch in methods that other methods call, of classes that are templates."""
+    kernels = facts_of(LOSS % member + host).kernels
+    assert {(k.instance.title, k.instance.block[0]) for k in kernels} == instances
