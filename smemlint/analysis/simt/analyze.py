@@ -52,14 +52,12 @@ if TYPE_CHECKING:
     from smemlint.sources.source import Source
 
 
-def analyze_units(
-    sources: Sequence[Source],
-    settings: Settings,
-    crashed: Callable[[NotAnalysed], None] | None = None,
-    scope: AnalysisScope | None = None,
-    memo: Memo | None = None,
-) -> Facts:
-    """Returns the facts of all kernels in `sources` that touch shared memory.
+DIRECT = Memo(evaluate_kernel, launches_of, load_unit)
+"""Everything is done anew."""
+
+
+class Project:
+    """The analysis of a run.
 
     A file that others include is evaluated in up to three of the units that include it, since its
     macros and launches may be theirs; each kernel instance is reported once.
@@ -70,19 +68,6 @@ def analyze_units(
         crashed: told of every kernel that an internal error cost; without it, errors are raised.
         scope: what to evaluate; everything by default.
         memo: what is known from before; everything is done anew without it.
-    """
-    return Project(sources, settings, crashed, scope, memo).facts()
-
-
-DIRECT = Memo(evaluate_kernel, launches_of, load_unit)
-"""Everything is done anew."""
-
-
-class Project:
-    """The analysis of a run.
-
-    Args:
-        sources, settings, crashed, scope, memo: see `analyze_units`.
         notes_passed: whether to note what launches pass, for the compiled code of the run.
         document: the only file of interest; empty for all. Kernels of other files that cannot
             come to its code are not evaluated, unless it is the main file.

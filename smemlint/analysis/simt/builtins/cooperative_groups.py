@@ -62,7 +62,7 @@ def _tile(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 def call_group_method(
-    ev: Evaluator, value: Aggregate, name: str, arguments: tuple[str, ...], node: ir.FuncCall
+    ev: Evaluator, value: Aggregate, name: str, node: ir.FuncCall
 ) -> Value | None:
     """Evaluates methods of thread groups."""
     state = ev.state
@@ -136,9 +136,7 @@ def _of_group(ev: Evaluator, call: BuiltinCall) -> Value:
     """`cg::thread_rank(group)` and `cg::group_size(group)`, as functions."""
     group = argument_values(ev, call.node)[0]
     name = "size" if call.name == "group_size" else call.name
-    found = (
-        call_group_method(ev, group, name, (), call.node) if isinstance(group, Aggregate) else None
-    )
+    found = call_group_method(ev, group, name, call.node) if isinstance(group, Aggregate) else None
     why = Reason(ReasonCode.NOT_DECLARED, f"`{call.name}` of what is no group that is known")
     return found if found is not None else Unknown(why)
 

@@ -197,7 +197,7 @@ def element_of_tensor(
             unknown if unknown is not None else Unknown(Reason(ReasonCode.NOT_MODELLED, str(error)))
         )
     if isinstance(offset, Unknown):
-        return lvalue_at_unknown_offset(ev, pointer, offset)
+        return lvalue_at_unknown_offset(pointer, offset)
     return LValue(pointer.object, offset, pointer.target, pointer.is_volatile)
 
 
@@ -283,7 +283,7 @@ def _keeps_banks(ev: Evaluator, tensor: cute.Tensor, value: Value) -> bool:
     return all(isinstance(step, int) and step % period == 0 for step in steps)
 
 
-def call_array_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Value | None:
+def call_array_method(ev: Evaluator, callee: ir.StructRef) -> Value | None:
     """Returns the pointer that `a.data()` or `a.begin()` gives of an array; None of all others."""
     name, _ = ev.state.unit.template_arguments(callee.field.name)
     if not uses_cute(ev) or name not in _ELEMENTS or callee.type != ".":

@@ -36,7 +36,7 @@ def _active_mask(ev: Evaluator, call: BuiltinCall) -> Value:
 def _vote(ev: Evaluator, call: BuiltinCall) -> Value:
     """Votes whose members are all active lanes, on what is known of each."""
     members, predicate, *_ = argument_values(ev, call.node)
-    truth = to_condition(ev, predicate)
+    truth = to_condition(predicate)
     mask = ev.state.mask
     if not _are_all(members):
         return _VOTE

@@ -178,7 +178,7 @@ def _call_operator(ev: Evaluator, value: Aggregate, node: ir.FuncCall) -> Value:
 
 def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Value:
     state = ev.state
-    found = call_array_method(ev, callee, node)
+    found = call_array_method(ev, callee)
     if found is not None:
         return found
     name, arguments = state.unit.template_arguments(callee.field.name)
@@ -198,7 +198,7 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
         if place.object.space is Space.LOCAL:
             value = read_lvalue(ev, place, callee.name)
         if isinstance(value, Aggregate):
-            found = call_group_method(ev, value, name, arguments, node)
+            found = call_group_method(ev, value, name, node)
         elif isinstance(value, Cute):
             found = call_method_of_cute(ev, value, name, arguments, node)
         if found is not None:

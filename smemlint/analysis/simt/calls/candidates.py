@@ -42,7 +42,7 @@ def find_candidates(
     key = (name, owner.record if owner is not None else None, len(node.args))
     if key not in state.definitions:
         state.definitions[key] = _definitions(ev, *key)
-    return _nearest(ev, state.definitions[key], name, node)
+    return _nearest(ev, state.definitions[key], node)
 
 
 def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[Function]:
@@ -59,7 +59,7 @@ def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[F
     return [f for f in found if f.is_device] or found
 
 
-def _nearest(ev: Evaluator, found: list[Function], name: str, node: ir.FuncCall) -> list[Function]:
+def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Function]:
     """Of functions in several namespaces: those of the one that the call names or stands in.
 
     `::f(x)` names the outermost one.

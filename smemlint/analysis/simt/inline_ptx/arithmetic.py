@@ -89,7 +89,7 @@ def _binary(
     amount = "u32" if opcode.name in ("shl", "shr") else type_
     a, b = registers.read_as(operands[0], type_), registers.read_as(operands[1], amount)
     if type_ == "pred":
-        a, b = (to_condition(registers.ev, v) for v in (a, b))
+        a, b = (to_condition(v) for v in (a, b))
     if opcode.has("wide"):
         a, b = (_widened(registers, v, type_) for v in (a, b))
     elif opcode.has("hi"):
@@ -154,7 +154,7 @@ def _negated(
     """`not`, `neg` and `abs`."""
     value = registers.read_as(operands[0], opcode.type)
     if opcode.type == "pred":
-        truth = to_condition(registers.ev, value)
+        truth = to_condition(value)
         return apply_binary(registers.ev, "==", truth, number(0), node)
     zero = number(0, INTEGERS[opcode.type])
     if opcode.name == "not":
@@ -190,7 +190,7 @@ def compared(
             registers.ev,
             operator,
             made,
-            to_condition(registers.ev, registers.read(operands[2])),
+            to_condition(registers.read(operands[2])),
             node,
         )
     return made
@@ -201,7 +201,7 @@ def _selected(
 ) -> Value:
     """`selp d, a, b, p`."""
     a, b = (registers.read_as(operand, opcode.type) for operand in operands[:2])
-    chosen = to_condition(registers.ev, registers.read(operands[2]))
+    chosen = to_condition(registers.read(operands[2]))
     if isinstance(chosen, AffineInt) and chosen.is_concrete:
         if chosen.constant is not None:
             return a if chosen.constant else b
@@ -228,7 +228,7 @@ _LEAST = {
 
 def complement(registers: Registers, value: Value, node: ir.Node) -> Value:
     """Returns the second predicate of `setp p|q`."""
-    truth = to_condition(registers.ev, value)
+    truth = to_condition(value)
     if isinstance(truth, AffineInt):
         return apply_binary(registers.ev, "==", truth, number(0, BOOL), node)
     return truth

@@ -70,7 +70,7 @@ class Registers:
                 found = self.values.get(text)
                 return found if found is not None else self._special(text)
             case Negated(name):
-                truth = to_condition(self.ev, self.read(name))
+                truth = to_condition(self.read(name))
                 if isinstance(truth, AffineInt) and truth.is_concrete:
                     return AffineInt(1 - truth.base, I32)
                 return truth

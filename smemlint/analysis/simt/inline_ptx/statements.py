@@ -96,7 +96,7 @@ class _Statement:
             self._perform(Instruction(self._node, opcode, operation.operands))
             return
         state, before = self._ev.state, self._ev.state.mask
-        truth = to_condition(self._ev, self._registers.read(Name(operation.guard)))
+        truth = to_condition(self._registers.read(Name(operation.guard)))
         may_hold, holds = truth_bounds(truth)
         if operation.is_negated:
             may_hold, holds = ~holds, ~may_hold

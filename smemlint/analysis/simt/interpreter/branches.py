@@ -50,7 +50,7 @@ class End:
 def execute_if(ev: Evaluator, node: ir.If) -> None:
     """Executes the branch that the condition picks, or both."""
     state = ev.state
-    value = to_condition(ev, ev.evaluate(node.cond))
+    value = to_condition(ev.evaluate(node.cond))
     mask = state.mask
     if isinstance(value, AffineInt) and not value.terms:
         if isinstance(value.base, int):

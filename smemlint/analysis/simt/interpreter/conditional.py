@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @evaluates(ir.TernaryOp)
 def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     """Returns the operand of `?:` that the condition picks, or the join of both."""
-    condition = to_condition(ev, ev.evaluate(node.cond))
+    condition = to_condition(ev.evaluate(node.cond))
     mask = ev.state.mask
     if isinstance(condition, AffineInt):
         if condition.constant is not None:

@@ -114,7 +114,7 @@ def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
     return convert(ev, value, kind)
 
 
-def to_condition(ev: Evaluator, value: Value) -> AffineInt | Unknown:
+def to_condition(value: Value) -> AffineInt | Unknown:
     """Returns a value as a condition: 0 or 1 a thread, or unknown."""
     match value:
         case AffineInt():

@@ -78,7 +78,7 @@ def _element_at(
 ) -> LValue | Unknown:
     moved = advance(ev, first, index, is_computed=is_computed)
     if isinstance(moved, Unknown):
-        return lvalue_at_unknown_offset(ev, first, moved)  # counted: the array is known even so
+        return lvalue_at_unknown_offset(first, moved)  # counted: the array is known even so
     return LValue(moved.object, moved.offset, moved.target, moved.is_volatile)
 
 
@@ -127,7 +127,7 @@ def _by_operator(
     candidates = find_candidates(ev, "operator[]", record, call) if record.record else []
     if not candidates:
         return None
-    this = variable_lvalue(ev, variable).pointer()
+    this = variable_lvalue(variable).pointer()
     value = inline_best(ev, candidates, (), call, this, record)
     if all(signature_of(f).returns_reference for f in candidates) or isinstance(value, Unknown):
         return dereference(ev, value, node)

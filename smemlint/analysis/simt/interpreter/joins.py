@@ -152,11 +152,11 @@ def _join_pointers(
         offset = join(ev, a.offset, b.offset, condition, node)
         if isinstance(offset, AffineInt):
             return Pointer(a.object, offset, a.target, a.is_volatile)
-        return forget_offset(ev, a, offset) if isinstance(offset, Unknown) else offset
+        return forget_offset(a, offset) if isinstance(offset, Unknown) else offset
     shared = next((p for p in (a, b) if p.object.space is Space.SHARED), None)
     if shared is None:
         return None
-    return forget_offset(ev, shared, Unknown(condition.reason, condition.is_data))
+    return forget_offset(shared, Unknown(condition.reason, condition.is_data))
 
 
 def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:

@@ -73,7 +73,7 @@ def locate_cast(ev: Evaluator, node: ir.Cast) -> LValue | Unknown:
     return place
 
 
-def variable_lvalue(ev: Evaluator, variable: Variable) -> LValue:
+def variable_lvalue(variable: Variable) -> LValue:
     """Returns the bytes of a variable, or what it refers to."""
     obj = variable.object
     if is_reference(variable.type):
@@ -155,7 +155,7 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
                 f"the size of `{member.behind}` in front of `{name}` is not known",
             )
         )
-        nowhere = lvalue_at_unknown_offset(ev, base, why)
+        nowhere = lvalue_at_unknown_offset(base, why)
         start = state.domain.symbol(
             f"{base.object.key}.{name} behind {member.behind}",
             f"sizeof({member.behind})",

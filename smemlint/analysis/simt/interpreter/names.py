@@ -51,7 +51,7 @@ _NUMBERS = frozenset((IntType, FloatType))
 """Types of which a local variable holds one value, which a name reads."""
 
 
-def find_binding(ev: Evaluator, name: str, node: ir.Node) -> Binding:
+def find_binding(ev: Evaluator, name: str) -> Binding:
     """Returns what a name stands for; `Unknown` when nothing in the unit says."""
     local = ev.state.lookup(name)
     if isinstance(local, Lazy):
@@ -130,9 +130,9 @@ def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
 @locates(ir.ID)
 def locate_name(ev: Evaluator, node: ir.ID) -> LValue | Unknown:
     """Returns the variable that a name stands for."""
-    binding = find_binding(ev, node.name, node)
+    binding = find_binding(ev, node.name)
     if isinstance(binding, Variable):
-        return variable_lvalue(ev, binding)
+        return variable_lvalue(binding)
     if isinstance(binding, Pointer):
         return Unknown(Reason(ReasonCode.NO_VALUE, f"`{node.name}` is not an lvalue"))
     if isinstance(binding, Unknown):
@@ -143,13 +143,13 @@ def locate_name(ev: Evaluator, node: ir.ID) -> LValue | Unknown:
 @evaluates(ir.ID)
 def evaluate_name(ev: Evaluator, node: ir.ID) -> Value:
     """Returns the value of a name."""
-    binding = find_binding(ev, node.name, node)
+    binding = find_binding(ev, node.name)
     if binding.__class__ is Variable:
         if binding.type.__class__ in _NUMBERS and binding.object.space is Space.LOCAL:
             value = binding.object.cells.get(0)
             if value is not None and value.__class__ is not PartialValue:
                 return value
-        return read_lvalue(ev, variable_lvalue(ev, binding), node)
+        return read_lvalue(ev, variable_lvalue(binding), node)
     if isinstance(binding, CTYPES):
         return CallableValue(node.name, binding)
     return binding  # type: ignore[return-value]

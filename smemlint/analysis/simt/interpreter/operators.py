@@ -184,7 +184,7 @@ def _is_condition(node: ir.Node) -> bool:
 
 def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     state = ev.state
-    left = to_condition(ev, ev.evaluate(node.left))
+    left = to_condition(ev.evaluate(node.left))
     short = 0 if node.op == "&&" else 1
     if (
         isinstance(left, AffineInt)
@@ -195,7 +195,7 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     mask = state.mask
     may_hold, holds = truth_bounds(left)
     state.mask = mask & (may_hold if node.op == "&&" else ~holds)
-    right = to_condition(ev, ev.evaluate(node.right)) if is_any(state.mask) else number(short, BOOL)
+    right = to_condition(ev.evaluate(node.right)) if is_any(state.mask) else number(short, BOOL)
     state.mask = mask
     if isinstance(left, AffineInt) and isinstance(right, AffineInt):
         op = "&" if node.op == "&&" else "|"
@@ -222,7 +222,7 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
 def address_of(ev: Evaluator, expr: ir.Node) -> Value:
     """Returns a pointer to what an expression names."""
     if isinstance(expr, ir.ID):
-        binding = find_binding(ev, expr.name, expr)
+        binding = find_binding(ev, expr.name)
         if isinstance(binding, CallableValue):
             return binding
     place = ev.lvalue(expr)

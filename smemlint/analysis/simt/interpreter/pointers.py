@@ -48,17 +48,17 @@ def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     )
 
 
-def forget_offset(ev: Evaluator, pointer: Pointer, why: Unknown) -> Value:
+def forget_offset(pointer: Pointer, why: Unknown) -> Value:
     """Returns a pointer that points elsewhere now, into the same memory.
 
     What is reached in shared memory is counted even so, and a tensor in global memory is still one.
     """
     if pointer.object.space not in (Space.SHARED, Space.GLOBAL):
         return why
-    return lvalue_at_unknown_offset(ev, pointer, why).pointer()
+    return lvalue_at_unknown_offset(pointer, why).pointer()
 
 
-def lvalue_at_unknown_offset(ev: Evaluator, base: Pointer, why: Unknown) -> LValue:
+def lvalue_at_unknown_offset(base: Pointer, why: Unknown) -> LValue:
     """Returns a place in a known array at an unknown offset."""
     known = base.object.origin or base.object
     lost = Object(known.name, known.type, known.space, f"{known.key} lost")
@@ -126,7 +126,7 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
 def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1) -> Value:
     """Returns a pointer that went on; into a shared array it stays one, wherever it points."""
     moved = advance(ev, pointer, by, sign, is_computed=True)
-    return forget_offset(ev, pointer, moved) if isinstance(moved, Unknown) else moved
+    return forget_offset(pointer, moved) if isinstance(moved, Unknown) else moved
 
 
 def unsized(kind: CType) -> Unknown:

@@ -65,7 +65,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
         while trips < state.budget.max_trips and is_any(state.mask):
             value: Value = number(1)
             if parts.cond is not None and not (parts.first and not trips):
-                value = to_condition(ev, ev.evaluate(parts.cond))
+                value = to_condition(ev.evaluate(parts.cond))
             if not isinstance(value, AffineInt) or value.constant in (0, None):
                 break
             if not trips:

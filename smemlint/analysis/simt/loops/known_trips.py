@@ -206,7 +206,7 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) ->
         return None
     if parts.cond is None:
         return state.mask
-    value = to_condition(ev, ev.evaluate(parts.cond))
+    value = to_condition(ev.evaluate(parts.cond))
     if isinstance(value, Unknown) or value.terms:
         is_uniform = value.is_uniform or _is_uniform_count(ev, parts)
         execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform)
@@ -283,7 +283,7 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
     state.memory.begin()
     try:
         while trips < MAX_FORESEEN * state.budget.max_trips:
-            value = to_condition(ev, ev.evaluate(parts.cond))
+            value = to_condition(ev.evaluate(parts.cond))
             if not isinstance(value, AffineInt) or value.terms:
                 return None
             going = state.mask & (np.asarray(value.base) != 0)

@@ -153,7 +153,7 @@ def _forget_numbers(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, in
         text = f"threads leave a loop with different values of `{obj.name}`"
         why = Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, text))
         if isinstance(value, Pointer):
-            ev.state.memory.set_cell(obj, offset, forget_offset(ev, value, why))
+            ev.state.memory.set_cell(obj, offset, forget_offset(value, why))
         elif isinstance(value, AffineInt):
             ev.state.memory.set_cell(obj, offset, why)
 
@@ -237,7 +237,7 @@ def widen(
             return None
         if isinstance(offset, AffineInt):
             return Pointer(begin.object, offset, begin.target, begin.is_volatile)
-        return forget_offset(ev, begin, offset) if isinstance(offset, Unknown) else None
+        return forget_offset(begin, offset) if isinstance(offset, Unknown) else None
     places = places_of(begin, end)
     if places is not None:
         place = widen(ev, *places, trip, obj, seen)
@@ -250,7 +250,7 @@ def widen(
         return end
     if isinstance(begin, Pointer) and isinstance(end, Pointer):
         shared = next((p for p in (begin, end) if p.object.space is Space.SHARED), None)
-        return None if shared is None else forget_offset(ev, shared, _not_followed(obj))
+        return None if shared is None else forget_offset(shared, _not_followed(obj))
     return _not_followed(obj)
 
 

@@ -44,7 +44,7 @@ Attributes:
 """
 
 
-def defines_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> bool:
+def defines_record(words: Sequence[Word], i: int, stop: int) -> bool:
     """Returns whether `struct X {`, `enum {` or `__shared__ union {` begins here."""
     word = words[i].text
     if word not in DECLARATION_WORDS and word not in ATTRIBUTES:
@@ -158,7 +158,7 @@ def _member_declaration(
     g: Grammar, words: Sequence[Word], i: int, stop: int, prefix: list[GrammarToken]
 ) -> tuple[int, bool]:
     """Desugars a member behind `prefix`: the index after it, and whether it takes up room."""
-    end, is_function, is_record = _kind(g, words, i, stop)
+    end, is_function, is_record = _kind(words, i, stop)
     word = words[i]
     is_alias = word.text == "using" and text_at(words, i + 2) == "="
     if is_function or (word.text in _NO_MEMBERS and not is_alias):
@@ -230,7 +230,7 @@ def _aside(
     try:
         if words[i].text == "using":
             desugar_alias(g, words, i, stop)
-        elif defines_record(g, words, i, stop):
+        elif defines_record(words, i, stop):
             desugar_record(g, words, i, stop)
         else:
             desugar_declaration(g, words, i, stop)
@@ -248,7 +248,7 @@ def _hold_place(g: Grammar, tokens: list[GrammarToken], word: Word, *, is_field:
     g.op(";", word)
 
 
-def _kind(g: Grammar, words: Sequence[Word], i: int, stop: int) -> tuple[int, bool, bool]:
+def _kind(words: Sequence[Word], i: int, stop: int) -> tuple[int, bool, bool]:
     """End of a member declaration, whether it is a function, whether a nested record."""
     has_parameters = has_value = False
     begin = i
@@ -278,7 +278,7 @@ def desugar_alias(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
     end = statement_end(words, i, stop)
     word, name = words[i], words[i + 1]
     right = words[i + 3 : end]
-    if defines_record(g, right, 0, len(right)):  # `typedef union {..} X;`
+    if defines_record(right, 0, len(right)):  # `typedef union {..} X;`
         typedef = Word("identifier", "typedef", word.first, word.last)
         desugar_record(g, [typedef, *right, name], 0, len(right) + 2)
         return end + 1

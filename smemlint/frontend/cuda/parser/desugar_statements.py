@@ -96,7 +96,7 @@ def _named_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> in
         g.name(word.text, word)
         g.op(":", words[i + 1])
         return i + 2
-    if defines_record(g, words, i, stop):
+    if defines_record(words, i, stop):
         return desugar_record(g, words, i, stop)
     behind = _behind_macro_statement(g, words, i, stop)
     if behind:

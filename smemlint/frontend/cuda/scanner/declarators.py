@@ -68,7 +68,7 @@ def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
             continue
         at, is_function = name
         kind = "alias" if is_alias else "function" if is_function else "variable"
-        if kind == "function" and _constructs(h, begin, at):
+        if kind == "function" and _constructs(h, at):
             kind = "variable"
         if kind == "variable" and not is_kept:
             continue
@@ -195,7 +195,7 @@ def _is_type_only(h: Sequence[Token], opening: int, last: int) -> bool:
     return close + 1 < last and h[close + 1].text in ("(", "[")
 
 
-def _constructs(h: Sequence[Token], begin: int, at: int) -> bool:
+def _constructs(h: Sequence[Token], at: int) -> bool:
     """Returns whether `dim3 block(16, 16)` constructs a variable and declares no function."""
     opening = at + 1
     if opening >= len(h) or h[opening].text != "(":

@@ -126,11 +126,7 @@ class ControlFlow:
             self._any_number(interpreter, node, self._item_of(items), scopes)
         interpreter.loops -= 1
         interpreter.jumps.pop()
-        for other in jumps.breaks:
-            merged = merge_branches(self.run, scopes[-1], other, _ANOTHER_PATH)
-            replace_scope(scopes[-1], merged if reaches_end else other)
-            reaches_end = True
-        return reaches_end
+        return self._join(scopes[-1], jumps.breaks, is_reached=reaches_end)
 
     def execute_while(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
         """Executes any number of iterations as one."""
@@ -157,12 +153,19 @@ class ControlFlow:
         jumps = interpreter.jumps[-1]
         jumps.continues.clear()
         reaches_end = interpreter.run(body, scopes)
-        for other in jumps.continues:
-            unknown = _ANOTHER_PATH
-            merged = merge_branches(self.run, scopes[-1], other, unknown) if reaches_end else other
-            replace_scope(scopes[-1], merged)
-            reaches_end = True
-        return reaches_end
+        return self._join(scopes[-1], jumps.continues, is_reached=reaches_end)
+
+    def _join(self, scope: Scope, jumps: Sequence[Scope], *, is_reached: bool) -> bool:
+        """Joins the scopes of jumps to a place that `is_reached` without one, too, or not.
+
+        Returns:
+            Whether a path reaches the place.
+        """
+        for other in jumps:
+            merged = merge_branches(self.run, scope, other, _ANOTHER_PATH) if is_reached else other
+            replace_scope(scope, merged)
+            is_reached = True
+        return is_reached
 
     def _any_number(
         self, interpreter: Interpreter, node: ast.For | ast.While, item: Value, scopes: Scopes
@@ -180,10 +183,7 @@ class ControlFlow:
             self._iterate(interpreter, node.body, scopes)
             if trace is not None and is_dry:
                 trace.unmute()
-            replace_scope(scope, self._widened(before, scope))
+            replace_scope(scope, widen(self.run, before, scope))
             if trace is not None:
                 trace.fence("block")
         interpreter.open_paths -= 1
-
-    def _widened(self, before: Scope, after: Scope) -> Scope:
-        return widen(self.run, before, after)

@@ -23,7 +23,7 @@ def _of_mode(call: Call) -> Value:
     mode = call.given.named.get("mode")
     if not mode:
         return value
-    return mode_of(call, value, mode)
+    return mode_of(value, mode)
 
 
 def _shape_of(call: Call, value: Value) -> Any:

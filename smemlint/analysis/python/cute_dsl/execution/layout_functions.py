@@ -234,10 +234,10 @@ def select(call: Call) -> Value:
 @function("get")
 def get(call: Call) -> Value:
     """Evaluates `get(x, mode)`: one mode of a tuple, layout or tensor."""
-    return mode_of(call, call.value(0, "input"), call.value(1, "mode"))
+    return mode_of(call.value(0, "input"), call.value(1, "mode"))
 
 
-def mode_of(call: Call, value: Value, mode: Value) -> Value:
+def mode_of(value: Value, mode: Value) -> Value:
     """Returns one mode of a tuple, layout or tensor by a path of indexes."""
     path = mode if isinstance(mode, list | tuple) else [mode]
     found: Value = value
