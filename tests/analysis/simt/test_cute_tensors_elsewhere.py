@@ -157,3 +157,27 @@ void go(float *p) { k<<<1, 64>>>(p); }
     (kernel,) = facts_of(text).kernels
     assert [(a.span.line, a.width_bytes) for a in kernel.accesses] == [(9, 4), (10, 4)]
     assert {n.span.line for n in kernel.not_analysed} == {7, 8}
+
+
+def test_a_member_of_an_unread_class_is_no_member_of_another_one():
+    """FlashAttention 3's pipelines: `Base` is CUTLASS's, the scheduler's storage is an `int4`."""
+    text = """
+#include "cutlass/pipeline/pipeline.hpp"
+struct Scheduler { using SharedStorage = int4; };
+template <int N, class Base = cutlass::PipelineTmaAsync<N>> struct Pipeline : Base {
+  using SharedStorage = typename Base::SharedStorage;
+  using Params = typename Base::Params;
+  __device__ Pipeline(SharedStorage &storage, Params params) : Base(storage, params) {}
+};
+struct Storage { typename Pipeline<2>::SharedStorage pipe; Scheduler::SharedStorage work; };
+__global__ void k() {
+  extern __shared__ char bytes[];
+  Storage &storage = *reinterpret_cast<Storage *>(bytes);
+  typename Pipeline<2>::Params params;
+  Pipeline<2> pipeline(storage.pipe, params);
+}
+void go() { k<<<1, 64, 1024>>>(); }
+"""
+    (kernel,) = facts_of(text).kernels
+    assert kernel.accesses == ()
+    assert [n.span.line for n in kernel.not_analysed] == [7]

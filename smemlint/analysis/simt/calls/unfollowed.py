@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.cute.values import shared_tensor_of
-from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.ctypes import RecordType, is_opaque
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 from smemlint.frontend.heuristics import is_macro_name
 from smemlint.reasons import Reason, ReasonCode
@@ -98,5 +98,5 @@ def given_values(
 
 
 def _is_of_class(kind: CType) -> bool:
-    """Returns whether a type is a class that was read, no built-in vector."""
-    return isinstance(kind, RecordType) and kind.record is not None
+    """Returns whether a type is a class or may be one; built-in vectors are as numbers."""
+    return is_opaque(kind) or (isinstance(kind, RecordType) and kind.record is not None)

@@ -14,6 +14,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     CType,
     FloatType,
     IntType,
+    OpaqueType,
     RecordType,
     StaticType,
     is_opaque,
@@ -85,6 +86,8 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         known = pytorch_type(ev, prefix, name, arguments) or glm_type(ev, prefix, name, arguments)
         if known is not None:
             return known
+        if isinstance(owner, OpaqueType):
+            return None  # a member of a class that was not read, whatever else has its name
     found = cute_type(ev, name, arguments) or _resolve_standard(ev, name, arguments)
     if found is not None:
         return found
