@@ -22,7 +22,9 @@ _SHARED = re.compile(
 )
 _SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
 _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
-_LANELESS = ("barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc")
+_LANELESS = (
+    "barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc", "Pipeline", "smem_desc",
+)  # fmt: skip
 ROUNDED_UP_QUOTIENTS = ("ceildiv", "div_up", "divUp", "DivUp", "CeilDiv", "ceilDiv", "div_ceil")
 """Functions of unread headers, as `raft::ceildiv(a, b)`: nothing else has these names."""
 LAUNCH = r"<<[ \t]*+<"
@@ -70,7 +72,8 @@ def is_warp_size(name: str) -> bool:
 def has_no_lanes(name: str) -> bool:
     """Returns whether a function given shared memory handles barriers or starts asynchronous units.
 
-    Neither accesses the memory by lane: `mbarrier_wait`, `cp_async_bulk`, `tmem_load`.
+    Neither accesses the memory by lane: `mbarrier_wait`, `cp_async_bulk`, `PipelineTmaUmma.create`,
+    `make_smem_desc`.
     """
     return any(part in name for part in _LANELESS)
 

@@ -361,7 +361,7 @@ MAX_DSL_STEPS = 400_000
 """Nodes that one execution of a file takes."""
 MAX_DSL_STEPS_TO_GUESS = 40_000
 """Nodes that an execution may take whose tensors' ranks are tried out."""
-MAX_DSL_FILES = 40
+MAX_DSL_FILES = 64
 """That a file imports and that are executed with it."""
 MAX_DSL_ENTRIES = 24
 """Functions of a file that are entered from outside."""

@@ -17,7 +17,8 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("warp_size", "raft::WarpSize", "WARP_SIZE", "kWarpSize"), ("warps", "BlockSize", "warp"),
     ),
     heuristics.has_no_lanes: (
-        ("mbarrier_wait", "named_barrier_sync", "cp_async_bulk_wait", "clc_response"),
+        ("mbarrier_wait", "named_barrier_sync", "cp_async_bulk_wait", "clc_response",
+         "pipeline.PipelineTmaUmma.create", "make_smem_desc_base"),
         ("load", "ldmatrix", "copy_rows", "cp_async"),
     ),
     heuristics.is_macro_name: (("FLOAT4", "CP_ASYNC", "LDG"), ("float4", "cpAsync", "Load")),

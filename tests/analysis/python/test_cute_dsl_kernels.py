@@ -364,3 +364,47 @@ def test_properties_of_the_device_are_those_of_the_target(arch, pitch, tmp_path)
     (access,) = facts_of(DEVICE, tmp_path, arch).kernels[0].accesses
     (pattern,) = access.patterns
     assert pattern.addresses[1] - pattern.addresses[0] == 4 * pitch
+
+
+QUACK = (
+    """
+import cutlass.cute.nvgpu.warpgroup as warpgroup
+from quack import copy_utils, layout_utils, sm90_utils
+
+
+class Tile:
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        MMA
+        self.kernel(a, mma).launch(grid=[1, 1, 1], block=[mma.size, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, mma: cute.TiledMma):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        stages = cute.make_layout((64, 64, 2), stride=(64, 1, 4096))
+        s = smem.allocate_tensor(a.element_type, stages, 1024 SWIZZLE)
+        v = smem.allocate_tensor(cutlass.Float32, cute.make_layout((64, 2)), 16)
+        part = mma.get_slice(tx)
+        acc, _, _ = sm90_utils.partition_fragment_ABC(part, (64, 64, 16), s[None, None, 0], s[None, None, 0])
+        store, _, _ = copy_utils.get_smem_store_C(mma, s, tx)
+        store(acc, dst_idx=1)
+        rows = layout_utils.mma_partition_C_vec(v, part, expand_shape=64, is_colvec=True)
+        cute.autovec_copy(rows[None, 0], cute.make_rmem_tensor_like(rows[None, 0]))
+
+
+if __name__ == "__main__":
+    x = torch.empty((64, 64), dtype=torch.float16, device="cuda")
+    cute.compile(Tile(), from_dlpack(x, assumed_align=16))
+"""
+).replace("MMA\n", MMA + "\n", 1)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "expected"), [("", 8.0), (", cute.make_swizzle(3, 4, 3)", 1.0)]
+)
+def test_quack_stores_and_vectors_of_an_accumulator_are_followed(swizzle, expected, tmp_path):
+    # Without a swizzle the 8 rows of a matrix lie 128 bytes apart; a quad reads one of 8 rows.
+    facts = facts_of(QUACK.replace(" SWIZZLE", swizzle), tmp_path)
+    assert ways(facts) == [(AccessKind.STMATRIX, 16, expected), (AccessKind.LOAD, 4, 1.0)]
+    assert not facts.kernels[0].not_analysed

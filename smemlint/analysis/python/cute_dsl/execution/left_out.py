@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterable, Iterator
 
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -61,7 +61,7 @@ class LeftOut:
         ]
 
 
-def note_unfollowed(run: Execution, name: str, given: Iterable[Value], node: ast.AST) -> None:
+def note_unfollowed(run: Execution, name: str, given: Iterable[Value], node: ast.Call) -> None:
     """Notes a call that is not followed if it is given shared memory, which it may access.
 
     Args:
@@ -70,7 +70,7 @@ def note_unfollowed(run: Execution, name: str, given: Iterable[Value], node: ast
         given: the arguments.
         node: the call.
     """
-    if has_no_lanes(name):
+    if has_no_lanes(name) or has_no_lanes(ast.unparse(node.func)):
         return
     arrays = list(dict.fromkeys(_arrays(given)))
     if arrays:

@@ -8,29 +8,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import (
     FUNCTIONS,
+    METHODS,
     Call,
     as_value,
+    executed,
     function,
     needed_tensor,
+    reason_of,
 )
 from smemlint.analysis.python.cute_dsl.execution.copies import (
     copy_by,
     copy_plainly,
     note_without_lanes,
 )
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import make_registers
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of, make_registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    AnyTensor,
     Opaque,
+    Origin,
+    Partial,
+    ThreadSlice,
     UnknownTensor,
     array_of,
+    payload_of,
 )
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Unknown
+from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
+from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.values import Value
 
+_FLOAT32 = DType("Float32", 32)
 _WIDEST = 128
 """Bits of the widest vector."""
 
@@ -88,7 +102,138 @@ def _rows_and_columns(layout: cute.Layout, is_transposed: bool) -> cute.Layout:
     return cute.make_layout(*(found[::-1] if is_transposed else found), *rest)
 
 
+@function("quack.mma_partition_C_vec", "quack.mma_partition_A_vec")
+def partition_vector(call: Call) -> Value:
+    """Evaluates `mma_partition_C_vec(vector, thr_mma, extent, is_colvec)`: of rows or columns."""
+    vector, part = call.tensor(0, "sVec"), payload_of(call.value(1, "thr_mma"))
+    if isinstance(vector, UnknownTensor):
+        return as_value(vector)
+    is_column, repeated = (
+        call.value(3, "is_colvec"),
+        cute.Layout(call.integer(2, "expand_shape"), 0),
+    )
+    is_sliced = isinstance(part, ThreadSlice) and isinstance(part.tiled, cute.TiledMma)
+    if not is_sliced or not isinstance(is_column, bool):
+        raise cute.CuteError("a slice of a tiled MMA is not known")
+    assert isinstance(part, ThreadSlice) and isinstance(part.tiled, cute.TiledMma)
+
+    def matrix(layout: cute.Layout) -> cute.Layout:
+        first, *rest = layout.modes()
+        return cute.make_layout(*((first, repeated) if is_column else (repeated, first)), *rest)
+
+    operand: cute.Operand = "C" if "_C_" in call.name else "A"
+    tile = part.tiled.partition(vector.apply(matrix), part.thread, operand)
+    by_rows = tile.apply(lambda layout: _rows_and_columns(layout, False))
+    keep, first = cute.UNDERSCORE, 0
+    return as_value(by_rows.slice(*((keep, first, keep) if is_column else (first, keep, keep))))
+
+
+# ---- MMAs
+
+
+@function("quack.partition_fragment_ABC")
+def partition_fragments(call: Call) -> Value:
+    """Evaluates `partition_fragment_ABC(thr_mma, shape_mnk, sA, sB, swap_AB)`: acc, A and B."""
+    part = payload_of(call.value(0, "thr_mma"))
+    mma = part.tiled if isinstance(part, ThreadSlice) else part
+    if not isinstance(mma, cute.TiledMma):
+        raise cute.CuteError(reason_of(call.value(0, "thr_mma"), "a tiled MMA is not known"))
+    m, n, k = (numbers.value_of(call.run, e) for e in cute.wrap(call.int_tuple(1, "shape_mnk"))[:3])
+    a, b = call.value(2, "sA"), call.value(3, "sB")
+    is_swapped = call.value(4, "swap_AB", False) is True
+    rows, columns = (n, m) if is_swapped else (m, n)
+    first, second = (b, a) if is_swapped else (a, b)
+
+    shape = _method(call, "partition_shape_C", (rows, columns))
+    accumulator = _called(call, "make_rmem_tensor", shape, _FLOAT32)
+    operand = (
+        _method(call, "partition_A", first)
+        if mma.op.a_is_descriptor
+        else _method(call, "partition_shape_A", (rows, k))
+    )
+    fragments = (
+        _method(call, "make_fragment_A", operand),
+        _method(call, "make_fragment_B", _method(call, "partition_B", second)),
+    )
+    return (accumulator, *(fragments[::-1] if is_swapped else fragments))
+
+
+def _called(call: Call, name: str, *given: Value) -> Value:
+    """Returns what another function returns."""
+    arguments = BoundArguments(list(given), {})
+    shown = name.removeprefix("quack.")
+    return executed(FUNCTIONS[name], replace(call, name=shown, given=arguments))
+
+
+def _method(call: Call, name: str, given: Value, owner: Value | None = None) -> Value:
+    """Returns what a method returns, by default one of the first argument of a call."""
+    arguments = BoundArguments([given], {})
+    receiver = owner if owner is not None else call.given.positional[0]
+    return executed(METHODS[name], replace(call, name=name, owner=receiver, given=arguments))
+
+
 # ---- copies
+
+
+@function("quack.get_smem_store_atom", "quack.get_smem_load_atom")
+def get_matrix_atom(call: Call) -> Value:
+    """Evaluates `get_smem_store_atom(dtype, transpose, major_mode_size)`, and of loads."""
+    dtype, is_transposed = call.dtype(0, "element_type"), call.value(1, "transpose", False)
+    if not isinstance(is_transposed, bool):
+        raise cute.CuteError(reason_of(is_transposed, "which mode is contiguous is not known"))
+    if architecture(call.run.arch).capability < (9, 0) or dtype.bits != 16:
+        op = cute.universal_copy((1 if is_transposed else 2) * dtype.bits)
+        return as_value(cute.CopyAtom(op, dtype.bits, dtype.name))
+    extent = call.static(2, "major_mode_size") if call.has(2, "major_mode_size") else 16
+    matrices = 4 if extent % 16 == 0 else 2 if extent % 8 == 0 else 1
+    kind = cute.stmatrix if "store" in call.name else cute.ldmatrix
+    return as_value(cute.CopyAtom(kind(matrices, is_transposed=is_transposed), 16, dtype.name))
+
+
+@function("quack.partition_S_position_independent", "quack.partition_D_position_independent")
+def partition_position_independent(call: Call) -> Value:
+    """Evaluates `partition_S_position_independent(thr_copy, tensor)`: the same addresses."""
+    return _method(call, call.name[: len("partition_S")], call.value(1, "tensor"))
+
+
+@function("quack.get_smem_store_C")
+def get_store(call: Call) -> Value:
+    """Evaluates `get_smem_store_C(mma, tensor, thread, transpose, ..)`: what stores to it."""
+    policy, tensor = call.given.positional[0], call.value(1, "sC")
+    atom = _store_atom(call, needed_tensor(tensor))
+    tiled = _called(call, "make_tiled_copy_C", atom, policy)
+    sliced = _method(call, "get_slice", call.value(2, "tidx"), tiled)
+    part = _method(call, "partition_D", tensor, sliced)
+    return Partial(Symbol("quack.copy_utils.store_C"), (tiled, part), {}), sliced, part
+
+
+def _store_atom(call: Call, tensor: AnyTensor) -> Value:
+    if isinstance(payload_of(call.given.positional[0]), cute.TiledCopy):
+        reason = "stores of what is loaded from tensor memory are not modelled"
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, reason))
+    if isinstance(tensor, UnknownTensor):
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, tensor.reason))
+    dtype = tensor.origin.dtype if isinstance(tensor.origin, Origin) else UNKNOWN
+    transpose, size = call.value(3, "transpose", False), call.given.named.get("major_mode_size")
+    return _called(call, "quack.get_smem_store_atom", dtype, transpose, size)
+
+
+@function("quack.store_C")
+def store_to(call: Call) -> Value:
+    """Copies registers, converted to the element type of a partition, to one of its stages."""
+    part, source = call.tensor(1, "partition"), call.tensor(2, "src")
+    stage = call.value(3, "dst_idx", None)
+    policy: cute.TiledCopy | cute.CuteError
+    try:
+        policy = call.tiled_copy(0, "tiled_copy")
+        if stage is not None and not isinstance(part, UnknownTensor):
+            part = item_of(call.run, part, (*(None,) * (part.rank - 1), stage)) or part
+        if not isinstance(source, UnknownTensor):
+            values = cute.make_fragment_like(source.layout.plain)
+            source = policy.retile(cute.make_register_tensor(policy.atom.bits, values))
+    except cute.CuteError as error:
+        policy = error
+    return copy_by(call, policy, (source, part))
 
 
 def _atom(call: Call, at: int, elements: int) -> cute.CopyAtom:
