@@ -78,7 +78,7 @@ def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
         case ThreadSlice():
             return _of_payload(run, payload.tiled, name)
         case cute.TiledMma():
-            return _of_mma(payload, name)
+            return _of_mma(run, payload, name)
         case cute.TiledCopy():
             return _of_copy(run, payload, name)
     return None
@@ -149,7 +149,7 @@ def _of_layout(
     return None
 
 
-def _of_mma(mma: cute.TiledMma, name: str) -> Value | None:
+def _of_mma(run: Execution, mma: cute.TiledMma, name: str) -> Value | None:
     match name:
         case "shape_mnk":
             return mma.op.shape
