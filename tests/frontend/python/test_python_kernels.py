@@ -178,3 +178,45 @@ def test_a_guess_that_leaves_the_array_is_not_relied_on(tmp_path):
     assert (small.certainty, small.reason.code) == (Certainty.SAMPLED, "unknown-block")
     (launched,) = accesses(facts_of(text % "10, 20" + "k[1, (10, 20)](a)\n", tmp_path))
     assert (launched.certainty, launched.ways) == (Certainty.ASSUMED, 2.0)  # 20 i + j, ten i
+
+
+TREE = (
+    "def _sum(out, a):\n    s = cuda.shared.array(32, np.float64)\n    t = cuda.threadIdx.x\n"
+    "    {loop}\n        if t % (j * 2) == 0:\n            out[t] = s[t + j]\n"
+)
+HALVES = [2, 2, 2, 2, 1]
+"""Wavefronts of 32 doubles' every 2nd, 4th, ...: a half warp at a time; of the last, one lane."""
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for j in [1, 2, 4, 8, 16]:",
+        "for j in (1, 2, 4, 8, 16):",
+        "for x in range(5):\n        j = 2**x",
+    ],
+)
+@pytest.mark.parametrize("make", ["cuda.jit(_sum)", "cuda.jit()(_sum)"])
+def test_steps_of_a_tree_are_followed_with_the_launch_of_the_name(loop, make, tmp_path):
+    text = HEAD + TREE.format(loop=loop) + f"jitted = {make}\ndef go(a):\n    jitted[1, 32](a, a)\n"
+    (access,) = accesses(facts_of(text, tmp_path))
+    assert (access.instance.block, access.certainty) == ((32, 1, 1), Certainty.ASSUMED)
+    assert [p.wavefronts for p in access.patterns] == HALVES
+
+
+def test_each_block_of_a_list_is_launched(tmp_path):
+    text = HEAD + (
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array(512, float32)\n"
+        "    s[cuda.threadIdx.x] = 0\ndef go(a):\n    for n in [32, 64]:\n        k[1, n](a)\n"
+    )
+    assert [a.instance.block[0] for a in accesses(facts_of(text, tmp_path))] == [32, 64]
+
+
+@pytest.mark.parametrize("power", ["2**(t / 2)", "2**(t * 0.5)"])
+def test_a_power_of_a_fraction_is_not_decided(power, tmp_path):
+    text = HEAD + (
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array(512, float32)\n"
+        f"    t = cuda.threadIdx.x\n    s[int({power})] = 0\nk[1, 32](a)\n"
+    )
+    (access,) = accesses(facts_of(text, tmp_path))
+    assert access.certainty is Certainty.DATA_DEPENDENT

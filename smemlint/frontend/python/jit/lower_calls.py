@@ -77,7 +77,10 @@ def _lower_launch(
     passed = list(arguments)
     if len(passed) == 1 and isinstance(passed[0], ast.Tuple):  # cupyx passes one tuple
         passed = list(passed[0].elts)
-    kernel, *configuration = [lowering.expression(p) for p in parts]
+    meant = lowering.definition.resolved(parts[0])
+    wrapped = _wrapped_kernel(lowering, meant) if isinstance(meant, ast.Call) else None
+    kernel = wrapped if wrapped is not None else lowering.expression(parts[0])
+    configuration = [lowering.expression(p) for p in parts[1:]]
     operands = tuple(lowering.expression(a) for a in passed)
     place = lowering.make.place(node)
     return ir.Launch(kernel, tuple(configuration), operands, at=place)

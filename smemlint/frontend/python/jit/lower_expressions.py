@@ -91,9 +91,20 @@ def lower_operator(
         return _ROUNDED[operator_type](a, b, at=make.place(node))
     if operator_type is ast.Div:
         return make.binary("/", make.cast("double", a, node), b, node)
-    exponent = integer(node.right) if isinstance(node, ast.BinOp) else None
-    if operator_type is ast.Pow and isinstance(node, ast.BinOp) and exponent is not None:
-        base = integer(node.left)
+    if operator_type is ast.Pow and isinstance(node, ast.BinOp):
+        power = _lower_power(lowering, node, a, b)
+        if power is not None:
+            return power
+    return ir.Opaque(make.spelling(node), (a, b), at=make.place(node))
+
+
+def _lower_power(
+    lowering: Lowering, node: ast.BinOp, a: ir.Expression, b: ir.Expression
+) -> ir.Expression | None:
+    """Returns a product for a small exponent, and a shift for a power of 2."""
+    make = lowering.make
+    base, exponent = integer(node.left), integer(node.right)
+    if exponent is not None:
         if base is not None and 0 <= exponent < 63:
             return make.integer(base**exponent, node, wide=lowering.wide)
         if 1 <= exponent <= 4:
@@ -101,7 +112,9 @@ def lower_operator(
             for _ in range(exponent - 1):
                 found = make.binary("*", found, lowering.expression(node.left), node)
             return found
-    return ir.Opaque(make.spelling(node), (a, b), at=make.place(node))
+    elif base == 2:
+        return make.binary("<<", make.integer(1, node, wide=lowering.wide), b, node)
+    return None
 
 
 @lowers(ast.UnaryOp)

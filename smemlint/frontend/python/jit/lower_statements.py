@@ -14,7 +14,7 @@ from smemlint.frontend.program import Dropped, ParsedFunction
 from smemlint.frontend.python.imports import dotted, is_none
 from smemlint.frontend.python.jit.arrays import declare_array, find_arrays
 from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
-from smemlint.frontend.python.jit.ir_builder import type_of
+from smemlint.frontend.python.jit.ir_builder import array_of, type_of
 from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type
 from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
@@ -245,8 +245,34 @@ class _FunctionLowering:
         body, pragma = self.block(node.body, node), _unrolling(call)
         return (ir.For(init, cond, advance, body, pragma, at=make.place(node)),)
 
+    def _for_each(self, node: ast.For, target: ast.Name, numbers: list[int]) -> ir.Compound:
+        """Returns a loop over numbers that are written out, which an array of its own holds."""
+        make, name = self.make, target.id
+        listed, place = (f"{part} {make.spelling(node.iter)}" for part in ("in", "at"))
+        values = tuple(make.integer(n, node.iter, wide=True) for n in numbers)
+        count = make.integer(len(numbers), node.iter, wide=True)
+        array = make.declare(
+            listed, array_of("int64_t", [count]), node.iter, ir.InitList(values), quals=("const",)
+        )
+        counter = make.name(place, target)
+        value = make.element(make.name(listed, node.iter), counter, target)
+        start = make.integer(0, node.iter, wide=True)
+        init = ir.DeclList((make.declare(place, type_of("int64_t"), target, start),))
+        if self.scopes.get(name) is None:
+            given: ir.BlockItem = make.assign(make.name(name, target), value, node)
+        else:
+            given = make.declare(name, type_of("int64_t"), target, value)
+        body = make.block([given, self.block(node.body, node)], node)
+        condition = make.binary("<", counter, count, node.iter)
+        advance = make.unary("p++", counter, node)
+        loop = ir.For(init, condition, advance, body, at=make.place(node))
+        return make.block([array, loop], node)
+
     def _open_for(self, node: ast.For) -> Sequence[ir.BlockItem]:
         """Returns a loop over anything else: in host code its body once, with unknown values."""
+        numbers = _listed_numbers(node.iter)
+        if numbers is not None and isinstance(node.target, ast.Name) and not node.orelse:
+            return (self._for_each(node, node.target, numbers),)
         if self.values.dialect is not None:
             raise CannotLower(node, f"a loop over `{self.make.spelling(node.iter)}`")
         given = self._assignments([node.target], node.iter, node, is_open=True)
@@ -374,6 +400,14 @@ def _unrolling(call: ast.Call) -> str:
         return "unroll 1"
     factor = _literal(unroll)
     return f"unroll {factor}" if factor is not None else "unroll"
+
+
+def _listed_numbers(node: ast.expr) -> list[int] | None:
+    """Returns the integers of a list or tuple that has nothing else."""
+    if not isinstance(node, ast.Tuple | ast.List):
+        return None
+    numbers = [_literal(e) for e in node.elts]
+    return [n for n in numbers if n is not None] if None not in numbers and numbers else None
 
 
 def _literal(node: ast.expr) -> int | None:

@@ -144,8 +144,13 @@ class PythonConstant:
     kind: Literal["variable", "alias", "enum"] = "variable"
     scope: tuple[str, ...] = ()
     template: tuple[TemplateParameter, ...] = ()
-    specifiers: frozenset[str] = frozenset(("const",))
     conditions: tuple[str, ...] = ()
+
+    @cached_property
+    def specifiers(self) -> frozenset[str]:
+        """Returns `const`, and the names that the value is made of: it may be a kernel."""
+        names = (n.id for n in ast.walk(self.value) if isinstance(n, ast.Name))
+        return frozenset(("const", *names))
 
     @property
     def span(self) -> Span:
