@@ -265,14 +265,18 @@ class ProgramIndex:
             work += new
         return list(found)
 
-    def mentioning(self, names: Iterable[str], near: str) -> list[str]:
-        """Returns the files in the folder of `near` (then of the run) that name one of `names`."""
+    def mentioning(self, names: Iterable[str], unit: Unit) -> list[str]:
+        """Returns files of a unit's folder that name one of `names`.
+
+        Where only files of the unit itself do, as the header that declares a kernel, other folders
+        are looked through as well.
+        """
         words = [n for n in names if n]
         if not words:
             return []
         pattern = mention_of(words)
         reads = dict(self.dependencies.reads)  # what holds no word matters only once it does
-        folder, is_python = posixpath.dirname(near), is_python_path(near)
+        folder, is_python = posixpath.dirname(unit.path), is_python_path(unit.path)
         alike = [p for p in self.sources if is_python_path(p) == is_python]
         same = [p for p in alike if posixpath.dirname(p) == folder]
         others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
@@ -282,7 +286,7 @@ class ProgramIndex:
             return any(w in text for w in words) and pattern.search(text) is not None
 
         found = [p for p in same if names_one(p)]
-        if not found or found == [near]:
+        if all(p in unit.files for p in found):
             found += islice((p for p in others if names_one(p)), MAX_FILES_ELSEWHERE)
         self.dependencies.reads = reads
         self.dependencies.searches[tuple(words)] = tuple(found)

@@ -161,7 +161,7 @@ class LaunchSearch:
         mains = self._mains.of.get(posixpath.normpath(kernel.span.path), ())
         if self._unit.path not in mains[:1]:
             return False
-        near = self._index.mentioning((name,), self._unit.path)
+        near = self._index.mentioning((name,), self._unit)
         return sum(path not in self._unit.files for path in near) >= MAX_MAIN_FILES
 
     def _may_mean(self, kernel: Function) -> Callable[[str], bool]:
@@ -182,7 +182,7 @@ class LaunchSearch:
             name: of the function.
             is_meant: whether a file that is in no unit means the function by the name.
         """
-        near = self._index.mentioning((name,), self._unit.path)
+        near = self._index.mentioning((name,), self._unit)
         near = [p for p in near if p in self._unit.files or is_meant(p)]
         for path in [p for p in near if p not in self._unit.files][:MAX_LINKED_FILES]:
             if sum(map(self._index.characters, units)) > MAX_LINKED_CHARACTERS:
@@ -227,7 +227,7 @@ class LaunchSearch:
             name: of the called function.
             told: whether the texts of a call's arguments do.
         """
-        paths = self._index.mentioning((name,), self._unit.path)
+        paths = self._index.mentioning((name,), self._unit)
         texts = (self._index.read(path) or "" for path in paths)
         return any(told(call) for text in texts for call in written_calls(text, name))
 

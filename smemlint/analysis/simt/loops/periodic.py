@@ -127,7 +127,7 @@ def _execute_representative(
         value = put_in(end, block, last) if end is not None else None
         state.memory.set_cell(obj, at, _for_all(value))
     between, end_of_all = at_block(general, block, 0, 1), at_block(general, block, last, last)
-    for item in (*between, Fence("block"), *end_of_all):
+    for item in (*between, Fence("iteration"), *end_of_all):
         state.trace.put(item)
     return True
 

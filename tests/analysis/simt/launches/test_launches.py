@@ -139,6 +139,24 @@ def test_a_launch_in_another_file_of_the_run():
     assert facts.kernels[0].instance.origin == "launch at main.cu:2"
 
 
+def test_a_launch_in_another_folder_is_found_where_a_header_declares_the_kernel(tmp_path):
+    from smemlint.analysis.analyze import analyze
+    from smemlint.config.settings import Settings
+    from smemlint.sources.source import Source
+
+    declared = "__global__ void k(float *g)"
+    texts = {
+        "kernels/k.cu": f'#include "k.h"\n{declared} {{ __shared__ float s[512]; s[threadIdx.x] = *g; }}',
+        "kernels/k.h": f"{declared};",
+        "main.cu": '#include "kernels/k.h"\nint main() { float *g; k<<<1, 168>>>(g); }',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    facts, _ = analyze([Source(str(tmp_path / name)) for name in texts], Settings())
+    assert instances(facts) == [("k", (), (168, 1, 1))]
+
+
 def test_a_launch_with_numbers_that_its_caller_passes():
     host = "void go(int threads, float *g) { k<<<1, threads>>>(g); }\nint main() { go(192, 0); }"
     assert blocks(K + host) == [(192, 1, 1)]
