@@ -17,12 +17,13 @@ from smemlint.analysis.simt.domain.environment import (
     is_any,
 )
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
+from smemlint.analysis.simt.domain.trace import LoopEntry
 from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
 from smemlint.analysis.simt.node_facts import NodeFacts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
 from smemlint.limits.steps import spend
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -366,6 +367,11 @@ class State:
     def none_active(self) -> Mask:
         """Returns the empty mask."""
         return np.zeros_like(self.mask)
+
+    def loop_entry(self) -> LoopEntry:
+        """Returns how a loop is entered that begins here."""
+        conditions = (a for a in self.assumptions if a.topic is Topic.CONDITION)
+        return LoopEntry(self.mask, frozenset(conditions))
 
     # ---- budget
 

@@ -13,8 +13,10 @@ a branch between the two do not:
 Inline PTX is left to ptxas, which tells apart only what it computes from one base: any other store
 and any branch end what it knows.
 
-A loop that is not unrolled is another basic block each time. There a thread that accumulates into
-an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and stores it each time.
+A loop that is not unrolled is another basic block each time. What each iteration loads from one
+place is loaded in front of it, what a condition in it guards is loaded each time. There a thread
+that accumulates into an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and
+stores it each time.
 """
 
 from __future__ import annotations
@@ -26,16 +28,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.codegen.slots import may_meet, root_of, run_and_position
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FORWARDED
+from smemlint.reasons import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from smemlint.analysis.simt.domain.trace import Fence
+    from smemlint.analysis.simt.domain.trace import Fence, LoopEntry
 
 
 def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
@@ -47,7 +51,9 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
             if item.kind == "barrier":
                 stores.clear()
             registers.leave_block()
-            if item.kind != "block":
+            if item.kind == "iteration" and item.entry is not None:
+                registers.leave_iteration(item.entry)
+            elif item.kind != "block":
                 registers.clear()
             registers.out.append(item)
             continue
@@ -72,11 +78,27 @@ class _Held:
     Attributes:
         at: its index among the items.
         is_unread: of a store: no instruction reads memory that may be it.
+        is_of_before: of a load: an iteration before this one made it.
+        is_asked_for: of a load: this iteration has it.
     """
 
     event: Event
     at: int
     is_unread: bool
+    is_of_before: bool = False
+    is_asked_for: bool = True
+
+    def answers(self, load: Event, offset: AffineInt) -> bool:
+        """Returns whether a load of the same bytes needs no instruction.
+
+        From one iteration to the next the compiler has to see that the place is the same one: not
+        of `s[i % 32]` where the loop advances i by 32.
+        """
+        before = self.event.offset
+        is_seen = not self.is_of_before or (
+            isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
+        )
+        return is_seen and _dominates(self.event, load)
 
 
 class _Registers:
@@ -90,6 +112,14 @@ class _Registers:
     def clear(self) -> None:
         """Forgets everything: other threads may have written, or the code runs again."""
         self._held.clear()
+
+    def leave_iteration(self, entry: LoopEntry) -> None:
+        """Keeps what the compiler loads in front of the loop: loads that each iteration makes."""
+        for held in self._held.values():
+            for key, access in list(held.items()):
+                if not access.is_asked_for or not _is_in_each_iteration(access.event, entry):
+                    del held[key]
+                access.is_of_before, access.is_asked_for = True, False
 
     def leave_block(self) -> None:
         """Forgets what ptxas knows of inline PTX within a basic block."""
@@ -117,7 +147,8 @@ class _Registers:
         key = (id(event.object), event.width, event.offset.identity())
         before = held.get(key)
         if event.kind is AccessKind.LOAD:
-            if before is not None and _dominates(before.event, event):
+            if before is not None and before.answers(event, event.offset):
+                before.is_asked_for = True
                 self.out.append(replace(event, issued=0))
                 return
             self._read(event, held)
@@ -190,6 +221,14 @@ def _dominates(first: Event, second: Event) -> bool:
     return bool((first.mask | ~second.mask).all()) and set(first.assumptions) <= set(
         second.assumptions
     )
+
+
+def _is_in_each_iteration(event: Event, entry: LoopEntry) -> bool:
+    """Returns whether all threads that enter a loop make a load, whatever else holds."""
+    if event.kind is not AccessKind.LOAD:
+        return False
+    conditions = {a for a in event.assumptions if a.topic is Topic.CONDITION}
+    return bool((event.mask | ~entry.mask).all()) and conditions <= entry.conditions
 
 
 def _is_carried(load: Event, store: Event | None) -> bool:

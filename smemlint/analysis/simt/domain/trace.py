@@ -87,6 +87,19 @@ class Event:
     may_part: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopEntry:
+    """How a loop is entered.
+
+    Attributes:
+        mask: by which threads of the block.
+        conditions: under which conditions.
+    """
+
+    mask: NDArray[np.bool_]
+    conditions: frozenset[Assumption]
+
+
 @dataclass(slots=True)
 class Fence:
     """A point that no access moves across.
@@ -94,9 +107,11 @@ class Fence:
     Attributes:
         kind: `barrier` (memory is reloaded after it), `block` (control flow joins or parts) or
             `iteration` (another round of a loop that the compiler leaves one).
+        entry: of the loop of that round, where all rounds issue the same.
     """
 
     kind: str
+    entry: LoopEntry | None = None
 
 
 @dataclass(slots=True)
@@ -134,16 +149,16 @@ class Trace:
         if isinstance(item, Event):
             self.add(item)
         else:
-            self.fence(item.kind)
+            self.fence(item.kind, item.entry)
 
-    def fence(self, kind: str) -> None:
+    def fence(self, kind: str, entry: LoopEntry | None = None) -> None:
         """Records a fence; runs of equal fences count once."""
         if self._muted:
             return
         last = self.items[-1] if self.items else None
         if isinstance(last, Fence) and (last.kind == kind or last.kind == "barrier"):
             return
-        self.items.append(Fence(kind))
+        self.items.append(Fence(kind, entry))
 
     def part(self, path: int | None) -> None:
         """Notes arithmetic that the compiler may give branches; None for other arithmetic."""

@@ -42,14 +42,14 @@ def execute_blocks(
         carried: see `execute_iterations`.
         trips: how many iterations there are, where the header tells.
     """
-    state = ev.state
+    state, entry = ev.state, ev.state.loop_entry()
     done, begin, is_general = 0, len(state.trace.items), False
     for size in (together, 2 * together):
         blocks = ((trips or 0) - done) // size
         if blocks < REPEATED:
             break
         if done:
-            state.trace.fence("iteration")
+            state.trace.fence("iteration", entry)
         costs, start = [loop.cost for loop in state.loops], len(state.trace.items)
         state.memory.begin()
         run = execute_iterations(ev, parts, together, carried, size, trips, done=done)
@@ -68,7 +68,7 @@ def execute_blocks(
             break
     if not is_general:
         if done:
-            state.trace.fence("iteration")
+            state.trace.fence("iteration", entry)
         done += execute_iterations(ev, parts, together, carried, foreseen=trips, done=done).count
     if done > together:  # a loop that stays one is in blocks of its own
         state.trace.fence_between([begin])
@@ -96,7 +96,8 @@ def _execute_representative(
     steps = _steps_of_block(ev, changes)
     if steps is None:
         return False
-    state.trace.fence("iteration")
+    entry = state.loop_entry()
+    state.trace.fence("iteration", entry)
     start, events, mask = len(state.trace.items), state.trace.events, state.mask
     costs = [loop.cost for loop in state.loops]
     splits, notes = dict(state.split_requests), dict(state.unfollowed)
@@ -126,8 +127,9 @@ def _execute_representative(
     for obj, at, end in ends.values():
         value = put_in(end, block, last) if end is not None else None
         state.memory.set_cell(obj, at, _for_all(value))
-    between, end_of_all = at_block(general, block, 0, 1), at_block(general, block, last, last)
-    for item in (*between, Fence("iteration"), *end_of_all):
+    between = at_block(first, general, block, 0, 1)
+    end_of_all = at_block(first, general, block, last, last)
+    for item in (*between, Fence("iteration", entry), *end_of_all):
         state.trace.put(item)
     return True
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import is_zero, settled
+from smemlint.analysis.simt.domain.scev import atom, sum_of
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Symbol, Unknown, Value
 
@@ -73,15 +75,28 @@ def repeats(
 
 
 def at_block(
-    general: Iterable[Event | Fence], symbol: Symbol, number: int, times: int
+    first: Iterable[Event | Fence],
+    general: Iterable[Event | Fence],
+    symbol: Symbol,
+    number: int,
+    times: int,
 ) -> list[Event | Fence]:
-    """Returns the block of that number, issued that many times."""
+    """Returns the block of that number, issued that many times.
+
+    A place whose form is not that of the first block is computed anew in each: its form says in
+    which.
+    """
     made: list[Event | Fence] = []
+    before = iter(_events(first))
+    own = atom(f"{symbol.key} {number}", _LINE)
     for item in general:
         if isinstance(item, Event):
-            offset = item.offset
-            if isinstance(offset, AffineInt):
-                offset = put_in(offset, symbol, number)  # type: ignore[assignment]
+            offset, earlier = item.offset, next(before).offset
+            if isinstance(offset, AffineInt) and isinstance(earlier, AffineInt):
+                form = scev_of(offset)
+                form = form if form == scev_of(earlier) else sum_of(form, own)
+                moved_on = AffineInt(offset.base, offset.type, offset.terms, form)
+                offset = put_in(moved_on, symbol, number)  # type: ignore[assignment]
             source = item.source
             if isinstance(source, AffineInt):
                 source = put_in(source, symbol, number)  # type: ignore[assignment]
@@ -91,7 +106,7 @@ def at_block(
     return made
 
 
-def _events(items: Sequence[Event | Fence]) -> list[Event]:
+def _events(items: Iterable[Event | Fence]) -> list[Event]:
     return [item for item in items if isinstance(item, Event)]
 
 

@@ -75,5 +75,5 @@ def test_blocks_with_other_instructions_do_not_repeat():
 
 
 def test_a_block_is_issued_as_often_as_it_stands_for():
-    event, fence = at_block(block(128, number=BLOCK), BLOCK, 2, 7)
+    event, fence = at_block(block(128), block(128, number=BLOCK), BLOCK, 2, 7)
     assert (event.issued, event.offset.base[0], fence) == (7, 3 * 128, Fence("block"))
