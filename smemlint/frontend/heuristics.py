@@ -10,6 +10,8 @@ from __future__ import annotations
 import posixpath
 import re
 
+from smemlint.frontend.line_searches import at_line_begins, quoted_includes
+
 _SHORTEST_MACRO = 4
 _KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
 _DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
@@ -20,7 +22,18 @@ _SHARED = re.compile(
     r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared"
     r"|\bmake_smem_ptr\b|\bcutlass::(?:device_kernel|kernel_launch)\b"
 )
+_SHARED_WORDS = (
+    "__shared__",
+    "ldmatrix",
+    ".shared",
+    "__cvta_generic_to_shared",
+    "make_smem_ptr",
+    "cutlass::device_kernel",
+    "cutlass::kernel_launch",
+)
+"""One stands in whatever `_SHARED` finds: words are found ten times faster."""
 _SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
+_SWIZZLE_WORDS = ("Swizzle", "CU_TENSOR_MAP_SWIZZLE_")
 _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
 _LANELESS = (
     "barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc", "Pipeline", "smem_desc",
@@ -31,10 +44,9 @@ LAUNCH = r"<<[ \t]*+<"
 """Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
 _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+(?:<[^;{}()<]{0,500}>\s*+)?" + LAUNCH)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
-_INCLUDES = re.compile(r'^[ \t]*+#[ \t]*+include[ \t]*+"([^"\n]*+)', re.M)
-_INSTANTIATES = re.compile(r"^[ \t]*+template\b(?![ \t]*+(?:<|$))", re.M)
+_INSTANTIATES = re.compile(r"template\b(?![ \t]*+(?:<|$))", re.M)
 _LIBRARY_KERNEL = re.compile(
-    r"\bcutlass::(?:gemm|conv|epilogue)::(?:device|collective)::(\w++)\s*+<(?!<)"
+    r"cutlass::(?<!\wcutlass::)(?:gemm|conv|epilogue)::(?:device|collective)::(\w++)\s*+<(?!<)"
 )
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
@@ -132,7 +144,7 @@ def names_amd_module(text: str) -> bool:
 
 def may_touch_shared(text: str) -> bool:
     """Returns whether code in a text may declare or access shared memory."""
-    return _SHARED.search(text) is not None
+    return any(word in text for word in _SHARED_WORDS) and _SHARED.search(text) is not None
 
 
 def names_shared(word: str) -> bool:
@@ -150,7 +162,7 @@ def names_shared_tensor(text: str) -> bool:
 
 def describes_swizzle(text: str) -> bool:
     """Returns whether a text writes down a swizzle, of CuTe or of a tensor map."""
-    return _SWIZZLE.search(text) is not None
+    return any(word in text for word in _SWIZZLE_WORDS) and _SWIZZLE.search(text) is not None
 
 
 def is_barrier_allocation(call: str) -> bool:
@@ -171,7 +183,7 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
 
     None where it includes no file of its own project.
     """
-    if not may_launch(text) or not _INCLUDES.search(text):
+    if not may_launch(text) or not any(quoted_includes(text)):
         return {}
     heads = (head["head"] for head in _KERNEL_HEAD.finditer(text))
     defined = {name for head in heads for name in _CALLED.findall(head)}
@@ -198,7 +210,7 @@ def instantiated_includes(text: str) -> list[str]:
 
     Projects that compile one template in many files write files of nothing else.
     """
-    return _INCLUDES.findall(text) if _INSTANTIATES.search(text) else []
+    return list(quoted_includes(text)) if any(at_line_begins(_INSTANTIATES, text)) else []
 
 
 # ---- arguments

@@ -38,8 +38,9 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("triton.experimental.gluon.language.amd.cdna3", "gl.amd"), ("amd", "gluon.nvidia"),
     ),
     heuristics.may_touch_shared: (
-        ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>"),
-        ("std::shared_ptr<int>", "my_kernel_launch", ""),
+        ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>",
+         "__cvta_generic_to_shared(p)", "cutlass::kernel_launch<K>"),
+        ("std::shared_ptr<int>", "my_kernel_launch", "x.shared_a", "my_make_smem_ptr", ""),
     ),
     heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),
     heuristics.names_shared_tensor: (("sA_SMEM", "SharedStorage"), ("gmem", "share")),

@@ -32,6 +32,8 @@ TEXTS = {
     "kernels without a body": lambda n: LAUNCHES + "__global__ " * n,
     "open brackets": lambda n: LAUNCHES + "k<" * n,
     "open brackets and blanks": lambda n: LAUNCHES + "k <a, b>" + " " * n + "k < " * n,
+    "instantiations on one line": lambda n: "template x; " * n,
+    "includes on one line": lambda n: LAUNCHES + '#include "a" ' * n,
     "variables": lambda n: "auto " + "& " * n + "k " + " " * n,
 }
 FUNCTIONS = {

@@ -15,6 +15,7 @@ from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
+from smemlint.frontend.line_searches import quoted_includes
 from smemlint.limits.budgets import (
     MAX_BUILDS,
     MAX_FILES_ELSEWHERE,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.frontend.program import Unit
     from smemlint.sources.source import Source
-
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 
 
 class ProgramIndex:
@@ -251,7 +250,7 @@ class ProgramIndex:
         if path not in self._includes:
             text = self.read(path) or ""
             folder = posixpath.dirname(path)
-            found = (posixpath.normpath(posixpath.join(folder, m)) for m in _INCLUDE.findall(text))
+            found = (posixpath.normpath(posixpath.join(folder, n)) for n in quoted_includes(text))
             self._includes[path] = tuple(f for f in dict.fromkeys(found) if f in self.sources)
         return self._includes[path]
 
