@@ -16,7 +16,8 @@ from smemlint.analysis.simt.analyze import DIRECT
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
-from smemlint.analysis.simt.launches.launches import HostRun, Launch, launches_of
+from smemlint.analysis.simt.launches.host_runs import HostRun, launches_of
+from smemlint.analysis.simt.launches.launches import Launch
 from smemlint.frontend.cuda.unit import load_unit
 from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
@@ -80,7 +81,7 @@ class _Run:
     """What a host function launched, and where its text stood."""
 
     launches: tuple[_Launch, ...]
-    is_cut: bool
+    run: HostRun
     context: VisibleText
 
     def numbers(self) -> int:
@@ -272,7 +273,7 @@ class _Known:
             try:
                 movement = Movement(known.context, context)
                 moved = (_moved_launch(la, movement, units) for la in known.launches)
-                return HostRun(tuple(moved), known.is_cut)
+                return replace(known.run, launches=tuple(moved))
             except CannotMove:
                 pass  # it is run again
         found = launches_of(unit, linked, function, launching, has_no_caller)
@@ -281,7 +282,7 @@ class _Known:
                 _Launch(*_number_of(la.function, units), replace(la, function=_NOBODY))
                 for la in found.launches
             )
-            self._memory.runs.keep(key, _Run(kept, found.is_cut, context))
+            self._memory.runs.keep(key, _Run(kept, replace(found, launches=()), context))
         return found
 
     # ---- units

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from smemlint.analysis.simt.kernel.evaluate import KernelTask
-    from smemlint.analysis.simt.launches.launches import HostRun
+    from smemlint.analysis.simt.launches.host_runs import HostRun
     from smemlint.facts import KernelFacts
     from smemlint.frontend.cuda.preprocessor.options import LoadOptions
     from smemlint.frontend.program import Function, Unit

@@ -20,9 +20,9 @@ from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.kernel.further_launches import further_launches
+from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances
-from smemlint.analysis.simt.launches.launches import launches_of
 from smemlint.analysis.simt.shared_functions import (
     names_defined_in,
     new_words,

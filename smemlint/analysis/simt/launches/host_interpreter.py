@@ -78,6 +78,9 @@ class HostPolicy(KernelPolicy):
         launching: names of functions that launch, themselves or through others.
         default_path: known numbers win over unknown ones where control flow joins.
         paths: open choices that are made, and which alternative is taken.
+
+    Attributes:
+        asked: names that were looked for in `launching`, and whether they are there.
     """
 
     tracks_scev = False
@@ -93,7 +96,8 @@ class HostPolicy(KernelPolicy):
         paths: Mapping[ir.Node, int] | None = None,
     ) -> None:
         self.linked = (unit, *(u for u in linked if u is not unit))
-        self.launching = launching
+        self._launching = launching
+        self.asked: dict[str, bool] = {}
         self.default_path = default_path
         self.domain = Results()
         self.has_default_path = False  # a known number met an unknown one
@@ -106,6 +110,11 @@ class HostPolicy(KernelPolicy):
         self._known: dict[str, int] = {}
         self._owner: dict[int, Unit] = {}
         self._idle_nests: dict[ir.Node, bool] = {}
+
+    def is_launching(self, name: str) -> bool:
+        """Returns whether functions of a name launch."""
+        found = self.asked[name] = name in self._launching
+        return found
 
     # ---- linking
 
@@ -170,8 +179,9 @@ class HostPolicy(KernelPolicy):
 
     def _is_idle_nest(self, ev: Evaluator, loop: ir.Node) -> bool:
         if loop not in self._idle_nests:
-            launchers = {*LAUNCHERS, *self.launching}
-            is_idle = launchers.isdisjoint(ev.state.node_facts.names_in(loop)) and _is_nest(loop)
+            names = ev.state.node_facts.names_in(loop)
+            launching = [name for name in names if self.is_launching(name)]
+            is_idle = not launching and names.isdisjoint(LAUNCHERS) and _is_nest(loop)
             self._idle_nests[loop] = is_idle
         return self._idle_nests[loop]
 
@@ -192,12 +202,13 @@ class HostPolicy(KernelPolicy):
             function.is_device and "__host__" not in function.specifiers
         ):
             return Unknown(Reason(ReasonCode.NOT_MODELLED, "device code"))
-        is_wanted = function.name in self.launching or _may_compute(function)
+        is_launching = self.is_launching(function.name)
+        is_wanted = is_launching or _may_compute(function)
         if not is_wanted and self._shapes.isdisjoint(function.words):
             return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run"))
         state = ev.state
         before, limit, depth = state.unit, self._call_limit, state.memory.depth
-        is_outermost = limit is None and function.name not in self.launching
+        is_outermost = limit is None and not is_launching
         if is_outermost:
             self._call_limit = state.budget.steps + MAX_HELPER_STEPS
         ev.types.enter(self._owner.get(id(function), before))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import product
-from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
@@ -22,26 +19,21 @@ from smemlint.analysis.simt.domain.values import (
     one_of,
 )
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
-from smemlint.analysis.simt.launches.bindings import scope_text
 from smemlint.analysis.simt.launches.host_interpreter import (
     CONFIGURED_LAUNCHERS,
     LAUNCHERS,
     HostPolicy,
-    execute_host_function,
-    host_interpreter,
 )
-from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.repeated_calls import key_of_call
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_HOST_PATHS
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.facts import Span
@@ -87,21 +79,13 @@ class Launch:
         return self.kernel == function.name and self.function.span == function.span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostRun:
-    """What a host function launches.
+class LaunchPolicy(HostPolicy):
+    """Notes launches: their kernels, blocks, shared memory and arguments.
 
     Attributes:
-        launches: that it comes to.
-        is_cut: it was not executed to the end, and may launch more.
+        launches: that were come to.
+        is_cut: the function was not executed to its end.
     """
-
-    launches: tuple[Launch, ...]
-    is_cut: bool
-
-
-class LaunchPolicy(HostPolicy):
-    """Notes launches: their kernels, blocks, shared memory and arguments."""
 
     def __init__(
         self,
@@ -114,6 +98,7 @@ class LaunchPolicy(HostPolicy):
     ) -> None:
         super().__init__(unit, linked, launching=launching, default_path=default_path, paths=paths)
         self.launches: list[Launch] = []
+        self.is_cut = False
         self._assigned: dict[str, dict[str, None]] = {}
         self._calls: dict[Hashable, Frame] = {}
 
@@ -133,7 +118,7 @@ class LaunchPolicy(HostPolicy):
 
         Variables of files may tell calls apart that are alike; only shapes are followed in them.
         """
-        if function.name not in self.launching or self._shapes:
+        if self._shapes or not self.is_launching(function.name):
             return False
         key = key_of_call(function, frame, self.domain.made_of, self.number_of)
         before = self._calls.setdefault(key, frame) if key is not None else frame
@@ -174,7 +159,7 @@ class LaunchPolicy(HostPolicy):
                 passed = items[2:] if last == "cudaLaunchKernelEx" else ()
                 self._note(ev, items[1], extents, size, passed, node)
                 return number(0)
-            if last not in self.launching:
+            if not self.is_launching(last):
                 self._call_given(ev, node)
         return None
 
@@ -185,7 +170,7 @@ class LaunchPolicy(HostPolicy):
             if not isinstance(given, ir.ID):
                 continue
             name = ev.state.unit.template_arguments(given.name)[0].rsplit("::", 1)[-1]
-            if name not in self.launching or ev.state.lookup(given.name) is not None:
+            if not self.is_launching(name) or ev.state.lookup(given.name) is not None:
                 continue
             function = next((f for f in self.functions(ev, name) if not f.is_kernel), None)
             if function is not None:
@@ -350,95 +335,6 @@ def _whole(extents: Extents) -> tuple[int, int, int] | None:
     if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > MAX_THREADS:
         return None
     return x, y, z
-
-
-def launches_of(
-    unit: Unit,
-    linked: Sequence[Unit],
-    function: Function,
-    launching: frozenset[str],
-    has_no_caller: bool = False,
-) -> HostRun:
-    """Returns what it launches on every path; where the block is open, on single paths.
-
-    Of open choices between known numbers all alternatives are taken where these are a few ways, and
-    of one between a known and an unknown number the known one: the default path.
-
-    Args:
-        unit: of the function.
-        linked: units whose functions it may call.
-        function: host code.
-        launching: see `HostPolicy`.
-        has_no_caller: no call tells its template arguments; those that are written anywhere do.
-    """
-    scopes: list[Scope] = []
-    left = 0
-    is_template = has_no_caller and is_of_template((unit, *linked), function)
-    if is_template:
-        policy = LaunchPolicy(unit, linked)
-        ev = host_interpreter(policy)
-        ev.state.frames.append(Frame("file", [{}]))
-        scopes, left = written_instantiations(ev, policy.linked, function)
-    runs = [_run_under(unit, linked, function, launching, scope) for scope in scopes or [{}]]
-    is_uninstantiated = is_template and not scopes
-    found = (
-        replace(la, is_uninstantiated=is_uninstantiated, left=left)
-        for run in runs
-        for la in run.launches
-    )
-    return HostRun(tuple(found), any(run.is_cut for run in runs))
-
-
-def _run_under(
-    unit: Unit,
-    linked: Sequence[Unit],
-    function: Function,
-    launching: frozenset[str],
-    scope: Scope,
-) -> HostRun:
-    strict = LaunchPolicy(unit, linked, launching=launching)
-    is_cut = not execute_host_function(strict, function, scope)
-    if all(la.block is not None for la in strict.launches):
-        return HostRun(tuple(strict.launches), is_cut)
-    stages = [strict.launches]
-    if strict.alternatives and 0 < prod(strict.alternatives.values()) <= MAX_HOST_PATHS:
-        runs = [
-            LaunchPolicy(unit, linked, launching=launching, paths=path)
-            for path in _paths(strict.alternatives)
-        ]
-        for policy in runs:
-            is_cut |= not execute_host_function(policy, function, scope)
-        stages.append(_distinct(la for policy in runs for la in policy.launches))
-    if strict.has_default_path:
-        default = LaunchPolicy(unit, linked, launching=launching, default_path=True)
-        is_cut |= not execute_host_function(default, function, scope)
-        stages.append(default.launches)
-    found: list[Launch] = []
-    for launches in stages:
-        found += _of_other_places((la for la in launches if la.block is not None), found)
-    found += _of_other_places(stages[-1], found)
-    return HostRun(tuple(found), is_cut)
-
-
-def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:
-    """Yields every way through open choices: the alternative that each takes."""
-    for picks in product(*map(range, alternatives.values())):
-        yield dict(zip(alternatives, picks, strict=True))
-
-
-def _distinct(launches: Iterable[Launch]) -> list[Launch]:
-    """Returns the launches without those that another path comes to, too."""
-    found: dict[Hashable, Launch] = {}
-    for la in launches:
-        passed = tuple((name, str(value)) for name, value in la.arguments.items())
-        bound = scope_text(la.scope, la.function)
-        found.setdefault((la.kernel, la.span, la.block, la.shared, passed, bound), la)
-    return list(found.values())
-
-
-def _of_other_places(launches: Iterable[Launch], found: Sequence[Launch]) -> list[Launch]:
-    places = {(la.kernel, la.span) for la in found}
-    return [la for la in launches if (la.kernel, la.span) not in places]
 
 
 def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:

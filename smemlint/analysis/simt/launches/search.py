@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
+from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated, is_of_template
-from smemlint.analysis.simt.launches.launches import HostRun, Launch
 from smemlint.analysis.simt.launches.open_parameters import Flows, open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.roots import MainFiles
     from smemlint.analysis.program.units import ProgramIndex
+    from smemlint.analysis.simt.launches.launches import Launch
     from smemlint.analysis.simt.launches.open_parameters import OpenParameters
     from smemlint.frontend.program import Function, Unit
 
@@ -75,7 +76,7 @@ class LaunchSearch:
         self._mains = mains
         self._code: dict[int, UnitHostCode] = {}
         self._hosts: dict[tuple[int, ...], HostCode] = {}
-        self._runs: dict[object, HostRun] = {}
+        self._runs: dict[object, list[HostRun]] = {}
         self._found: dict[tuple[int, Wanted], HostRun] = {}
         self._flows: dict[HostCode, Flows] = {}
 
@@ -213,12 +214,14 @@ class LaunchSearch:
         *,
         has_no_caller: bool = False,
     ) -> HostRun:
-        """Returns what a host function launches, once for all kernels."""
+        """Returns what a host function launches, once for all kernels that ask the same of it."""
+        known = self._runs.setdefault((tuple(map(id, units)), id(function), has_no_caller), [])
+        for run in known:
+            if all((name in launching) == answer for name, answer in run.asked.items()):
+                return run
         owner = self.host_code(units).owner(function)
-        key = tuple(map(id, units)), id(function), launching, has_no_caller
-        if key not in self._runs:
-            self._runs[key] = self._memo.launches(owner, units, function, launching, has_no_caller)
-        return self._runs[key]
+        known.append(self._memo.launches(owner, units, function, launching, has_no_caller))
+        return known[-1]
 
     def is_told(self, name: str, told: Callable[[Sequence[str]], bool]) -> bool:
         """Returns whether the arguments of a call in the run's files fix a parameter.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import facts_of
 
-from smemlint.analysis.simt.launches import launches
+from smemlint.analysis.simt.launches import host_runs
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function
 from smemlint.reasons import Topic
 
@@ -48,15 +48,27 @@ def test_all_known_shapes_of_an_open_choice_are_evaluated(body, blocks):
         assert any(a.topic is Topic.HOST for a in access.assumptions)
 
 
-@pytest.mark.parametrize(("flags", "runs"), [(4, 1 + 16 + 1), (5, 1 + 1)])
-def test_more_ways_than_a_few_are_left_to_the_default_path(flags, runs, monkeypatch):
-    executed = []
+@pytest.fixture
+def executed(monkeypatch):
+    """The host functions that were executed."""
+    found = []
 
-    def count(*given):
-        executed.append(given)
+    def noted(*given):
+        found.append(given)
         return execute_host_function(*given)
 
-    monkeypatch.setattr(launches, "execute_host_function", count)
+    monkeypatch.setattr(host_runs, "execute_host_function", noted)
+    return found
+
+
+def test_the_default_path_is_taken_only_where_a_launch_is_open(executed):
+    body = "int m = 1; if (n) m = atoi(argv[1]); int block = n > 5 ? 64 : 128;"
+    assert {k.instance.block for k in facts_of(PICKED % body).kernels} == {(64, 1, 1), (128, 1, 1)}
+    assert len(executed) == 1 + 2
+
+
+@pytest.mark.parametrize(("flags", "runs"), [(4, 1 + 16 + 1), (5, 1 + 1)])
+def test_more_ways_than_a_few_are_left_to_the_default_path(flags, runs, executed):
     unrelated = "".join(f"int f{i} = 0; if (n == {i}) f{i} = 1; " for i in range(flags))
     body = f"{unrelated} int block = 64; if (n) block = atoi(argv[1]);"
     assert {k.instance.block for k in facts_of(PICKED % body).kernels} == {(64, 1, 1)}

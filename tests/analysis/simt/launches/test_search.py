@@ -8,7 +8,7 @@ from figures import facts_in
 from smemlint.analysis.analyze import analyze
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
-from smemlint.analysis.simt.launches.launches import launches_of
+from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.open_parameters import open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.config.settings import Settings
@@ -154,6 +154,31 @@ def units_of_a_header(tmp_path, threads):
 
     facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, launches_of, spied))
     return loaded, sorted(k.instance.block for k in facts.kernels)
+
+
+def test_a_caller_is_run_once_for_kernels_that_ask_the_same_of_it():
+    other = K.replace(" k(", " j(")
+    host = (
+        "void a(int n, float *g) { k<<<1, n>>>(g); j<<<1, n>>>(g); }\n"
+        "void b(float *g) { a(64, g); }\n"
+        "void c(int n, float *g) { j<<<1, n>>>(g); }\n"
+        "void d(float *g) { c(96, g); }\n"
+    )
+    names, blocks = run_functions(a_cu=K + other + host)
+    assert names == ["a", "b", "c", "d"]
+    assert blocks == {(64, 1, 1), (96, 1, 1)}
+
+
+def test_a_caller_is_run_again_for_a_kernel_that_it_launches_through_another_function():
+    other = K.replace(" k(", " j(")
+    host = (
+        "void a(int n, float *g) { k<<<1, n>>>(g); }\n"
+        "void b(int n, float *g) { j<<<1, n>>>(g); }\n"
+        "void c(float *g) { a(64, g); b(96, g); }\n"
+    )
+    names, blocks = run_functions(a_cu=K + other + host)
+    assert names == ["a", "c", "b", "c"]
+    assert blocks == {(64, 1, 1), (96, 1, 1)}
 
 
 def test_what_others_instantiate_of_a_header_is_theirs(tmp_path):

@@ -1,0 +1,134 @@
+"""Runs of host functions: what each launches, on every path or on single ones."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.launches.bindings import scope_text
+from smemlint.analysis.simt.launches.host_interpreter import (
+    execute_host_function,
+    host_interpreter,
+)
+from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
+from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
+from smemlint.analysis.simt.state import Frame
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_HOST_PATHS
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from smemlint.analysis.simt.domain.environment import Scope
+    from smemlint.frontend import ir
+    from smemlint.frontend.program import Function, Unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostRun:
+    """What a host function launches.
+
+    Attributes:
+        launches: that it comes to.
+        is_cut: it was not executed to the end, and may launch more.
+        asked: names of functions, and whether they launch: what else does makes no difference.
+    """
+
+    launches: tuple[Launch, ...]
+    is_cut: bool
+    asked: Mapping[str, bool] = field(default_factory=dict)
+
+
+def launches_of(
+    unit: Unit,
+    linked: Sequence[Unit],
+    function: Function,
+    launching: frozenset[str],
+    has_no_caller: bool = False,
+) -> HostRun:
+    """Returns what it launches on every path; where the block is open, on single paths.
+
+    Of open choices between known numbers all alternatives are taken where these are a few ways, and
+    of one between a known and an unknown number the known one: the default path.
+
+    Args:
+        unit: of the function.
+        linked: units whose functions it may call.
+        function: host code.
+        launching: see `HostPolicy`.
+        has_no_caller: no call tells its template arguments; those that are written anywhere do.
+    """
+    scopes: list[Scope] = []
+    left = 0
+    is_template = has_no_caller and is_of_template((unit, *linked), function)
+    if is_template:
+        policy = LaunchPolicy(unit, linked)
+        ev = host_interpreter(policy)
+        ev.state.frames.append(Frame("file", [{}]))
+        scopes, left = written_instantiations(ev, policy.linked, function)
+    runs = [_run_under(unit, linked, function, launching, scope) for scope in scopes or [{}]]
+    is_uninstantiated = is_template and not scopes
+    found = (
+        replace(la, is_uninstantiated=is_uninstantiated, left=left)
+        for run in runs
+        for la in run.launches
+    )
+    return _joined_runs(found, runs)
+
+
+def _run_under(
+    unit: Unit,
+    linked: Sequence[Unit],
+    function: Function,
+    launching: frozenset[str],
+    scope: Scope,
+) -> HostRun:
+    def run(paths: Mapping[ir.Node, int] | None = None, *, default: bool = False) -> LaunchPolicy:
+        policy = LaunchPolicy(unit, linked, launching=launching, default_path=default, paths=paths)
+        policy.is_cut = not execute_host_function(policy, function, scope)
+        return policy
+
+    strict = run()
+    runs, latest = [strict], strict.launches
+    found = [la for la in latest if la.block is not None]
+    is_open = len(found) < len(latest)
+    widths = strict.alternatives.values()
+    if is_open and widths and 0 < prod(widths) <= MAX_HOST_PATHS:
+        runs += map(run, _paths(strict.alternatives))
+        latest = _distinct(la for policy in runs[1:] for la in policy.launches)
+        found += _of_other_places((la for la in latest if la.block is not None), found)
+    is_open = bool(_of_other_places((*strict.launches, *latest), found))
+    if is_open and strict.has_default_path:
+        runs.append(run(default=True))
+        latest = runs[-1].launches
+        found += _of_other_places((la for la in latest if la.block is not None), found)
+    return _joined_runs([*found, *_of_other_places(latest, found)], runs)
+
+
+def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPolicy]) -> HostRun:
+    """Returns these launches as what some runs of a function came to."""
+    asked = {name: answer for run in runs for name, answer in run.asked.items()}
+    return HostRun(tuple(launches), any(run.is_cut for run in runs), asked)
+
+
+def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:
+    """Yields every way through open choices: the alternative that each takes."""
+    for picks in product(*map(range, alternatives.values())):
+        yield dict(zip(alternatives, picks, strict=True))
+
+
+def _distinct(launches: Iterable[Launch]) -> list[Launch]:
+    """Returns the launches without those that another path comes to, too."""
+    found: dict[Hashable, Launch] = {}
+    for la in launches:
+        passed = tuple((name, str(value)) for name, value in la.arguments.items())
+        bound = scope_text(la.scope, la.function)
+        found.setdefault((la.kernel, la.span, la.block, la.shared, passed, bound), la)
+    return list(found.values())
+
+
+def _of_other_places(launches: Iterable[Launch], found: Sequence[Launch]) -> list[Launch]:
+    places = {(la.kernel, la.span) for la in found}
+    return [la for la in launches if (la.kernel, la.span) not in places]
