@@ -112,6 +112,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     costs = [loop.cost for loop in state.loops]
     mark = state.sums.mark()
     state.memory.begin()
+    planned = set(state.loop_plans)
     trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
     trips, together = trial.count, trial.together
     was_cut_short = trips == tried and not trial.is_general
@@ -124,6 +125,8 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         state.memory.commit()
         return
     ends = state.memory.rollback()
+    for inner in state.loop_plans.keys() - planned - {node} if not is_whole else ():
+        del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
