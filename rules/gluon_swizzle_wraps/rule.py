@@ -25,10 +25,10 @@ class GluonSwizzleWraps(Rule):
 
     def check_layout(self, layout: LayoutUse, settings: Settings) -> Iterator[Finding]:
         """Yields one finding for a row that has fewer groups than the layout has phases."""
-        said = dict(layout.parameters)
-        if layout.family != "triton-swizzled" or "row" not in said:
+        parameters = dict(layout.parameters)
+        if layout.family != "triton-swizzled" or "row" not in parameters:
             return
-        vec, phases, row = said["vec"], said["max_phase"], said["row"]
+        vec, phases, row = parameters["vec"], parameters["max_phase"], parameters["row"]
         if vec < 1 or phases <= 1 or vec * phases <= row:
             return
         groups = max(row // vec, 1)

@@ -61,6 +61,6 @@ def _related(finding: Finding, places: Places) -> list[types.DiagnosticRelatedIn
     declared = declaration(finding.access) if finding.access is not None else ()
     related = {**dict(declared), **dict(finding.related)}
     return [
-        types.DiagnosticRelatedInformation(places.location(span), said)
-        for span, said in related.items()
+        types.DiagnosticRelatedInformation(places.location(span), message)
+        for span, message in related.items()
     ]

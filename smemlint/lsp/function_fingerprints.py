@@ -113,13 +113,13 @@ class VisibleTexts:
     def _reached(self, function: Function) -> set[str]:
         """Names that lead from a function to others, over as many steps as it takes."""
         seen = set(self._always | function.words)
-        work = list(seen)
-        while work:
-            for called in self._by_name.get(work.pop(), ()):
+        worklist = list(seen)
+        while worklist:
+            for called in self._by_name.get(worklist.pop(), ()):
                 if not called.is_kernel:
                     fresh = called.words - seen
                     seen |= fresh
-                    work += fresh
+                    worklist += fresh
         return seen
 
     # ---- bodies
@@ -164,12 +164,12 @@ def outside(units: Sequence[Unit], texts: Mapping[str, str]) -> bytes:
             return file
         return f"{file} {status.st_mtime_ns} {status.st_size}"
 
-    told = [u.path for u in units]
+    described = [u.path for u in units]
     for unit in units:
         if isinstance(unit, CudaUnit):
-            told += unit.not_found
-        told += (state(file) for file in unit.files if file not in texts)
-    return digest(*told)
+            described += unit.not_found
+        described += (state(file) for file in unit.files if file not in texts)
+    return digest(*described)
 
 
 def digest(*texts: str) -> bytes:

@@ -38,11 +38,11 @@ def hover(
     for finding in analysis.findings:
         if finding.span == innermost:
             lines += _explained(finding)
-    said = "\n".join((*lines, *_repaired(analysis, innermost)))
-    value, kind = said, types.MarkupKind.PlainText
+    text = "\n".join((*lines, *_repaired(analysis, innermost)))
+    value, kind = text, types.MarkupKind.PlainText
     if is_markdown:
-        fence = "`" * max(3, said.count("`") + 1)  # linted text must not end the block
-        value, kind = f"{fence}text\n{said}\n{fence}", types.MarkupKind.Markdown
+        fence = "`" * max(3, text.count("`") + 1)  # linted text must not end the block
+        value, kind = f"{fence}text\n{text}\n{fence}", types.MarkupKind.Markdown
     return types.Hover(types.MarkupContent(kind, value), places.range(innermost))
 
 

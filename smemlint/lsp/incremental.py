@@ -176,8 +176,8 @@ class IncrementalMemo:
         texts = {s.path: s.text for s in sources}
         if MARK in texts[path] and "swizzle" in texts[path]:
             return DIRECT  # takes note of the declarations that were of use
-        work = _Known(self, self.results_of(path).tokens_of(texts[path]), texts, settings)
-        return Memo(work.evaluate, work.launches, work.load)
+        known = _Known(self, self.results_of(path).tokens_of(texts[path]), texts, settings)
+        return Memo(known.evaluate, known.launches, known.load)
 
 
 class _Known:
@@ -239,8 +239,8 @@ class _Known:
         """Known facts for this task, if they are its facts, too."""
         if known.arguments is not None and not _are_same(known.arguments, task.arguments()):
             return None
-        told = task.instance, task.assumptions
-        if known.context == context and told == (known.facts.instance, known.assumptions):
+        described = task.instance, task.assumptions
+        if known.context == context and described == (known.facts.instance, known.assumptions):
             return known.facts
 
         both = known.assumptions, task.assumptions
@@ -272,15 +272,18 @@ class _Known:
         if known is not None:
             try:
                 movement = Movement(known.context, context)
-                moved = (_moved_launch(la, movement, units) for la in known.launches)
+                moved = (_moved_launch(launch, movement, units) for launch in known.launches)
                 return replace(known.run, launches=tuple(moved))
             except CannotMove:
                 pass  # it is run again
         found = launches_of(unit, linked, function, launching, has_no_caller)
-        if all(_is_plain((*la.scope.values(), *la.arguments.values())) for la in found.launches):
+        if all(
+            _is_plain((*launch.scope.values(), *launch.arguments.values()))
+            for launch in found.launches
+        ):
             kept = tuple(
-                _Launch(*_number_of(la.function, units), replace(la, function=_NOBODY))
-                for la in found.launches
+                _Launch(*_number_of(launch.function, units), replace(launch, function=_NOBODY))
+                for launch in found.launches
             )
             self._memory.runs.keep(key, _Run(kept, replace(found, launches=()), context))
         return found
@@ -295,14 +298,14 @@ class _Known:
 
     def _loaded(self, path: str, text: str, options: LoadOptions) -> Unit:
         """A unit; one from before where it does not hold the document and no file of it changed."""
-        told = (
+        described = (
             options.arch,
             options.defines,
             options.undefines,
             options.include_dirs,
             options.forced_includes,
         )
-        key = path, text, repr(told)
+        key = path, text, repr(described)
         known = self._memory.units.get(key)
         if known is None or not known.is_valid(options):
             homes: dict[str, str | None] = {}

@@ -64,5 +64,5 @@ class Progress:
         if not self._has_begun or self._loop.time() - self._said_at < _REPORTED_EVERY:
             return
         self._said_at = self._loop.time()
-        said = types.WorkDoneProgressReport(message=message)
-        self._server.work_done_progress.report(self._token, said)
+        report = types.WorkDoneProgressReport(message=message)
+        self._server.work_done_progress.report(self._token, report)

@@ -131,14 +131,14 @@ class LaunchInfo:
             bounds: what the code itself says.
         """
         launches = self.launches.get(kernel, ())
-        launches = tuple(la for la in launches if la.template == template) or launches
+        launches = tuple(launch for launch in launches if launch.template == template) or launches
         stated = self._block(kernel, bounds, is_launched=bool(launches))
         if not isinstance(stated, Reason):
             return dict([stated])
         found: dict[Block, Assumption | None] = {
-            la.block: la.assumed
-            for la in reversed(launches)
-            if not isinstance(_sized(la.block), Reason)
+            launch.block: launch.assumed
+            for launch in reversed(launches)
+            if not isinstance(_sized(launch.block), Reason)
         }
         return found or stated
 

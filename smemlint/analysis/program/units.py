@@ -257,11 +257,11 @@ class ProgramIndex:
     def files_below(self, path: str) -> list[str]:
         """Returns a file, and all files of the run that it includes, directly or not."""
         found = {path: None}
-        work = [path]
-        while work:
-            new = [p for p in self.includes(work.pop()) if p not in found]
+        worklist = [path]
+        while worklist:
+            new = [p for p in self.includes(worklist.pop()) if p not in found]
             found.update(dict.fromkeys(new))
-            work += new
+            worklist += new
         return list(found)
 
     def mentioning(self, names: Iterable[str], unit: Unit) -> list[str]:

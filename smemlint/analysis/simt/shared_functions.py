@@ -56,20 +56,20 @@ def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
     seen: set[str] = set()
     followed: set[str] = set()
     followed_as_members: set[str] = set()
-    work = [function]
-    for current in work:
+    worklist = [function]
+    for current in worklist:
         new = current.words - seen
         yield new
         seen |= new
         plain = current.words - current.member_words - followed
         followed |= plain
         for word in plain:
-            work += unit.functions_named(word)
-            work += methods.get(word, ())
+            worklist += unit.functions_named(word)
+            worklist += methods.get(word, ())
         members = current.member_words - followed - followed_as_members
         followed_as_members |= members
         for word in members:
-            work += (f for f in unit.functions_named(word) if f.record is not None)
+            worklist += (f for f in unit.functions_named(word) if f.record is not None)
 
 
 def _methods(unit: Unit) -> Mapping[str, Sequence[Function]]:

@@ -262,8 +262,8 @@ class Budget:
         """Returns whether a loop has taken its share."""
         if share is None:
             return False
-        idle = self.steps - max(self.last_progress, share.begun)
-        return self.steps - share.begun > share.steps or idle > share.idle
+        unproductive = self.steps - max(self.last_progress, share.begun)
+        return self.steps - share.begun > share.steps or unproductive > share.idle
 
 
 @dataclass(slots=True, eq=False)

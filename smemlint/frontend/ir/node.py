@@ -41,11 +41,11 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """Yields the node and all below it, in the order of the source."""
-        work: list[Node] = [self]
-        while work:
-            node = work.pop()
+        worklist: list[Node] = [self]
+        while worklist:
+            node = worklist.pop()
             yield node
-            work += reversed(node.children())
+            worklist += reversed(node.children())
 
 
 _NODE_FIELDS: dict[type[Node], tuple[str, ...]] = {}

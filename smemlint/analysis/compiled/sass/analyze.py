@@ -79,8 +79,8 @@ def cubin_facts(
         target = target_of(code.target)
         if target is None:
             shown = code.target or "an unknown target"
-            said = f"machine code of {shown} is not read, only of {', '.join(TARGETS)}"
-            raise CannotDisassemble(f"{said}: check the PTX of the kernel")
+            text = f"machine code of {shown} is not read, only of {', '.join(TARGETS)}"
+            raise CannotDisassemble(f"{text}: check the PTX of the kernel")
     except (CannotDisassemble, ValueError) as problem:
         return Facts(
             not_analysed=(_note(source.path, "", Reason(ReasonCode.UNREADABLE, str(problem))),)

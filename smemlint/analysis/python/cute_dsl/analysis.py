@@ -318,17 +318,17 @@ def stated_widths(owner: ast.ClassDef) -> dict[str, tuple[DType, int]]:
     """
     found: dict[str, tuple[DType, int]] = {}
     for node in ast.walk(owner):
-        said: tuple[str, DType] | None = None
+        stated: tuple[str, DType] | None = None
         if not isinstance(node, ast.Assert | ast.Call):
             continue
         if isinstance(node, ast.Assert):
-            said = _asserted(node.test)
+            stated = _asserted(node.test)
         elif node.args:
             bits = _TENSOR_CORE_OPS.get(ast.unparse(node.func).rpartition(".")[2])
             if bits is not None:
-                said = ast.unparse(node.args[0]), DType(f"a {bits}-bit type", bits)
-        if said is not None:
-            text, dtype = said
+                stated = ast.unparse(node.args[0]), DType(f"a {bits}-bit type", bits)
+        if stated is not None:
+            text, dtype = stated
             before = found.get(text)
             if before is not None and before[0].bits != dtype.bits:
                 dtype = DType("of several widths", 0)

@@ -106,11 +106,11 @@ def _live(uses: dict[str, _Uses]) -> set[str]:
         for reader in use.readers:
             made_from[reader].append(name)
     found: set[str] = set()
-    work = [_LIVE]
-    while work:
-        new = set(made_from[work.pop()]) - found
+    worklist = [_LIVE]
+    while worklist:
+        new = set(made_from[worklist.pop()]) - found
         found |= new
-        work += new
+        worklist += new
     return found
 
 

@@ -176,17 +176,17 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
         is_left = same(sides[0], inside) and same(sides[1], bound)
         is_right = same(sides[1], inside) and same(sides[0], bound)
         if (is_left or is_right) and bound.is_uniform and not inside.is_uniform:
-            said = outcome(state.source_text(cond), holds)
+            assumption = outcome(state.source_text(cond), holds)
             is_largest = ((cond.op in ("<", "<=")) == is_left) != holds
-            notes = partial(_unlimited, said)
+            notes = partial(_unlimited, assumption)
             made = assumed_extreme(state.domain, is_largest, inside, bound, notes)
             return made if isinstance(made, AffineInt) else None
     return None
 
 
-def _unlimited(said: Assumption, is_first: bool, limit: int | None) -> Assumption | None:
+def _unlimited(assumption: Assumption, is_first: bool, limit: int | None) -> Assumption | None:
     """Returns the note unless the range of a bound shows that it does not hold for all threads."""
-    return said if limit is None else None
+    return assumption if limit is None else None
 
 
 def _is_pure(node: ir.Node) -> bool:

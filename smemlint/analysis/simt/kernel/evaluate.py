@@ -178,8 +178,8 @@ def _under(unit: Unit, task: KernelTask, arch: str, passed: Passed) -> KernelFac
     shown = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in passed.values.items())
     text = f"{shown} as passed at the launch at {PLACE}"
     assumed = Assumption(Topic.ARGUMENT, text, place=passed.place)
-    told = replace(task, assumptions=(*task.assumptions, assumed))
-    return replace(_evaluated(unit, told, arch, passed.values), hangs_on_launch=True)
+    assuming = replace(task, assumptions=(*task.assumptions, assumed))
+    return replace(_evaluated(unit, assuming, arch, passed.values), hangs_on_launch=True)
 
 
 def _may_hang_on_an_argument(access: Access) -> bool:
@@ -346,8 +346,8 @@ def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> Non
             state.bind(param.name, parameter_binding(ev, param, arguments, given))
     for stated in task.given:
         if stated.name not in named:
-            said = f"nothing is assumed by `{stated.text}`: the kernel has no such parameter"
-            state.unfollowed.setdefault((function.span, Reason(ReasonCode.WRONG_PRAGMA, said)))
+            text = f"nothing is assumed by `{stated.text}`: the kernel has no such parameter"
+            state.unfollowed.setdefault((function.span, Reason(ReasonCode.WRONG_PRAGMA, text)))
     ev.execute(parsed.tree.body)
 
 
@@ -411,20 +411,20 @@ def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Preconditi
 def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assumption, ...]]:
     """Binds template parameters that no launch gives: to defaults, all others to unknowns."""
     scope = template_scope(ev, function.template, ())
-    said: list[Assumption] = []
+    assumptions: list[Assumption] = []
     for parameter in function.template:
         if not parameter.name or parameter.is_pack:
             continue
         bound = scope.get(parameter.name)
         if bound is not None and not is_opaque(bound):
             if parameter.default is not None:
-                said.append(assumed_default(parameter))
+                assumptions.append(assumed_default(parameter))
             continue
         if parameter.kind == "type":
             scope[parameter.name] = OpaqueType(parameter.name)
         elif parameter.kind == "value":
             scope[parameter.name] = _value_guess(parameter.name)
-    return scope, tuple(said)
+    return scope, tuple(assumptions)
 
 
 def _value_guess(name: str) -> Value:

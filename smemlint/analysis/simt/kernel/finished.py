@@ -66,11 +66,11 @@ def _own_words(call: ir.Node) -> list[str]:
 def _reachable(unit: Unit, items: Iterable[ir.Node]) -> set[str]:
     """Returns the names in statements, and in the functions that they may call."""
     found: set[str] = {"operator"}
-    work = {word for item in items for node in _below(item) for word in _words(node)}
-    while work:
-        found |= work
-        named = (f for word in work for f in unit.functions_named(word))
-        work = {word for function in named for word in function.words} - found
+    worklist = {word for item in items for node in _below(item) for word in _words(node)}
+    while worklist:
+        found |= worklist
+        named = (f for word in worklist for f in unit.functions_named(word))
+        worklist = {word for function in named for word in function.words} - found
     return found
 
 

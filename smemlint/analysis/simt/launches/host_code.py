@@ -95,11 +95,11 @@ class HostCode:
     @cached_property
     def launching(self) -> frozenset[str]:
         """Names of the functions that launch, themselves or through others."""
-        work = {f.name for u in self._units for f in u.starters}
+        worklist = {f.name for u in self._units for f in u.starters}
         found: set[str] = set()
-        while work:
-            found |= work
-            work = {f.name for name in work for f in self.naming(name)} - found
+        while worklist:
+            found |= worklist
+            worklist = {f.name for name in worklist for f in self.naming(name)} - found
         return frozenset(found)
 
     def launchers_of(self, kernel: str) -> tuple[list[Function], frozenset[str]]:
@@ -129,12 +129,12 @@ class HostCode:
     def launching_below(self, functions: Iterable[Function]) -> frozenset[str]:
         """Returns the names of the functions that launch and that these may call."""
         found: set[str] = set()
-        work = list(functions)
-        while work:
-            function = work.pop()
+        worklist = list(functions)
+        while worklist:
+            function = worklist.pop()
             new = (function.words & self.launching) - found - {function.name}
             found |= new
-            work += (f for name in new for f in self.named(name))
+            worklist += (f for name in new for f in self.named(name))
         return frozenset(found)
 
 

@@ -83,18 +83,18 @@ class Instances:
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
         launches = [la for la in launches if not la.is_uninstantiated] or launches
         if forced is not None and not launches:
-            scope, said = self._guess(function)
-            return [[self._task(function, scope, forced, given, said)]]
+            scope, assumptions = self._guess(function)
+            return [[self._task(function, scope, forced, given, assumptions)]]
         groups: dict[object, list[KernelTask]] = {}
         for launch in launches:
             block = forced or launch.block
-            scope, said = self._completed(function, launch.scope)
-            said = (*said, *launch.assumed)
+            scope, assumptions = self._completed(function, launch.scope)
+            assumptions = (*assumptions, *launch.assumed)
             if block is None:
-                tasks = self._partly_told(function, scope, said, launch)
-                tasks = tasks or self._guessed(function, scope, said, launch)
+                tasks = self._partly_told(function, scope, assumptions, launch)
+                tasks = tasks or self._guessed(function, scope, assumptions, launch)
             else:
-                tasks = [self._task(function, scope, block, given or _LAUNCH, said, launch)]
+                tasks = [self._task(function, scope, block, given or _LAUNCH, assumptions, launch)]
             text = scope_text(scope, function)
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
@@ -114,8 +114,8 @@ class Instances:
         if written:
             self._left[id(function)] = left
             return [self._guessed(function, scope, ()) for scope in written]
-        scope, said = self._guess(function)
-        return [self._guessed(function, scope, said)]
+        scope, assumptions = self._guess(function)
+        return [self._guessed(function, scope, assumptions)]
 
     def uncalled_launchers(self, function: Function) -> list[Function]:
         """Returns the functions of headers that come to launch a kernel, if the unit calls none."""
@@ -162,31 +162,33 @@ class Instances:
     def _completed(self, function: Function, scope: Scope) -> tuple[Scope, tuple[Assumption, ...]]:
         if is_known(scope, function):
             return scope, ()
-        guess, said = self._guess(function)
+        guess, assumptions = self._guess(function)
         known = {
             k: v for k, v in scope.items() if not (isinstance(v, AffineInt) and v.constant is None)
         }
-        missing = tuple(s for s in said if s.subject not in known)
+        missing = tuple(s for s in assumptions if s.subject not in known)
         return {**guess, **known}, missing
 
     def _guessed(
         self,
         function: Function,
         scope: Scope,
-        said: tuple[Assumption, ...],
+        assumptions: tuple[Assumption, ...],
         launch: Launch | None = None,
     ) -> list[KernelTask]:
         """Guesses at a block of which no launch, or none with a size that is known, says more."""
         bound = self._launch_bound(function, scope)
         if bound is not None:
             counted = _planes_of(bound) if self._uses_plane(function) else [(bound, 1, 1)]
-            return [self._task(function, scope, s, "__launch_bounds__", said) for s in counted]
+            return [
+                self._task(function, scope, s, "__launch_bounds__", assumptions) for s in counted
+            ]
         shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
         known = "no launch was found"
         if launch is not None:
             known = f"the {_LAUNCH} has a block size that is known only at run time"
         place = _line(launch) if launch is not None else None
-        return self._for_shapes(function, scope, shapes, known, said, place)
+        return self._for_shapes(function, scope, shapes, known, assumptions, place)
 
     def _for_shapes(
         self,
@@ -194,7 +196,7 @@ class Instances:
         scope: Scope,
         shapes: Sequence[Block],
         known: str,
-        said: tuple[Assumption, ...],
+        assumptions: tuple[Assumption, ...],
         place: Line | None,
         launch: Launch | None = None,
     ) -> list[KernelTask]:
@@ -204,11 +206,11 @@ class Instances:
         blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
         listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
         text = f"{known}: the figure is the same for blocks of {listed}"
-        said = (Assumption(Topic.BLOCK, text, place=place), *said)
-        return [self._task(function, scope, s, "", said, launch) for s in shapes]
+        assumptions = (Assumption(Topic.BLOCK, text, place=place), *assumptions)
+        return [self._task(function, scope, s, "", assumptions, launch) for s in shapes]
 
     def _partly_told(
-        self, function: Function, scope: Scope, said: tuple[Assumption, ...], launch: Launch
+        self, function: Function, scope: Scope, assumptions: tuple[Assumption, ...], launch: Launch
     ) -> list[KernelTask]:
         """Guesses at a block whose rows are as long as the launch says; none where it does not."""
         x, y, z = launch.extents
@@ -221,7 +223,7 @@ class Instances:
         shapes = sorted((s for s in guesses if prod(s) <= MAX_THREADS), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
         known = f"the {_LAUNCH} has a block of ({shape})"
-        return self._for_shapes(function, scope, shapes, known, said, _line(launch), launch)
+        return self._for_shapes(function, scope, shapes, known, assumptions, _line(launch), launch)
 
     def _uses_plane(self, function: Function) -> bool:
         if id(function) not in self._planes:
@@ -263,16 +265,16 @@ class Instances:
     ) -> list[KernelTask]:
         """Returns the instance with the template values that the user gives."""
         ev = self._evaluator()
-        scope, said = guessed_scope(ev, function)
+        scope, assumptions = guessed_scope(ev, function)
         for parameter in function.template:
             if parameter.name in template:
                 bound = template_argument(ev, template[parameter.name], parameter)
                 if bound is not None:
                     scope[parameter.name] = bound
-        said = tuple(s for s in said if s.subject not in template)
+        assumptions = tuple(s for s in assumptions if s.subject not in template)
         if block is None:
-            return self._guessed(function, scope, said)
-        return [self._task(function, scope, block, given, said)]
+            return self._guessed(function, scope, assumptions)
+        return [self._task(function, scope, block, given, assumptions)]
 
     def _task(
         self,
@@ -280,7 +282,7 @@ class Instances:
         scope: Scope,
         block: Block,
         origin: str,
-        said: tuple[Assumption, ...],
+        assumptions: tuple[Assumption, ...],
         launch: Launch | None = None,
     ) -> KernelTask:
         place = _line(launch) if launch is not None else None
@@ -297,7 +299,7 @@ class Instances:
         declared = partial(self._user.declared_swizzle, function.name)
         given = self._user.preconditions(function)
         known = Assumption(Topic.BLOCK, f"block ({shape}) ({origin})", place=instance.place)
-        assumed = (*((known,) if origin else ()), *said, *self._index.built_with(self._unit))
+        assumed = (*((known,) if origin else ()), *assumptions, *self._index.built_with(self._unit))
         assumed += tuple(
             Assumption(Topic.ARGUMENT, f"`{p.text}` (your assumption)", p.name) for p in given
         )
@@ -321,14 +323,14 @@ def _planes_of(threads: int) -> list[Block]:
 def _called(unit: Unit, kernel: Function) -> list[Function]:
     """Returns a kernel and the device functions that it may call, nearest first."""
     found = {id(kernel): kernel}
-    work = [kernel]
-    for function in work:
+    worklist = [kernel]
+    for function in worklist:
         for name in sorted(function.words):
             for callee in unit.functions_named(name):
-                if callee.is_device and id(callee) not in found and len(work) < MAX_CALLED:
+                if callee.is_device and id(callee) not in found and len(worklist) < MAX_CALLED:
                     found[id(callee)] = callee
-                    work.append(callee)
-    return work
+                    worklist.append(callee)
+    return worklist
 
 
 def _uses_plane(function: Function) -> bool:
@@ -336,12 +338,12 @@ def _uses_plane(function: Function) -> bool:
     if not function.words & _THREAD_WORDS or not function.words & {"y", "z"}:
         return False
     tree = function.parse().tree
-    work: list[ir.Node] = [tree] if tree is not None else []
-    while work:
-        node = work.pop()
+    worklist: list[ir.Node] = [tree] if tree is not None else []
+    while worklist:
+        node = worklist.pop()
         if isinstance(node, ir.StructRef):
             of = getattr(node.name, "name", "")
             if of in _THREAD_WORDS and node.field.name in ("y", "z"):
                 return True
-        work.extend(child for child in node.children())
+        worklist.extend(child for child in node.children())
     return False

@@ -47,9 +47,9 @@ class Words:
         if known is not None:
             return known
         found: set[str] = set()
-        work = [root]
-        while work:
-            node = work.pop()
+        worklist = [root]
+        while worklist:
+            node = worklist.pop()
             match node:
                 case ir.ID(name=text):
                     found.update(_WORD.findall(text))
@@ -59,11 +59,11 @@ class Words:
                 case ir.Constant():
                     found.add(_CONSTANT)
                 case ir.StructRef():
-                    work.append(node.name)
+                    worklist.append(node.name)
                 case ir.FuncCall() if node is not root:
                     found |= self._of_one(node)
                 case _:
-                    work += node.children()
+                    worklist += node.children()
         self._known[root] = frozenset(found)
         return self._known[root]
 
@@ -241,11 +241,11 @@ class _Flow:
     def closure(self, words: Iterable[str]) -> set[str]:
         """Returns all names that some names may depend on."""
         found: set[str] = set()
-        work = set(words)
-        while work:
-            word = work.pop()
+        worklist = set(words)
+        while worklist:
+            word = worklist.pop()
             found.add(word)
-            work |= self._sources.get(word, set()) - found
+            worklist |= self._sources.get(word, set()) - found
         return found
 
     def note_types(self, parameters: Iterable[ir.Decl], names: set[str]) -> None:

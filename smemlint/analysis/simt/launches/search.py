@@ -117,15 +117,15 @@ class LaunchSearch:
         It does so in its main file, in a table or by an explicit instantiation.
         """
         own = self.host_code((self._unit,))
-        work = list(functions)
+        worklist = list(functions)
         found: dict[Function, None] = {}
-        while work:
-            function = work.pop()
+        while worklist:
+            function = worklist.pop()
             is_own = function.span.path == self._unit.path or own.is_in_a_table(function.name)
             if is_own or is_instantiated(self._unit, function):
                 return []
             found[function] = None
-            work += (c for c in own.callers(function) if c not in found)
+            worklist += (c for c in own.callers(function) if c not in found)
         return list(found)
 
     def is_launched_here(self, kernel: Function) -> bool:

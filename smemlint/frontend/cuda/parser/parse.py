@@ -240,12 +240,12 @@ def _put_asides(tree: c_ast.Node, asides: dict[str, Aside]) -> list[tuple[Aside,
     Returns those that did not parse, with the reason.
     """
     failed: list[tuple[Aside, str]] = []
-    work: list[c_ast.Node] = [tree] if asides else []
-    while work:
-        node = work.pop()
+    worklist: list[c_ast.Node] = [tree] if asides else []
+    while worklist:
+        node = worklist.pop()
         if isinstance(node, c_ast.Struct | c_ast.Union) and node.decls:
             node.decls = [m for decl in node.decls for m in _instead(decl, asides, failed)]
-        work.extend(child for _, child in node.children())
+        worklist.extend(child for _, child in node.children())
     return failed
 
 

@@ -108,9 +108,9 @@ class SpanTable:
         yield from _operands(node)
         if isinstance(node, ir.Decl):
             return
-        work = [node]
-        while work:
-            current = work.pop()
+        worklist = [node]
+        while worklist:
+            current = worklist.pop()
             if isinstance(current, ir.FuncCall) and not current.args:
                 behind = self._behind(current.name)
                 if behind is not None and self._tokens[behind].text == "(":
@@ -119,7 +119,7 @@ class SpanTable:
                 operator = self._operator(current)
                 if operator is not None:
                     yield operator
-            work += current.children()
+            worklist += current.children()
 
     def _operator(self, node: ir.UnaryOp) -> int | None:
         """Number of the operator of `*p` or `p++`, whose node stands at its operand."""
@@ -176,9 +176,9 @@ def _operands(node: ir.Node) -> Iterator[int]:
                 yield from _operands(inner.dim)
             inner = inner.type
         return
-    work = [node]
-    while work:
-        current = work.pop()
+    worklist = [node]
+    while worklist:
+        current = worklist.pop()
         if current.at:
             yield current.at - 1
-        work += current.children()
+        worklist += current.children()
