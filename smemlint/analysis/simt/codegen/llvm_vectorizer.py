@@ -223,12 +223,7 @@ class _Fusion:
         for other, group in self._stores.get(root_of(event.object), {}).items():
             if other == key and event.kind is AccessKind.STORE:
                 continue
-            met = [
-                slot
-                for slot, chain in group.items()
-                if may_meet(event, next(chain.events()), slot * chain.size, chain.size)
-            ]
-            for slot in met:
+            for slot in [slot for slot, chain in group.items() if _is_held(chain, slot, event)]:
                 self._close(group.pop(slot))
 
     def _close(self, chain: _Chain) -> None:
@@ -237,6 +232,13 @@ class _Fusion:
         for event in fused_slot(chain.elements, chain.count, chain.width, by_llvm=True):
             event.may_fuse |= chain.is_open and both
             self.out.append(event)
+
+
+def _is_held(chain: _Chain, slot: int, event: Event) -> bool:
+    """Whether stores cannot move past an access: a load holds back those that it may read."""
+    if event.kind is AccessKind.LOAD:
+        return any(may_meet(event, store) for store in chain.events())
+    return may_meet(event, next(chain.events()), slot * chain.size, chain.size)
 
 
 def _promised_alignment(obj: Object) -> int:

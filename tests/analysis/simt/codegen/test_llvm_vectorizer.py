@@ -68,6 +68,19 @@ def test_a_promised_alignment_lets_accesses_pass_others(
     assert widths(body, PLAIN) == plain
 
 
+@pytest.mark.parametrize(
+    ("apart", "stores"),
+    [("2 * n + 1", {"store 8": 1}), ("2 * n", {"store 4": 2}), ("n", {"store 4": 2})],
+)
+def test_stores_move_past_a_load_of_bytes_that_they_do_not_write(
+    apart: str, stores: dict[str, int]
+) -> None:
+    """As in a reduction over pairs (CV-CUDA's min_area_rect): odd words are read, an even written."""
+    body = f"TYPE *p = d + tx + ty; p[0] = a[tx]; TYPE x = p[{apart}]; p[1] = x;"
+    found = widths(body.replace("+ ty", "+ 64 * ty"), DYNAMIC % "")
+    assert {kind: n for kind, n in found.items() if kind.startswith("store")} == stores
+
+
 def test_dynamic_shared_memory_is_aligned_to_sixteen_bytes() -> None:
     assert widths(TWO, DYNAMIC % "__align__(16)") == {"store 16": 2}
     assert widths(TWO, DYNAMIC % "") == {"store 16": 2}
