@@ -10,7 +10,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.swizzle_advice import all_of, best_swizzle, may_lack_patterns, offsets_of
+from smemlint.analysis.simt.cute.swizzle_advice import (
+    all_of,
+    best_swizzle,
+    may_lack_patterns,
+    offsets_of,
+)
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
 from smemlint.layout.solver import best_padding
