@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
@@ -14,22 +13,50 @@ if TYPE_CHECKING:
 
 _INCLUDE_FOLDERS = ("", "include", "inc", "Common", "common", "src")
 
-_cache: OrderedDict[tuple[str, str], PreparedFile] = OrderedDict()
+
+class PreparedFiles:
+    """Included files as tokens, kept for other units, which are likely to include them too.
+
+    What the unit under way or the one before it includes is kept before what comes new: units that
+    include more than there is room for, one after another, would find nothing of each other.
+
+    Args:
+        room: characters of the files that are kept.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._unit = 0
+        self._files: dict[tuple[str, str], tuple[int, PreparedFile]] = {}  # latest use last
+
+    def begin_unit(self) -> None:
+        """Counts the units."""
+        self._unit += 1
+
+    def get(self, path: str, text: str) -> PreparedFile:
+        """Returns a file, prepared now or for an earlier unit."""
+        key = (path, text)
+        _, found = self._files.pop(key, (0, None))
+        if found is None:
+            found = prepare(path, text)
+            if not self._has_room(len(text)):
+                return found
+            self._room -= len(text)
+        self._files[key] = (self._unit, found)
+        return found
+
+    def _has_room(self, needed: int) -> bool:
+        """Returns whether there is room, made by files that the latest units did not include."""
+        while self._room < needed and self._files:
+            key = next(iter(self._files))
+            if self._files[key][0] >= self._unit - 1:
+                break
+            del self._files[key]
+            self._room += len(key[1])
+        return self._room >= needed
 
 
-def prepare_cached(path: str, text: str) -> PreparedFile:
-    """Returns the same for an included file, which other units are likely to include too."""
-    key = (path, text)
-    found = _cache.get(key)
-    if found is None:
-        found = _cache[key] = prepare(path, text)
-        size = sum(len(text) for _, text in _cache)
-        while size > MAX_CACHED_CHARACTERS and len(_cache) > 1:
-            (_, oldest), _ = _cache.popitem(last=False)
-            size -= len(oldest)
-    else:
-        _cache.move_to_end(key)
-    return found
+PREPARED = PreparedFiles(MAX_CACHED_CHARACTERS)
 
 
 class Includes:

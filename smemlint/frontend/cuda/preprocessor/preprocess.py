@@ -15,7 +15,7 @@ from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import cutlass_header, cutlass_macros
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
-from smemlint.frontend.cuda.preprocessor.includes import Includes, prepare_cached
+from smemlint.frontend.cuda.preprocessor.includes import PREPARED, Includes
 from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.pytorch import may_name_pytorch, pytorch_macros
@@ -130,6 +130,7 @@ class _Run:
         self._assumed: tuple[str, ...] = ()  # around the place being read
         self._branches = BranchChoice(self.expander, options.undefines)
         self._once: set[str] = set()
+        PREPARED.begin_unit()
         self._includes = Includes(root, options.include_dirs, options.read)
         self._read_text = options.read
         self._refusal = options.refusal
@@ -327,7 +328,7 @@ class _Run:
         path, text = found
         if path in self._once:
             return
-        included = prepare_cached(path, text)
+        included = PREPARED.get(path, text)
         if included.guard in self.expander.macros:
             return
         self._include_count += 1
