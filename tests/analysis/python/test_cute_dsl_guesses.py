@@ -390,3 +390,35 @@ def test_a_flag_is_tried_where_copies_are_left_and_refused_options_are_not(tmp_p
     assert templates == [{}, {"is_slow": "True"}]
     assert ways(facts) == [(AccessKind.STORE, 4, 1.0), (AccessKind.LOAD, 16, 8.0)]
     assert not facts.not_analysed
+
+
+STRUCTS = """
+@cute.struct
+class One:
+    info: cute.struct.MemRange[cutlass.Int32, 8]
+    rows: cute.struct.MemRange[cutlass.Float32, 1024]
+
+
+@cute.struct
+class Two:
+    info: cute.struct.MemRange[cutlass.Int32, 8]
+    more: cute.struct.MemRange[cutlass.Float32, 33]
+    rows: cute.struct.MemRange[cutlass.Float32, 2048]
+
+
+@cute.kernel
+def kernel(a: cute.Tensor, is_large: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    storage = utils.SmemAllocator().allocate(Two if is_large + a else One)
+    info = storage.info.get_tensor(cute.make_layout(8))
+    info[5] = 1
+    rows = storage.rows.get_tensor(cute.make_layout((32, 32), stride=(32, 1)))
+    rows[tx % 32, 0] = 1.0
+"""
+
+
+def test_a_struct_that_is_one_of_two_has_the_fields_of_both(tmp_path):
+    assert ways(facts_of(STRUCTS, tmp_path)) == [
+        (AccessKind.STORE, 4, 1.0),
+        (AccessKind.STORE, 4, 32.0),
+    ]

@@ -102,6 +102,24 @@ class StructType(ModelValue):
     alignment: int | None
     size: int | None
 
+    def merged(self, other: StructType) -> StructType:
+        """Returns what is known of a struct that is one of two: fields of the same elements."""
+        fields = {}
+        for name, (at, held) in self.fields.items():
+            its_at, its = other.fields.get(name, (None, held))
+            if held.dtype == its.dtype:
+                size = held.size if held.size == its.size else None
+                alignment = min(held.alignment, its.alignment)
+                fields[name] = at if at == its_at else None, MemRange(held.dtype, size, alignment)
+        for name, (_, held) in other.fields.items():
+            if name not in self.fields:
+                fields[name] = None, held
+        return StructType(
+            fields,
+            self.alignment if self.alignment == other.alignment else None,
+            self.size if self.size == other.size else None,
+        )
+
     @staticmethod
     def of(members: list[tuple[str, Value]]) -> StructType:
         """Returns the layout of its members, in order."""

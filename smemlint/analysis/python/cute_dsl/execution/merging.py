@@ -18,6 +18,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     ThreadSlice,
     UnknownTensor,
 )
+from smemlint.analysis.python.cute_dsl.memory import StructType
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value, join
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
@@ -125,6 +126,8 @@ def merged_value(run: Execution, one: Value, other: Value, merge: Merge) -> Valu
         return tuple(merged_value(run, a, b, merge) for a, b in zip(one, other, strict=True))
     if isinstance(one, Cute) and isinstance(other, Cute):
         return _merged_payload(run, one, other, merge)
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        return one.merged(other)
     if isinstance(one, Opaque) or isinstance(other, Opaque):
         return one if isinstance(one, Opaque) else other
     if isinstance(one, Unknown) or isinstance(other, Unknown):
