@@ -22,6 +22,12 @@ def write(
     Files, and what tools read, are UTF-8; people get what their terminal can show. A character that
     cannot be written, such as a byte of a path that is no UTF-8, becomes a question mark.
 
+    Args:
+        text: the report, without its last line end.
+        output_file: where it goes; None or empty for a stream.
+        stream: where it goes without a file; standard output by default.
+        is_for_tools: tools read it, not people.
+
     Raises:
         SmemlintError: the file or standard output cannot be written.
     """

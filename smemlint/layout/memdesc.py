@@ -127,7 +127,13 @@ class SharedView:
 def view_of(
     offset: Callable[[Coordinate], int], shape: Sequence[int], element_bits: int
 ) -> SharedView:
-    """Returns the view of a linear offset function."""
+    """Returns the view of a linear offset function.
+
+    Args:
+        offset: of a coordinate, in elements.
+        shape: extents, powers of two, slowest first.
+        element_bits: of an element.
+    """
     steps = tuple(
         tuple(
             offset(tuple(1 << bit if d == dim else 0 for d in range(len(shape))))
@@ -140,6 +146,11 @@ def view_of(
 
 def view_of_bases(bases: Bases, shape: Sequence[int], element_bits: int) -> SharedView:
     """Returns the view of a layout given as the coordinate that each bit of the offset adds.
+
+    Args:
+        bases: one a bit, the lowest first.
+        shape: extents, powers of two, slowest first.
+        element_bits: of an element.
 
     Raises:
         ValueError: the bases do not reach every element once.

@@ -154,6 +154,12 @@ def score(
 ) -> Score:
     """Returns what a swizzle of element offsets achieves.
 
+    Args:
+        patterns: what is accessed, in elements before the swizzle.
+        element_bytes: of the tile.
+        swizzle: of element offsets; `Swizzle(0, 0, 0)` for the array as it is.
+        banks: of 4 bytes each.
+
     Raises:
         ValueError: the bank model refuses an access.
     """
@@ -171,6 +177,13 @@ def best_swizzle(
     banks: int = BANKS,
 ) -> tuple[Swizzle, Score]:
     """Returns the best swizzle of element offsets, the smallest by B, |S|, M among equals.
+
+    Args:
+        patterns: what is accessed, in elements before the swizzle.
+        element_bytes: of the tile.
+        extent: elements of the array, out of which nothing may be moved; None for no such bound.
+        bits: of an element offset that the swizzle may read and change, from the lowest on.
+        banks: of 4 bytes each.
 
     Raises:
         ValueError: the bank model refuses an access of the array as it is.
@@ -225,6 +238,12 @@ def best_padding(
 
     Paddings below one row of banks are tried, after which the banks repeat; those that misalign a
     vector are not.
+
+    Args:
+        patterns: what is accessed, in elements without padding.
+        element_bytes: of the tile.
+        pitch: elements from one row to the next.
+        banks: of 4 bytes each.
 
     Raises:
         ValueError: the bank model refuses an access of the array as it is.

@@ -141,6 +141,13 @@ def write(
 ) -> Written:
     """Writes the findings as a baseline; entries of files that are not in the run stay.
 
+    Args:
+        path: of the baseline.
+        findings: those that are shown.
+        hidden: those that pragmas cover; they count where equal ones are told apart.
+        paths: the files of the run.
+        text_of: the text of a file.
+
     Raises:
         SmemlintError: the file cannot be written.
     """

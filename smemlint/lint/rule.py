@@ -77,6 +77,17 @@ class Rule:
         An access brings its array, the calls that it is reached through and its assumptions along;
         the calls are those of `pattern`, where that is given. With the `kernel`, the finding has
         its cost, and a warning on what costs next to nothing is a note.
+
+        Args:
+            message: lower case, no full stop, code in backticks.
+            span: where it is shown.
+            access: that it is about; None for a finding on something else.
+            pattern: of the access, the one that the message has its figures of.
+            kernel: that the access belongs to.
+            notes: why; assumptions are shown behind all others.
+            help: what to write instead; empty where the fix or nothing helps.
+            weight: of several findings of a rule at one place the heaviest is shown.
+            fix: the repair.
         """
         related: tuple[tuple[Span, str], ...] = ()
         has_proof = access is not None and bool(notes)

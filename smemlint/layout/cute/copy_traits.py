@@ -140,7 +140,13 @@ def universal_copy(bits: int) -> CopyOp:
 
 
 def cp_async(bits: int, *, is_global: bool = False, is_zero_filling: bool = False) -> CopyOp:
-    """Returns `SM80_CP_ASYNC_CACHEALWAYS` (or `CACHEGLOBAL`) of a type of that width."""
+    """Returns `SM80_CP_ASYNC_CACHEALWAYS` of a type of that width.
+
+    Args:
+        bits: that one instruction copies.
+        is_global: `CACHEGLOBAL` instead, which passes the L1 cache by.
+        is_zero_filling: `ZFILL`: lanes without a predicate write zeros.
+    """
     name = f"SM80_CP_ASYNC_CACHE{'GLOBAL' if is_global else 'ALWAYS'}"
     name += "_ZFILL" if is_zero_filling else ""
     return _per_thread(f"{name}<{bits}b>", Mechanism.CP_ASYNC, bits, fills=is_zero_filling)

@@ -183,7 +183,15 @@ def warpgroup_mma(
     *,
     reads_registers: bool = False,
 ) -> MmaOp:
-    """Returns wgmma.m64n<n>k<k>, with A in registers if `reads_registers`."""
+    """Returns wgmma.m64n<n>k<k>.
+
+    Args:
+        n: extent in elements.
+        k: extent in elements.
+        name: of the atom; empty for one after its extents.
+        types: of D, A, B and C; empty where they do not matter.
+        reads_registers: A is in registers, not in shared memory.
+    """
     a = _descriptor_layout(64, k)
     if reads_registers:
         values, quad, half = _GMMA_A[k]
@@ -211,6 +219,12 @@ def selected_warpgroup_mma(
     """Returns what `GMMA::ss_op_selector` (or `rs_op_selector`) chooses; None for no such tile.
 
     Of the extents of N that are there without CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED.
+
+    Args:
+        a_bits: of an element of A.
+        c_bits: of an element of the accumulator.
+        tile: M, N and K of a block, in elements.
+        reads_registers: `rs_op_selector`: A is in registers.
     """
     m, n, k = tile
     depth, a_type = _SELECTED_A.get(a_bits, (0, ""))

@@ -104,6 +104,14 @@ class AffineDomain:
 
         Keys are equal only for equal unknowns. `x ^= x >> 1` doubles key and name each time: the
         digest stands for a long key, and the beginning for a long name.
+
+        Args:
+            key: identity, see `Symbol`.
+            name: as the user knows it.
+            type: of the integer; unsigned ones are never negative.
+            multiple: a number that is known to divide it.
+            nonnegative: known to be >= 0.
+            is_iteration: it numbers the iterations of a loop of which one stands for all.
         """
         key = key if len(key) <= _LONGEST else f"#{digest(key.encode())}"
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}.."
@@ -275,7 +283,14 @@ class AffineDomain:
         return f"({place}?{a.identity()}:{b.identity()})"
 
     def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:
-        """Returns one of both for all threads; None where their difference is not one number."""
+        """Returns one of both for all threads; None where their difference is not one number.
+
+        Args:
+            a: an integer.
+            b: another one.
+            key: identity of the unknown that tells which one it is.
+            name: of that unknown, for messages.
+        """
         difference = self.add(a, b, -1)
         if not difference.is_uniform:
             return None

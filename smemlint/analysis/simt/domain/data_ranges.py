@@ -33,7 +33,14 @@ def is_divergent_data(value: Value) -> TypeGuard[Unknown]:
 
 
 def in_range(why: Unknown, base: Lanes, step: int, count: int) -> Unknown:
-    """Returns data of a range; without one where it may have wrapped around."""
+    """Returns data of a range; without one where it may have wrapped around.
+
+    Args:
+        why: the data.
+        base: the first value, of each lane.
+        step: between neighbouring values.
+        count: number of values.
+    """
     found = DataRange(why.reason, is_data=True, base=base, step=step, count=count)
     least, most = _ends(found, count)
     return found if least >= -_BOUND and most < _BOUND else without_range(why)

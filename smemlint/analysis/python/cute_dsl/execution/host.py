@@ -221,6 +221,13 @@ def global_tensor(
 
     Dynamic extents are symbols; dynamic strides have the values that are passed, where they are
     known (not 0).
+
+    Args:
+        run: the execution.
+        tensor: what is passed.
+        dtype: of its elements.
+        is_dynamic: the compiled kernel takes tensors of other shapes, too.
+        leading: the dimension of stride 1; None for the one that has it now.
     """
     shape: tuple[Integer, ...] = tensor.shape
     stride: tuple[Integer, ...] = tensor.stride
