@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 TEMPLATE_KEY = "template:"
 """How keys of template arguments begin that no launch gives."""
+ITERATION_KEY = "iteration@"
+"""What stands in keys of numbers of iterations, and of what is computed of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ class Symbol:
     def is_template_argument(self) -> bool:
         """Whether it hangs on a template argument that no launch gives: the compiler knows it."""
         return TEMPLATE_KEY in self.key
+
+    @property
+    def is_of_iteration(self) -> bool:
+        """Whether it is computed of an iteration's number, as `i & 1` is: no linear function."""
+        return not self.is_iteration and ITERATION_KEY in self.key
 
     def part(self) -> Symbol:
         """Returns what is left when what divides it is divided out."""
