@@ -373,14 +373,13 @@ class _Climb:
     def _is_top(self, function: Function) -> bool:
         """Returns whether nobody can tell more of what a function launches: nothing is open.
 
-        What launches nothing launches nothing for any caller, unless template arguments decide, or
-        the object that a method works on.
+        What launches nothing launches nothing for any caller, unless template arguments decide,
+        those of a method's class included.
         """
         if self._open_parameters(function).are_passed_on:
             return False
         launches = self._run(function)
-        hangs_on_caller = function.template or function.record is not None
-        is_silent = function in self._followed and not hangs_on_caller
+        is_silent = function in self._followed and not self._is_of_template(function)
         return all(map(self._is_settled, launches)) if launches else is_silent
 
     def _is_settled(self, launch: Launch) -> bool:
