@@ -143,6 +143,7 @@ from smemlint.layout.cute.smem_atoms import SmemAtom, select_smem_atom, smem_ato
 from smemlint.layout.cute.tensor_memory import (
     accumulator,
     make_tensor_memory_copy,
+    named_tensor_memory_mma,
     tensor_memory_mma,
 )
 from smemlint.layout.cute.tensors import (
@@ -259,6 +260,7 @@ __all__ = [
     "max_common_layout",
     "max_common_vector",
     "mma_op",
+    "named_tensor_memory_mma",
     "nullspace",
     "outer_partition",
     "partition_for_tma",

@@ -10,6 +10,7 @@ nvidia-cutlass-dsl 4.8.1 (tests/layout/cute/test_tensor_memory.py).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from smemlint.layout.cute.algebra import coalesce, composition
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from smemlint.layout.cute.tiled_copy import CopyAtom, TiledCopy
 
 _LANES, _COLUMNS = 128, 16384
+_MMA_NAME = re.compile(r"SM100_MMA_(?:F16BF16|TF32|S8)(?P<pair>_2x1SM)?_(?P<source>SS|TS)")
+_OPERAND_BITS = 256
+"""Of a row of A or B that one instruction reads."""
 
 
 def make_tensor_memory_copy(atom: CopyAtom, tensor: Tensor) -> TiledCopy:
@@ -80,6 +84,23 @@ def tensor_memory_mma(
         ctas,
         majors,
     )
+
+
+def named_tensor_memory_mma(name: str, bits: int, m: int, n: int) -> MmaOp | None:
+    """Returns `SM100_MMA_F16BF16_SS<A, B, C, m, n, ..>` and its like; None for other names.
+
+    Args:
+        name: without template arguments.
+        bits: width of an element of A.
+        m: rows of the tile; of both blocks where two execute it.
+        n: columns of the tile.
+    """
+    found = _MMA_NAME.fullmatch(name)
+    if found is None or not bits:
+        return None
+    ctas = 2 if found["pair"] else 1
+    shape = (m, n, _OPERAND_BITS // bits)
+    return tensor_memory_mma(shape, ctas, reads_memory=found["source"] == "SS")
 
 
 def _shared_by(ctas: int, extent: int, k: int) -> Layout:

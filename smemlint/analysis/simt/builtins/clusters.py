@@ -49,6 +49,17 @@ def _map(ev: Evaluator, call: BuiltinCall) -> Value:
     return _mapped(ev, call.node)
 
 
+@builtin(
+    *("initialize_barrier", "set_barrier_transaction_bytes", "arrive_barrier", "wait_barrier"),
+    *("umma_arrive", "umma_arrive_2x1SM", "umma_arrive_multicast", "umma_arrive_multicast_2x1SM"),
+)
+def _on_barrier(ev: Evaluator, call: BuiltinCall) -> Value:
+    """CuTe's and CUTLASS's functions on an mbarrier, which they take by reference."""
+    for argument in call.node.args[1:]:
+        ev.evaluate(argument)
+    return number(0)
+
+
 def call_cluster_method(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Evaluates methods of a cluster."""
     match name:

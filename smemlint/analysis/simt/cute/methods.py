@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from smemlint.analysis.simt.cute import numbers, selectors, tiled
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
+from smemlint.analysis.simt.cute.tensor_memory import accumulator
 from smemlint.analysis.simt.cute.tensors import data_of, like_registers
 from smemlint.analysis.simt.cute.tma import tma_tensor
 from smemlint.analysis.simt.cute.values import ThreadSlice, payload_of, value_of
@@ -102,6 +103,8 @@ def _fragment(
     reads_descriptor = {"A": mma.op.a_is_descriptor, "B": mma.op.b_is_descriptor}.get(operand)
     if reads_descriptor:
         return part
+    if operand == "C" and mma.op.accumulating_ctas:
+        return accumulator(mma.op, part)
     return like_registers(part, mma.fragment(part, operand))
 
 

@@ -35,8 +35,8 @@ def _select_tma_load(call: Call) -> Value:
 
 @function("tma_partition")
 def _tma_partition(call: Call) -> Value:
-    """`tma_partition(atom, cta, layout of CTAs, smem, gmem)`: gmem and smem by boxes."""
-    return result((call.values[4], call.values[3]))
+    """`tma_partition(atom, [cta, layout of CTAs,] smem, gmem)`: gmem and smem by boxes."""
+    return result((call.values[-1], call.values[-2]))
 
 
 def tma_tensor(atom: cute.CopyAtom, call: Call) -> Value:

@@ -118,7 +118,12 @@ def _plain_name(name: str) -> Value | None:
 
 
 def _operation(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | None:
-    op = cute.copy_op(name, type_bits(ev, arguments[0])) or cute.mma_op(name)
+    bits = type_bits(ev, arguments[0])
+    op = cute.copy_op(name, bits) or cute.mma_op(name)
+    extents = [value_argument(ev, argument) for argument in arguments[3:5]]
+    m, n = ([v.constant for v in extents if isinstance(v, AffineInt)] + [None, None])[:2]
+    if op is None and m and n:
+        op = cute.named_tensor_memory_mma(name, bits, m, n)
     return Cute(op) if op is not None else None
 
 
@@ -287,6 +292,7 @@ _MMA_MEMBERS: dict[str, Callable[[cute.MmaOp], Value]] = {
     "BLayout": lambda op: Cute(op.b),
     "CLayout": lambda op: Cute(op.c),
     "AtomShape_MNK": lambda op: value_of(op.shape),
+    "AtomThrID": lambda op: Cute(op.threads),
 }
 
 
