@@ -37,15 +37,15 @@ def _padded(array: SharedArray, padded: Padded, after: Access, what: str) -> Fix
     )
 
 
-def trade_off(array: SharedArray, padded: Padded) -> str:
+def trade_off(array: SharedArray, usage: Usage, padded: Padded) -> str:
     """Returns what the best padding achieves where it does not free an access; empty if nothing."""
     before, after = padded.comparison.wavefronts(array.span)
     if after >= before:
         return ""
+    kept = " that keeps vectors whole" if usage.may_be_fused else ""
     return (
-        f"no padding is free of conflicts here; with {padded.spelled} all accesses of "
-        f"`{array.name}` "
-        f"take {after:.0f} wavefronts instead of {before:.0f}"
+        f"no padding{kept} is free of conflicts here; with {padded.spelled} all accesses of "
+        f"`{array.name}` take {after:.0f} wavefronts instead of {before:.0f}"
     )
 
 
@@ -119,7 +119,12 @@ def why_none(array: SharedArray, usage: Usage) -> str:
     if not array.bytes or not all(array.dims):
         return f"none found: the code itself divides {array.shown} into rows"
     if usage.is_decided and usage.is_complete and array.element_bytes:
-        return f"none found: no padding and no further swizzle of {array.shown} frees {_all(usage)}"
+        kept = "that keeps vectors whole, is worth its memory and"
+        tried = "worth its memory and no further swizzle that"
+        return (
+            f"none found: {array.shown} has no padding "
+            f"{kept if usage.may_be_fused or usage.takes_pitch else tried} frees {_all(usage)}"
+        )
     return ""
 
 

@@ -125,7 +125,7 @@ class _Repair:
                 return replace(finding, help=words)
         message = self._shape or self._index
         if not message and padded is not None:
-            message = trade_off(self._array, padded)
+            message = trade_off(self._array, self._usage, padded)
         if message:
             return replace(finding, help=message)
         no_fix = _TAKES_LONG if self._is_too_long else self._failure
