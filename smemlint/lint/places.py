@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.reasons import outcome
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from smemlint.facts import Access, Span, WarpPattern
+    from smemlint.reasons import Assumption
 
 Place = tuple["Span", str]
 
@@ -40,7 +43,16 @@ def _calls(access: Access, number: int) -> Iterator[Place]:
 
 
 def assumption_notes(access: Access) -> tuple[str, ...]:
-    """Returns what the figure was computed for, the conditions of the code as one note."""
-    conditions = [taken.text for taken in access.conditions if taken in access.assumptions]
-    others = tuple(taken.text for taken in access.assumptions if taken not in access.conditions)
+    """Returns what the figure was computed for, the conditions of the code as one note.
+
+    A condition that holds on one way to the access and does not on another is no condition of it.
+    """
+    taken = [a for a in access.conditions if a in access.assumptions]
+    conditions = [a.text for a in taken if not _goes_both_ways(a, taken)]
+    others = tuple(a.text for a in access.assumptions if a not in access.conditions)
     return (*others, f"where {', '.join(conditions)}") if conditions else others
+
+
+def _goes_both_ways(assumption: Assumption, taken: Sequence[Assumption]) -> bool:
+    ways = outcome(assumption.subject, True), outcome(assumption.subject, False)
+    return assumption in ways and all(way in taken for way in ways)

@@ -157,3 +157,23 @@ void run(float *o, int threads) {
     (found,) = findings(text)
     (note,) = (n for n in found.notes if "k.cu:3" in n)
     assert re.findall(r"\((\d+), 1, 1\)", note) == ["256", "128", "512"]
+
+
+TWO_WAYS = """\
+template <int N> __device__ void write(float *s) { s[threadIdx.x * N] = 1; }
+__global__ void k(float *o, int wide, int n) {
+  __shared__ float s[2048];
+  if (n > 0) {
+    if (wide == 4) write<32>(s);
+    else write<16>(s);
+  }
+  o[threadIdx.x] = s[threadIdx.x];
+}
+void run(float *o, int wide, int n) { k<<<1, 32>>>(o, wide, n); }
+"""
+
+
+def test_a_condition_that_is_taken_both_ways_is_not_named():
+    (found,) = findings(TWO_WAYS)
+    (conditions,) = [note for note in found.notes if note.startswith("where ")]
+    assert re.findall(r"`(.*?)`", conditions) == ["n > 0"]

@@ -246,7 +246,7 @@ def global_tensor(
 
 
 def tensor_of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
-    """Returns a tensor of an array of global memory of its own, which begins so aligned."""
+    """Returns a tensor of an array of global memory of its own, of that alignment in bytes."""
     origin = Origin(dtype, run.global_array(dtype))
     return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
 
