@@ -292,6 +292,7 @@ ODD = """
     s[1.5, tx] = 1.0
     s[tx % 0, 1] = 1.0
     cute.recast_tensor(s, n)[tx, 0]
+    c = cute.make_copy_atom(cute.nvgpu.tcgen05.Ld32x32bOp([n, kernel]), cutlass.Float32); cute.copy(c, s, s)
     t = cute.local_partition(s, cute.make_layout((0,)), tx); t[0] = 1.0
     t = cute.select(s, [9]); t[tx] = 1.0
     t = s if n > 5 else None; t[0, 0] = 1.0

@@ -71,7 +71,7 @@ def _tensor_memory_op(op: OpValue) -> CopyOp | None:
     given = BoundArguments(list(op.arguments), op.named)
     repeat = given.get(0, "repeat", None)
     packed = given.get(1, "pack" if op.name.startswith("Ld") else "unpack", None)
-    times = repeat.name.removeprefix("x") if isinstance(repeat, Symbol) else str(repeat or 1)
+    times = "1" if repeat is None else repeat.name[1:] if isinstance(repeat, Symbol) else ""
     is_known = packed is None or isinstance(packed, Symbol)
     if shape is None or not times.isdecimal() or not is_known:
         return None
