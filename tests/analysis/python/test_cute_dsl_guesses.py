@@ -221,6 +221,7 @@ FMA = "cute.gemm(cute.make_mma_atom(cute.nvgpu.MmaUniversalOp(cutlass.Float16)),
         (f"{ALLOCATED}; x = s[tx % 32 * 32]", [(AccessKind.LOAD, 32.0)]),
         (f"{ALLOCATED}; cute.arch.store(s.iterator + tx % 32 * 2, 1.0)", [(AccessKind.STORE, 2.0)]),
         (f"{ALLOCATED}; x = cute.arch.load(s.iterator.llvm_ptr, cutlass.Int64)", [(AccessKind.LOAD, 1.0)]),
+        (f"{TILE}; utils.make_contiguous_group_work_tile_info(4, s[None, 0])", [(AccessKind.LOAD, 1.0)]),
         (f"{TILE}; {FMA}", [(AccessKind.LOAD, 0.0)]),  # not decided: no way, no silence
     ],
 )  # fmt: skip

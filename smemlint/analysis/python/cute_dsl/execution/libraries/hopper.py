@@ -9,9 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.copies import copy_plainly
 from smemlint.analysis.python.cute_dsl.execution.members import leading_mode
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Namespace,
+    Opaque,
+    Origin,
     UnknownTensor,
     layout_of,
     payload_of,
@@ -42,6 +46,18 @@ def work_tile(call: Call) -> Value:
     """Evaluates `WorkTileInfo(tile_idx, is_valid_tile)`."""
     named = {"tile_idx": call.value(0, "tile_idx"), "is_valid_tile": call.value(1, "is_valid_tile")}
     return Namespace(named)
+
+
+@function("make_contiguous_group_work_tile_info")
+def contiguous_work_tile(call: Call) -> Value:
+    """Evaluates `make_contiguous_group_work_tile_info(groups, tensor)`: copies it to registers."""
+    tensor = call.tensor(1, "sTile_info")
+    if isinstance(tensor, UnknownTensor):
+        copy_plainly(call, (tensor, tensor), cute.autovec_copy)
+    elif isinstance(tensor.origin, Origin):
+        held = registers(tensor.origin.dtype, cute.Layout(tensor.shape))
+        copy_plainly(call, (tensor, held), cute.autovec_copy)
+    return Opaque("work tile")
 
 
 # ---- LayoutEnum
