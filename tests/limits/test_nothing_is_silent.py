@@ -109,7 +109,7 @@ CASES = {
         [("k.py", 1, 6)], 1,
     ),
     "modules of the CuTe DSL": (
-        {"k.py": dsl(imports=lines("from m{0} import x{0}\n", 45)), **{f"m{i}.py": f"x{i} = 1\n" for i in range(45)}},
+        {"k.py": dsl(imports=lines("from m{0} import x{0}\n", 69)), **{f"m{i}.py": f"x{i} = 1\n" for i in range(69)}},
         [("k.py", 1, 5)], 1,
     ),
     "makers of swizzles": (
