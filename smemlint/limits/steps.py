@@ -14,6 +14,9 @@ from smemlint.limits.errors import OutOfSteps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+TOKENS_A_STEP = 32
+"""Tokens that are read or expanded in the time of a step: 5.1 million of TransformerEngine's nested
+dispatch macros took 1.6 s, a step some 15 microseconds."""
 _UNLIMITED = 1 << 62
 _BETWEEN_CHECKS = 4_096
 

@@ -20,7 +20,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
 )
 from smemlint.frontend.heuristics import names_device, names_kernel
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.steps import spend
+from smemlint.limits.steps import TOKENS_A_STEP, spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["LoadOptions", "load_unit"]
 
 _Found = TypeVar("_Found", FoundRecord, FoundDeclaration)
-_TOKENS_A_STEP = 8
 _DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
 
 
@@ -275,7 +274,7 @@ class CudaUnit:
         self.path = path
         self.memory: dict[object, object] = {}
         self._source = source
-        spend(len(source.tokens) // _TOKENS_A_STEP)
+        spend(len(source.tokens) // TOKENS_A_STEP)
         found = scan(source.tokens, source.files)
         types, templates = frozenset(found.types), frozenset(found.templates)
         self.names = KnownNames(types, templates, _values(found.declarations) - types - templates)

@@ -13,13 +13,11 @@ from smemlint.limits.budgets import (
     MAX_TOKENS_OF_MACROS,
     MAX_TOKENS_PER_CALL,
 )
-from smemlint.limits.steps import spend
+from smemlint.limits.steps import TOKENS_A_STEP, spend
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-_TOKENS_A_STEP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ class Expander:
             self._complain(tokens[i], Reason(ReasonCode.TOO_LARGE, text))
         used = min(MAX_TOKENS_PER_CALL, self._left) - self._call_left
         self._left -= used
-        spend(used // _TOKENS_A_STEP)
+        spend(used // TOKENS_A_STEP)
         if self._left <= 0:
             text = "too much macro expansion: the rest is not expanded"
             self._complain(tokens[i], Reason(ReasonCode.TOO_LARGE, text))

@@ -29,7 +29,7 @@ from smemlint.limits.budgets import (
     MAX_INCLUDES,
     MAX_NOTICES,
 )
-from smemlint.limits.steps import spend
+from smemlint.limits.steps import TOKENS_A_STEP, spend
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 _MODELLED_FOLDERS = frozenset(("cute", "cutlass"))
 """Libraries whose headers are not read: what is used of them is known without."""
-
-_TOKENS_A_STEP = 8
 
 
 class AssumedRegions:
@@ -179,7 +177,7 @@ class _Run:
         """Expands and emits the code read since the macros last changed."""
         if not self._buffer:
             return
-        spend(len(self._buffer) // _TOKENS_A_STEP + 1)
+        spend(len(self._buffer) // TOKENS_A_STEP + 1)
         if depth and len(self.out) > MAX_INCLUDED_TOKENS:
             if len(self.out) <= MAX_INCLUDED_TOKENS + len(self._buffer):
                 self.complain(
