@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_without_kernels
 from smemlint.frontend.heuristics import (
     instantiated_includes,
     launched_and_not_defined,
@@ -40,6 +41,9 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     if not launches and not headers:
         return
     unit = index.unit(path)
+    outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
+    if all(map(is_without_kernels, outside)):
+        return  # without a scan
     for function in unit.functions:
         file = posixpath.normpath(function.span.path)
         if not function.is_kernel or file in index.sources:

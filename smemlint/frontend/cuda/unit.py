@@ -10,7 +10,12 @@ from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
-from smemlint.frontend.cuda.scanner.definitions import FoundDeclaration, FoundFunction, FoundRecord
+from smemlint.frontend.cuda.scanner.definitions import (
+    FoundDeclaration,
+    FoundFunction,
+    FoundRecord,
+    Scanned,
+)
 from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import (
     TemplateId,
@@ -268,36 +273,62 @@ def _values(declarations: Sequence[FoundDeclaration]) -> frozenset[str]:
 
 
 class CudaUnit:
-    """A translation unit; see `unit.Unit`."""
+    """A translation unit; see `unit.Unit`. It is scanned when its definitions are asked for."""
 
     def __init__(self, path: str, source: Preprocessed) -> None:
         self.path = path
         self.memory: dict[object, object] = {}
         self._source = source
-        spend(len(source.tokens) // TOKENS_A_STEP)
-        found = scan(source.tokens, source.files)
-        types, templates = frozenset(found.types), frozenset(found.templates)
-        self.names = KnownNames(types, templates, _values(found.declarations) - types - templates)
+        spend(len(source.tokens) // TOKENS_A_STEP)  # of the scan, whichever task asks for it
         self.files = tuple(dict.fromkeys(file.path for file in source.files.values()))
         self.not_found = source.not_found
-        self.notices: tuple[Dropped, ...] = (*source.notices, *found.notices)
         self.unread: tuple[Dropped, ...] = tuple(source.unread)
-        self.functions: Sequence[CudaFunction] = [CudaFunction(self, f) for f in found.functions]
-        self.records: Mapping[str, Sequence[CudaRecord]] = self._by_record_name(found.records)
-        self.local_records: Mapping[str, Sequence[CudaRecord]] = self._by_record_name(
-            found.local_records
-        )
-        declarations: dict[str, list[CudaDeclaration]] = {}
-        for d in found.declarations:
-            declaration = CudaDeclaration(self, d)
-            for name in (d.name, *d.enumerators):
-                if name:
-                    declarations.setdefault(name, []).append(declaration)
-        self.declarations: Mapping[str, Sequence[CudaDeclaration]] = declarations
         self._expressions: dict[str, ir.Expression | None] = {}
         self._types: dict[str, ir.Typename | None] = {}
         self._are_types: dict[str, bool] = {}
         self._texts: dict[Span, str] = {}
+
+    @cached_property
+    def _found(self) -> Scanned:
+        return scan(self._source.tokens, self._source.files)
+
+    @cached_property
+    def notices(self) -> tuple[Dropped, ...]:
+        """What could not be read."""
+        return (*self._source.notices, *self._found.notices)
+
+    @cached_property
+    def names(self) -> KnownNames:
+        """What the names of the unit stand for."""
+        types, templates = frozenset(self._found.types), frozenset(self._found.templates)
+        values = _values(self._found.declarations) - types - templates
+        return KnownNames(types, templates, values)
+
+    @cached_property
+    def functions(self) -> Sequence[CudaFunction]:
+        """All function definitions."""
+        return [CudaFunction(self, f) for f in self._found.functions]
+
+    @cached_property
+    def records(self) -> Mapping[str, Sequence[CudaRecord]]:
+        """Record definitions by name."""
+        return self._by_record_name(self._found.records)
+
+    @cached_property
+    def local_records(self) -> Mapping[str, Sequence[CudaRecord]]:
+        """Record definitions inside of functions by name."""
+        return self._by_record_name(self._found.local_records)
+
+    @cached_property
+    def declarations(self) -> Mapping[str, Sequence[CudaDeclaration]]:
+        """Declarations by name; an enumerator leads to its enum."""
+        found: dict[str, list[CudaDeclaration]] = {}
+        for d in self._found.declarations:
+            declaration = CudaDeclaration(self, d)
+            for name in (d.name, *d.enumerators):
+                if name:
+                    found.setdefault(name, []).append(declaration)
+        return found
 
     @cached_property
     def table(self) -> SpanTable:

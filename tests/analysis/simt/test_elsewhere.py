@@ -6,6 +6,8 @@ import pytest
 
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
+from smemlint.frontend.cuda import unit
+from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.reasons import ReasonCode
 from smemlint.sources.source import Source
 
@@ -37,3 +39,23 @@ def test_where_a_launched_kernel_lies_is_said(launch, with_header, expected, tmp
     assert [(n.span.line, n.span.column) for n in notes] == expected
     assert all("k.cuh" in n.reason.text for n in notes)
     assert len(facts.kernels) == with_header
+
+
+@pytest.mark.parametrize(("is_of_the_run", "scans"), [(True, 1), (False, 2)])
+def test_a_header_that_launches_is_scanned_only_for_kernels_of_files_outside(
+    is_of_the_run, scans, tmp_path, monkeypatch
+):
+    scanned = []
+
+    def noted(tokens, files):
+        scanned.append(files)
+        return scan(tokens, files)
+
+    monkeypatch.setattr(unit, "scan", noted)
+    (tmp_path / "k.cuh").write_text(HEADER)
+    go = "template <class T> void go(T a) { kernel<4><<<1, 64>>>(a); }"
+    (tmp_path / "go.h").write_text(f'#pragma once\n#include "k.cuh"\n{go}\n')
+    (tmp_path / "one.cu").write_text(f'#include "go.h"\n{HEADER[13:]}'.replace("kernel", "own"))
+    names = ["one.cu", "go.h", *(["k.cuh"] if is_of_the_run else [])]
+    check([Source(str(tmp_path / n)) for n in names], Settings())
+    assert len(scanned) == scans

@@ -134,6 +134,12 @@ def is_cutlass_header(path: str) -> bool:
     return path.startswith("<cutlass>/")
 
 
+def is_without_kernels(path: str) -> bool:
+    """Returns whether a path is that of such a text, and the text defines no kernel."""
+    name = path.replace("<cutlass>", "cutlass", 1)
+    return is_cutlass_header(path) and "__global__" not in _TEXTS[name]
+
+
 def cutlass_header(name: str) -> tuple[str, str] | None:
     """Returns path and text of what stands for a header of CUTLASS that was not found."""
     text = _TEXTS.get(name)
