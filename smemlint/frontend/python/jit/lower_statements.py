@@ -248,7 +248,9 @@ class _FunctionLowering:
     def _for_each(self, node: ast.For, target: ast.Name, numbers: list[int]) -> ir.Compound:
         """Returns a loop over numbers that are written out, which an array of its own holds."""
         make, name = self.make, target.id
-        listed, place = (f"{part} {make.spelling(node.iter)}" for part in ("in", "at"))
+        listed, place = (
+            f"{part} {make.spelling(node.iter)}" for part in ("values of", "position in")
+        )
         values = tuple(make.integer(n, node.iter, wide=True) for n in numbers)
         count = make.integer(len(numbers), node.iter, wide=True)
         array = make.declare(
