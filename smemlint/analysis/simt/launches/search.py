@@ -317,7 +317,8 @@ class _Climb:
             elif function not in self._found and self._is_unused(function):
                 self._unused.append(function)
             elif callers is None or self._is_of_template(function) or function not in self._found:
-                has_no_caller = callers is not None and bool(function.template or not callers)
+                is_uncalled = callers == [] and self._is_of_template(function)
+                has_no_caller = is_uncalled or (callers is not None and bool(function.template))
                 self._found[function] = self._run(function, has_no_caller=has_no_caller)
                 done[function] = bool(self._found[function])
                 if not done[function] and function in self._followed:
