@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,10 @@ _PRODUCT = frozenset("*/%")
 _SUM = _PRODUCT | frozenset("+-")
 _OPERATORS = _SUM | {"&", "|", "^", "<<", ">>"}
 _NONE: frozenset[str] = frozenset()
+_OUTER = re.compile(
+    rf"[()\[\]{{}}]|(?<!\S)(?:{'|'.join(map(re.escape, sorted(_OPERATORS)))})(?!\S)"
+)
+"""Brackets, and operators between spaces."""
 _BARE = {"*": (frozenset("*"), frozenset("*")), "/": (_PRODUCT, _NONE), "%": (_PRODUCT, _NONE)}
 """Operators that the left and the right operand may have without parentheses; of others, none."""
 
@@ -77,8 +82,11 @@ def _operand(text: str, bare: frozenset[str]) -> str:
 def _outer_operators(text: str) -> frozenset[str]:
     """Returns the operators of an expression that stand in no brackets."""
     found, depth = set(), 0
-    for word in text.split(" "):
-        if not depth and word in _OPERATORS:
-            found.add(word)
-        depth += sum(word.count(b) for b in "([{") - sum(word.count(b) for b in ")]}")
+    for part in _OUTER.findall(text):
+        if part in "([{":
+            depth += 1
+        elif part in ")]}":
+            depth -= 1
+        elif not depth:
+            found.add(part)
     return frozenset(found)

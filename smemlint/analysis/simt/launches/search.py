@@ -192,6 +192,11 @@ class LaunchSearch:
                 units.append(self._index.unit(path))
         return [p for p in near if not any(p in u.files for u in units)]
 
+    def is_named_beyond(self, units: Sequence[Unit], name: str) -> bool:
+        """Returns whether a file that is in none of some units names a function."""
+        near = self._index.mentioning((name,), self._unit)
+        return any(all(path not in u.files for u in units) for path in near)
+
     def host_code(self, units: Sequence[Unit]) -> HostCode:
         """Returns the host functions of some units."""
         key = tuple(map(id, units))
@@ -255,7 +260,7 @@ class _Climb:
         self._cut: set[Function] = set()
         self._followed: set[Function] = set()  # to the end
         self._silent: set[Function] = set()  # of these, those without a launch of the kernel
-        self._unused: list[Function] = []  # run where nothing else launches the kernel
+        self._unused: list[Function] = []  # run where nothing that is used launches the kernel
 
     def launches(self) -> HostRun:
         """Returns what the functions launch that name the kernel, or callers of theirs."""
@@ -267,10 +272,11 @@ class _Climb:
         done: dict[Function, bool] = {}
         for function in nearest:
             self._settle(function, done)
-        if not any(self._found.values()):
+        found = [launch for launches in self._found.values() for launch in launches]
+        if all(launch.is_uninstantiated for launch in found):
             for function in self._unused:
                 self._found[function] = self._run(function, has_no_caller=True)
-        found = [launch for launches in self._found.values() for launch in launches]
+                found += self._found[function]
         is_cut = any(self._found[function] for function in self._cut & self._found.keys())
         return HostRun(tuple(found), is_cut)
 
@@ -340,7 +346,8 @@ class _Climb:
         return self._search.host_code(self._units)
 
     def _run(self, function: Function, *, has_no_caller: bool = False) -> list[Launch]:
-        has_no_caller = has_no_caller or self._is_instantiated(function)
+        is_alone = has_no_caller or self._is_instantiated(function)
+        has_no_caller = is_alone and self._is_of_template(function)
         launching = self._launching - {function.name}
         run = self._search.run(self._units, function, launching, has_no_caller=has_no_caller)
         if not run.is_cut:
@@ -359,7 +366,9 @@ class _Climb:
     def _is_called_elsewhere(self, function: Function) -> bool:
         """Returns whether callers of a function are looked for in other units."""
         is_of_file = "static" in function.specifiers and function.span.path == self._units[0].path
-        return not is_of_file and not self._search.is_called_here(function, self._kernel)
+        if is_of_file or self._search.is_called_here(function, self._kernel):
+            return False
+        return self._search.is_named_beyond(self._units, function.name)
 
     # ---- what callers may tell
 
