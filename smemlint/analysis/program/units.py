@@ -27,7 +27,7 @@ from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from smemlint.config.settings import Settings
     from smemlint.frontend.program import Unit
@@ -264,18 +264,25 @@ class ProgramIndex:
             worklist += new
         return list(found)
 
-    def mentioning(self, names: Iterable[str], unit: Unit) -> list[str]:
-        """Returns files of a unit's folder that name one of `names`.
+    def mentioning(
+        self, names: Iterable[str], near: str, declared_in: Collection[str] = ()
+    ) -> list[str]:
+        """Returns files of a file's folder that name one of `names`.
 
-        Where only files of the unit itself do, as the header that declares a kernel, other folders
+        Where none but the file does, and those where a declaration is no use of it, other folders
         are looked through as well.
+
+        Args:
+            names: to look for.
+            near: the file.
+            declared_in: those others, such as the headers of a kernel's unit.
         """
         words = [n for n in names if n]
         if not words:
             return []
         pattern = mention_of(words)
         reads = dict(self.dependencies.reads)  # what holds no word matters only once it does
-        folder, is_python = posixpath.dirname(unit.path), is_python_path(unit.path)
+        folder, is_python = posixpath.dirname(near), is_python_path(near)
         alike = [p for p in self.sources if is_python_path(p) == is_python]
         same = [p for p in alike if posixpath.dirname(p) == folder]
         others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
@@ -285,7 +292,7 @@ class ProgramIndex:
             return any(w in text for w in words) and pattern.search(text) is not None
 
         found = [p for p in same if names_one(p)]
-        if all(p in unit.files for p in found):
+        if all(p == near or p in declared_in for p in found):
             found += islice((p for p in others if names_one(p)), MAX_FILES_ELSEWHERE)
         self.dependencies.reads = reads
         self.dependencies.searches[tuple(words)] = tuple(found)

@@ -31,7 +31,7 @@ from smemlint.reasons import Topic
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.roots import MainFiles
@@ -92,7 +92,8 @@ class LaunchSearch:
         units = [self._unit]
         if self.is_launched_here(kernel):
             return units
-        for path in self.link(units, kernel.name, self._may_mean(kernel)):
+        near = self._index.mentioning((kernel.name,), self._unit.path, self._unit.files)
+        for path in self._link(units, filter(self._may_mean(kernel), near)):
             text = self._index.read(path) or ""
             if any(word in text for word in LAUNCH_WORDS):
                 self.unsearched[path] = None
@@ -162,7 +163,7 @@ class LaunchSearch:
         mains = self._mains.of.get(posixpath.normpath(kernel.span.path), ())
         if self._unit.path not in mains[:1]:
             return False
-        near = self._index.mentioning((name,), self._unit)
+        near = self._index.mentioning((name,), self._unit.path)
         return sum(path not in self._unit.files for path in near) >= MAX_MAIN_FILES
 
     def _may_mean(self, kernel: Function) -> Callable[[str], bool]:
@@ -173,18 +174,13 @@ class LaunchSearch:
 
         return _anything if is_python_path(self._unit.path) else may_mean
 
-    def link(
-        self, units: list[Unit], name: str, is_meant: Callable[[str], bool] = _anything
-    ) -> list[str]:
-        """Adds the units of files that name a function, as memory allows; returns other files.
+    def link_callers(self, units: list[Unit], name: str) -> None:
+        """Adds the units of files that name a function to some units, as memory allows."""
+        self._link(units, self._index.mentioning((name,), self._unit.path))
 
-        Args:
-            units: that are added to.
-            name: of the function.
-            is_meant: whether a file that is in no unit means the function by the name.
-        """
-        near = self._index.mentioning((name,), self._unit)
-        near = [p for p in near if p in self._unit.files or is_meant(p)]
+    def _link(self, units: list[Unit], paths: Iterable[str]) -> list[str]:
+        """Adds the units of some files, as memory allows; returns those that are in none."""
+        near = list(paths)
         for path in [p for p in near if p not in self._unit.files][:MAX_LINKED_FILES]:
             if sum(map(self._index.characters, units)) > MAX_LINKED_CHARACTERS:
                 break
@@ -235,7 +231,7 @@ class LaunchSearch:
             name: of the called function.
             told: whether the texts of a call's arguments do.
         """
-        paths = self._index.mentioning((name,), self._unit)
+        paths = self._index.mentioning((name,), self._unit.path)
         texts = (self._index.read(path) or "" for path in paths)
         return any(told(call) for text in texts for call in written_calls(text, name))
 
@@ -291,7 +287,7 @@ class _Climb:
                 if self._is_called_elsewhere(function):
                     if function not in self._found and self._is_top(function):
                         continue
-                    self._search.link(self._units, function.name)
+                    self._search.link_callers(self._units, function.name)
                 self._above[function] = self._host.callers(function)
             found = dict.fromkeys(c for f in level for c in self._above.get(f, ()))
             new = [c for c in found if c not in self._above and c not in self._found]
