@@ -190,7 +190,7 @@ class LaunchSearch:
 
     def is_named_beyond(self, units: Sequence[Unit], name: str) -> bool:
         """Returns whether a file that is in none of some units names a function."""
-        near = self._index.mentioning((name,), self._unit)
+        near = self._index.mentioning((name,), self._unit.path)
         return any(all(path not in u.files for u in units) for path in near)
 
     def host_code(self, units: Sequence[Unit]) -> HostCode:
