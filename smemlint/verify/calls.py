@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.analyze import Project
     from smemlint.analysis.simt.kernel.evaluate import KernelTask
+    from smemlint.facts import Instance
     from smemlint.frontend.program import Function, Unit
 
 FLOATING = 1.0
@@ -76,15 +77,22 @@ class Call:
     guessed: tuple[str, ...] = ()
 
 
-def call_of(project: Project, unit: Unit, task: KernelTask) -> Call:
+def call_of(project: Project, unit: Unit, task: KernelTask, instance: Instance) -> Call:
     """Returns the call of one instance.
+
+    Args:
+        project: that the kernel belongs to.
+        unit: that it is read in.
+        task: of the first launch of this block and template.
+        instance: of that launch, or of one that passes other numbers.
 
     Raises:
         NotCallable: something is not known that a call needs.
     """
     assert task.instance.block is not None
     stated = _told(project, task.function)
-    known = _arguments(unit, task, {**task.numbers_passed(), **stated})
+    passed = {**task.numbers_passed(), **dict(instance.passed)}
+    known = _arguments(unit, task, {**passed, **stated})
     guessed = tuple(a.name for a in known if _is_open(a))
     arguments = tuple(replace(a, value=_guess(a)) if _is_open(a) else a for a in known)
     return Call(_spelled(task), task.instance.block, task.shared, arguments, guessed)

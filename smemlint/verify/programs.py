@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.cupy.embedded_cuda import Embedded
     from smemlint.analysis.simt.analyze import Project
+    from smemlint.analysis.simt.kernel.evaluate import KernelTask
     from smemlint.config.settings import Settings
     from smemlint.facts import Instance
     from smemlint.sources.source import Source
@@ -107,7 +108,7 @@ class Programs:
 
     def _nvcc_programs(self, instance: Instance) -> Iterator[Program]:
         tasks = self._project.instances_of(instance.span)
-        same = [(unit, task) for unit, task in tasks if task.instance == instance]
+        same = [(unit, task) for unit, task in tasks if _is_of(task, instance)]
         if not same:
             raise NotCallable(_NOT_AGAIN)
         unit, task = next((m for m in same if self._has_main(m[0].path)), same[0])
@@ -115,7 +116,7 @@ class Programs:
         if self._has_main(unit.path):
             build = ("nvcc", *self._flags, "-o", "program", root)
             yield self._own.setdefault(root, Program({}, build, ("./program",)))
-        call = call_of(self._project, unit, task)
+        call = call_of(self._project, unit, task, instance)
         build = ("nvcc", "-std=c++17", *self._flags, *_LINKED, "-o", "program", "program.cu")
         files = {"program.cu": program(root, call)}
         yield Program(files, build, ("./program",), instance, guessed=call.guessed)
@@ -151,13 +152,13 @@ class Programs:
     def _cupy_program(self, texts: Sequence[Embedded], instance: Instance) -> Program:
         """The program of the first text that has the instance; others differ in their options."""
         same = (
-            (embedded, call_of(project, unit, task))
+            (embedded, call_of(project, unit, task, instance))
             for embedded in texts
             for project in (embedded.project(self._settings),)
             for function in project.index.unit(embedded.name).functions
             if function.is_kernel and function.name == instance.kernel
             for unit, task in project.instances_of(function.span)
-            if (task.instance.template, task.instance.block) == (instance.template, instance.block)
+            if _is_of(task, instance)
         )
         found = next(same, None)
         if found is None:
@@ -201,3 +202,9 @@ def _is_kernel_of(embedded: Embedded, instance: Instance) -> bool:
     """Returns whether an instance's kernel stands in a text."""
     where = instance.span
     return embedded.text.covers(Position(where.path, where.line, where.column))
+
+
+def _is_of(task: KernelTask, instance: Instance) -> bool:
+    """Returns whether a task is of an instance, or of one whose launch passes other numbers."""
+    own = task.instance
+    return (own.template, own.block) == (instance.template, instance.block)

@@ -191,6 +191,34 @@ def test_pragma_and_configuration_tell_arguments(tmp_path):
     assert '{"n", true, 7, false}' in request["files"]["program.cu"]
 
 
+STRIDED = """\
+extern "C" __global__ void strided(float *o, int n) {
+  __shared__ float s[4096];
+  s[threadIdx.x * n] = o[threadIdx.x];
+}
+"""
+
+
+def test_each_launch_is_called_with_its_own_numbers(tmp_path):
+    """Of the launches with 1 and with 4, the second has the conflict."""
+    path = tmp_path / "strided.cu"
+    launches = ("strided<<<1, 32>>>(o, 1);", "strided<<<1, 32>>>(o, 4);")
+    path.write_text(f"{STRIDED}void run(float *o) {{ {' '.join(launches)} }}\n")
+    (request,), _ = called(path)
+    assert '{"n", true, 4, false}' in request["files"]["program.cu"]
+
+    path = tmp_path / "strided.py"
+    launches = ("k((1,), (32,), (o, cp.int32(1)))", "k((1,), (32,), (o, cp.int32(4)))")
+    lines = (
+        "import cupy as cp",
+        f"k = cp.RawKernel('''{STRIDED}''', 'strided')",
+        "o = cp.zeros(32)",
+    )
+    path.write_text("\n".join((*lines, *launches)))
+    (request,), _ = called(path)
+    assert json.loads(request["files"]["call.json"])["arguments"] == [["*f", None], ["i4", 4]]
+
+
 @pytest.mark.parametrize(
     ("before", "parameter", "reason"),
     [
