@@ -113,7 +113,7 @@ def construct_at(
     kind = place.type
     assert isinstance(kind, RecordType)
     if place.object.space is Space.LOCAL:
-        _initialize_by_default(ev, place, kind)
+        _initialize_by_default(ev, place, kind, set())
     if kind.record is not None and (
         arguments or any(True for _ in ev.policy.functions(ev, kind.name))
     ):
@@ -144,24 +144,39 @@ def construct_at(
         write_lvalue(ev, LValue(place.object, offset, member.type), value, node)
 
 
-def _initialize_by_default(ev: Evaluator, place: LValue, kind: RecordType) -> None:
-    """Gives members the values that stand with their declarations; those of bases first."""
+def _initialize_by_default(
+    ev: Evaluator, place: LValue, kind: RecordType, without: set[RecordType]
+) -> None:
+    """Gives members the values that stand with their declarations; those of bases first.
+
+    Args:
+        ev: executes.
+        place: of the object.
+        kind: its class.
+        without: classes that were found to have no such values; added to.
+    """
     state = ev.state
+    has_any = False
     for member in kind.members:
         init = kind.initial.get(member.name)
-        if member.name and init is None:
+        inner = member.type if init is None and not member.name else None
+        if init is None and (not isinstance(inner, RecordType) or inner in without):
             continue
         at = LValue(
             place.object, state.domain.add(place.offset, offset_of(member.offset)), member.type
         )
-        if init is not None:
-            state.frames.append(Frame(f"member {kind.name}", [scope_of(kind)]))
-            try:
-                _initialize_element(ev, at, init)  # type: ignore[arg-type]
-            finally:
-                state.frames.pop()
-        elif isinstance(member.type, RecordType):
-            _initialize_by_default(ev, at, member.type)
+        if isinstance(inner, RecordType):
+            _initialize_by_default(ev, at, inner, without)
+            has_any |= inner not in without
+            continue
+        has_any = True
+        state.frames.append(Frame(f"member {kind.name}", [scope_of(kind)]))
+        try:
+            _initialize_element(ev, at, init)  # type: ignore[arg-type]
+        finally:
+            state.frames.pop()
+    if not has_any:
+        without.add(kind)
 
 
 @evaluates(ir.Construct)

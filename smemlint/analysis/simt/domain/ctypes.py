@@ -119,27 +119,39 @@ class RecordType:
 
     def base_offset(self, base: RecordType) -> int | None:
         """Returns where a base class begins, 0 for the class itself; None for any other class."""
-        if (self.record, self.arguments, self.name) == (base.record, base.arguments, base.name):
-            return 0
-        for m in self.members:
-            if not m.name and not m.behind and isinstance(m.type, RecordType):
-                inner = m.type.base_offset(base)
-                if inner is not None:
-                    return m.offset + inner
-        return None
+        return _base_offset(self, base, set())
 
     def member(self, name: str) -> Member | None:
         """Returns the member of that name, looked for in anonymous members and bases too."""
-        for m in self.members:
-            if m.name == name:
-                return m
-        for m in self.members:
-            if not m.name and isinstance(m.type, RecordType):
-                inner = m.type.member(name)
-                if inner is not None:
-                    behind = m.behind or inner.behind
-                    return Member(name, inner.type, m.offset + inner.offset, behind)
-        return None
+        return _member(self, name, set())
+
+
+def _base_offset(kind: RecordType, base: RecordType, without: set[RecordType]) -> int | None:
+    """Returns where a base class begins; adds the classes to `without` that do not have it."""
+    if (kind.record, kind.arguments, kind.name) == (base.record, base.arguments, base.name):
+        return 0
+    for m in kind.members:
+        if not m.name and not m.behind and isinstance(m.type, RecordType) and m.type not in without:
+            inner = _base_offset(m.type, base, without)
+            if inner is not None:
+                return m.offset + inner
+    without.add(kind)
+    return None
+
+
+def _member(kind: RecordType, name: str, without: set[RecordType]) -> Member | None:
+    """Returns the member of that name; adds the classes to `without` that have none."""
+    for m in kind.members:
+        if m.name == name:
+            return m
+    for m in kind.members:
+        if not m.name and isinstance(m.type, RecordType) and m.type not in without:
+            inner = _member(m.type, name, without)
+            if inner is not None:
+                behind = m.behind or inner.behind
+                return Member(name, inner.type, m.offset + inner.offset, behind)
+    without.add(kind)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
