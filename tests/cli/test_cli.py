@@ -87,6 +87,27 @@ def test_analyze_json_is_the_contract(smemlint, tmp_path):
     }  # fmt: skip
     assert (load["line"], load["kind"], load["wavefronts"]["mean"]) == (5, "load", 1.0)
     assert document["not_analysed"] == []
+    assert document["other_launches"] == []
+
+
+def test_json_tells_launches_of_one_block_apart(smemlint, tmp_path):
+    """`s[threadIdx.x * n]` of 32 lanes has n words in a bank, for n = 1, 4, 8."""
+    text = """\
+__global__ void k(float *out, int n) {
+  __shared__ float s[256];
+  s[threadIdx.x * n] = *out;
+}
+void run(float *out) { k<<<1, 32>>>(out, 1); k<<<1, 32>>>(out, 4); k<<<1, 32>>>(out, 8); }
+"""
+    (tmp_path / "k.cu").write_text(text)
+    document = json.loads(smemlint("analyze", "k.cu", "--output-format", "json")[1])
+    figures = [
+        [(a.get("arguments"), a["wavefronts"]["mean"]) for a in document[key]]
+        for key in ("accesses", "other_launches")
+    ]
+    assert figures == [[(None, 1)], [({"n": 4}, 4), ({"n": 8}, 8)]]
+    (finding,) = json.loads(smemlint("check", "k.cu", "--output-format", "json")[1])["findings"]
+    assert [kernel["arguments"] for kernel in finding["kernels"]] == [{"n": 8}, {"n": 4}]
 
 
 def test_standard_input(smemlint):
