@@ -112,9 +112,10 @@ def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
     mean = ""
     ideals = sum(max(p.ideal, p.profiler_ideal) * p.count for p in access.patterns)
     if ideals and access.kind is not AccessKind.ATOMIC:
-        average = sum(p.wavefronts * p.count for p in access.patterns) / ideals
         if access.omitted:
             average = access.wavefronts.mean / access.ideal.mean
+        else:
+            average = sum(p.wavefronts * p.count for p in access.patterns) / ideals
         if abs(average - spent / ideal) > 0.005:
             mean = f"; {average:.3g} times ideal on average over its iterations"
     where = "".join(f", {name} = {value}" for name, value in pattern.values)

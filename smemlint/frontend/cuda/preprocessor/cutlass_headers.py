@@ -130,12 +130,12 @@ def cutlass_macros() -> dict[str, Macro]:
 
 
 def is_cutlass_header(path: str) -> bool:
-    """Returns whether a path is that of such a text, which is no file."""
+    """Returns whether a path is that of a text that stands for a header, no file."""
     return path.startswith("<cutlass>/")
 
 
 def is_without_kernels(path: str) -> bool:
-    """Returns whether a path is that of such a text, and the text defines no kernel."""
+    """Returns whether a path is that of a text that stands for a header, and defines no kernel."""
     name = path.replace("<cutlass>", "cutlass", 1)
     return is_cutlass_header(path) and "__global__" not in _TEXTS[name]
 

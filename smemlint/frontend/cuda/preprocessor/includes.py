@@ -30,7 +30,7 @@ class PreparedFiles:
         self._files: dict[tuple[str, str], tuple[int, PreparedFile]] = {}  # latest use last
 
     def begin_unit(self) -> None:
-        """Counts the units."""
+        """Begins a unit: what it and the one before it include is kept."""
         self._unit += 1
 
     def get(self, path: str, text: str) -> PreparedFile:

@@ -248,18 +248,17 @@ class _FunctionLowering:
     def _for_each(self, node: ast.For, target: ast.Name, numbers: list[int]) -> ir.Compound:
         """Returns a loop over numbers that are written out, which an array of its own holds."""
         make, name = self.make, target.id
-        listed, place = (
-            f"{part} {make.spelling(node.iter)}" for part in ("values of", "position in")
-        )
+        spelling = make.spelling(node.iter)
+        listed, position = f"values of {spelling}", f"position in {spelling}"
         values = tuple(make.integer(n, node.iter, wide=True) for n in numbers)
         count = make.integer(len(numbers), node.iter, wide=True)
         array = make.declare(
             listed, array_of("int64_t", [count]), node.iter, ir.InitList(values), quals=("const",)
         )
-        counter = make.name(place, target)
+        counter = make.name(position, target)
         value = make.element(make.name(listed, node.iter), counter, target)
         start = make.integer(0, node.iter, wide=True)
-        init = ir.DeclList((make.declare(place, type_of("int64_t"), target, start),))
+        init = ir.DeclList((make.declare(position, type_of("int64_t"), target, start),))
         if self.scopes.get(name) is None:
             given: ir.BlockItem = make.assign(make.name(name, target), value, node)
         else:
