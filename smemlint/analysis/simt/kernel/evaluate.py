@@ -175,7 +175,7 @@ def _under_arguments(
 
 def _under(unit: Unit, task: KernelTask, arch: str, passed: Passed) -> KernelFacts:
     """Returns the facts under what a launch passes."""
-    shown = ", ".join(f"`{k}` = {getattr(v, 'base', v)}" for k, v in passed.values.items())
+    shown = ", ".join(f"`{k}` = {v.base}" for k, v in passed.values.items())
     text = f"{shown} as passed at the launch at {PLACE}"
     assumed = Assumption(Topic.ARGUMENT, text, place=passed.place)
     assuming = replace(task, assumptions=(*task.assumptions, assumed))

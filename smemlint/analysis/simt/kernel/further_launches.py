@@ -34,15 +34,13 @@ def further_launches(
     if len(passed) < 2:
         return [], 0, 0
     launch, *others = passed
-    shared = {
-        name: launch.values[name]
-        for name, number in launch.numbers.items()
-        if all(other.numbers.get(name) == number for other in others)
-    }
+    items = launch.numbers.items()
+    common = items & set.intersection(*(set(other.numbers.items()) for other in others))
+    shared = {name: launch.values[name] for name, number in items if (name, number) in common}
     steps = 0
     if shared:
-        common = Passed(shared, launch.place)
-        facts = evaluate(replace(task, arguments=lambda: (common,), needs_arguments=True))
+        alike = Passed(shared, launch.place)
+        facts = evaluate(replace(task, arguments=lambda: (alike,), needs_arguments=True))
         steps += facts.steps
         if facts.decided >= first.decided:
             return [], 0, steps

@@ -6,9 +6,11 @@ mention its launching functions; `__launch_bounds__`; the shape of the code.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import suppress
-from functools import partial
+from functools import partial, reduce
 from math import isqrt, prod
+from operator import and_
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
@@ -28,7 +30,7 @@ from smemlint.limits.budgets import MAX_CALLED
 from smemlint.reasons import PLACE, Assumption, Line, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.roots import MainFiles
@@ -137,17 +139,7 @@ class Instances:
             for la in launches
             if la.block == launch.block and scope_text(la.scope, function) == text
         )
-        found: dict[frozenset[tuple[str, int]], Passed] = {}
-        for la in (first, *others):
-            passed = Passed(la.arguments, _line(la))
-            found.setdefault(frozenset(passed.numbers.items()), passed)
-        most = max(map(len, found))
-        wholes = [known for known in found if len(known) == most]
-        return [
-            passed
-            for known, passed in found.items()
-            if len(known) == most or not any(known < whole for whole in wholes)
-        ]
+        return _fullest(Passed(la.arguments, _line(la)) for la in (first, *others))
 
     # ---- what no launch says
 
@@ -309,6 +301,25 @@ class Instances:
 
 def _line(launch: Launch) -> Line:
     return Line(launch.span.path, launch.span.line)
+
+
+def _fullest(launches: Iterable[Passed]) -> list[Passed]:
+    """Returns what launches pass, each once, but for what is a part of what knows the most."""
+    found: dict[frozenset[tuple[str, int]], Passed] = {}
+    for passed in launches:
+        found.setdefault(frozenset(passed.numbers.items()), passed)
+    most = max(map(len, found))
+    fullest = [known for known in found if len(known) == most]
+    holders: defaultdict[tuple[str, int], int] = defaultdict(int)  # bit k: the k-th passes it
+    for k, known in enumerate(fullest):
+        for item in known:
+            holders[item] |= 1 << k
+    every = (1 << len(fullest)) - 1
+    return [
+        passed
+        for known, passed in found.items()
+        if len(known) == most or not reduce(and_, (holders.get(item, 0) for item in known), every)
+    ]
 
 
 def _planes_of(threads: int) -> list[Block]:

@@ -83,3 +83,11 @@ def test_kernels_that_hang_on_no_argument_are_run_once(monkeypatch):
     runs.clear()
     wavefronts(host)
     assert len(runs) == 3  # for any arguments, for the first launch's, for those that all pass
+
+
+def test_launches_of_which_less_is_known_are_left_out_where_another_passes_the_same():
+    found, _ = wavefronts(
+        "int m();\nvoid f(float *o) { k<<<1, 32>>>(o, 2, 0); k<<<1, 32>>>(o, 2, m());"
+        " k<<<1, 32>>>(o, 8, m()); }"
+    )
+    assert found == [({}, 2), ({"n": 8}, 8)]
