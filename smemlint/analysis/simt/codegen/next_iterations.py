@@ -7,6 +7,10 @@ the induction variables that loop strength reduction chooses, which is not model
 `s[t][k] = x[k]` of a row of 4 or 6 elements become STS.64 (float) and STS.128 (double); they stay
 alone where they descend, where the loop begins at an unknown `k`, and between loads of shared
 memory, of another array, too.
+
+Loads fuse across the branches of the iterations, too: of `x = s[32 * t + i]; if (x > v) ..` with a
+load or a store of global memory, a load of shared memory or `v = x` behind the condition, they are
+LDS.64; with a store to shared memory there, or a `break`, they stay LDS, as do loads behind it.
 """
 
 from __future__ import annotations
@@ -27,27 +31,38 @@ _WIDTHS = (2, 4, 8)
 
 
 def mark_open_fusions(
-    items: Sequence[Event | Fence], trip: AffineInt, cost: int, pragma: str
+    items: Sequence[Event | Fence],
+    trip: AffineInt,
+    cost: int,
+    pragma: str,
+    scope: tuple[int, ...],
 ) -> None:
     """Marks the accesses of one iteration that the compiler may fuse with those of the next.
 
     Args:
-        items: the accesses and fences of the iteration.
+        items: the accesses and fences of the iteration, which no `break` ends.
         trip: the number of the iteration, an unknown.
         cost: of the iteration, see `unrolled`.
         pragma: before the loop.
+        scope: of what every iteration does.
     """
     if unrolled(1, cost, pragma, is_constant=False) == 1:
         return
-    if any(isinstance(item, Fence) for item in items):
-        return  # iterations of other loops, branches or barriers: no basic block
     events = [item for item in items if isinstance(item, Event)]
     fusible = AccessKind.LOAD
-    if all(event.kind is AccessKind.STORE for event in events):
+    if any(isinstance(item, Fence) for item in items):
+        if not all(_is_load_or_branch(item) for item in items):
+            return  # iterations of other loops, stores or barriers
+        events = [event for event in events if event.scope == scope]
+    elif all(event.kind is AccessKind.STORE for event in events):
         fusible = AccessKind.STORE
     for event in events:
         if event.kind is fusible and _moves_by_its_width(event, trip):
             event.may_fuse = True
+
+
+def _is_load_or_branch(item: Event | Fence) -> bool:
+    return item.kind == "block" if isinstance(item, Fence) else item.kind is AccessKind.LOAD
 
 
 def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:

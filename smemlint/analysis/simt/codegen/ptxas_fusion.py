@@ -4,7 +4,8 @@ What a declared alignment allows is fused by LLVM before: see vectorize.py. The 
 found by reading the SASS of some 330 kernels of our own (nvcc 13.0.88, sm_90, -O3); it fuses inside
 one basic block, after unrolling:
 
-- Loads fuse across anything but a shared store, a shared atomic or a barrier; stores only with
+- Loads fuse across anything but a shared store, a shared atomic or a barrier (those of other basic
+  blocks, too, see loads_ahead.py); stores only with
   stores of their slot, with no other shared access between them. All under one predicate, none
   volatile.
 - The address space is cut into slots as wide as the provable alignment of the run (a difference
@@ -18,14 +19,21 @@ one basic block, after unrolling:
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
-from smemlint.analysis.simt.codegen.slots import fused_slot, issued_once, run_and_position
+from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads
+from smemlint.analysis.simt.codegen.slots import (
+    SLOT,
+    fused_slot,
+    issued_once,
+    largest_slot,
+    run_and_position,
+    slot_size,
+)
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
-from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
@@ -35,9 +43,6 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.domain.trace import Fence, Trace
 
-_SLOT = {2: 8, 4: 16, 8: 16}
-"""Bytes of a slot, by width of the element."""
-
 
 def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
     """Returns the instructions that the trace's accesses become, in program order.
@@ -46,7 +51,10 @@ def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
         trace: accesses and fences.
         bases: identity of a shared object -> its offset in the block's shared memory.
     """
-    return fused(vectorized(forwarded(trace.items)), bases)
+    regions = list(_regions(vectorized(forwarded(trace.items)), bases))
+    for blocks in regions:
+        mark_open_loads(blocks, bases)
+    return _in_order(regions)
 
 
 def fused(items: Iterable[Event | Fence], bases: Mapping[int, int]) -> list[Event]:
@@ -56,19 +64,39 @@ def fused(items: Iterable[Event | Fence], bases: Mapping[int, int]) -> list[Even
         items: accesses and fences.
         bases: identity of a shared object -> its offset in the block's shared memory.
     """
-    out: list[Event] = []
+    return _in_order(_regions(items, bases))
+
+
+def _in_order(regions: Iterable[Sequence[Sequence[Event]]]) -> list[Event]:
+    events = chain.from_iterable(chain.from_iterable(regions))
+    return sorted(events, key=lambda e: e.sequence)
+
+
+def _regions(
+    items: Iterable[Event | Fence], bases: Mapping[int, int]
+) -> Iterator[list[list[Event]]]:
+    """Yields the instructions between what holds loads back, by their basic blocks."""
     window: list[Event] = []
+    blocks: list[list[Event]] = []
     for item in items:
         if isinstance(item, Event) and not item.issued:
-            out.append(item)
+            yield [[item]]
             continue
         if window and not (isinstance(item, Event) and _shares_window(window[-1], item, bases)):
-            out += _fused_window(window, bases)
+            blocks.append(_fused_window(window, bases))
             window = []
+        if _holds_loads_back(item):
+            yield blocks
+            blocks = []
         if isinstance(item, Event):
             window.append(item)
-    out += _fused_window(window, bases)
-    return sorted(out, key=lambda e: e.sequence)
+    yield [*blocks, _fused_window(window, bases)]
+
+
+def _holds_loads_back(item: Event | Fence) -> bool:
+    if isinstance(item, Event):
+        return item.kind is not AccessKind.LOAD
+    return item.kind != "block"
 
 
 def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
@@ -85,29 +113,7 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
 def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple[object, int]:
     run, position = run_and_position(event, offset)
     base = bases.get(id(event.object), 0)
-    return run, (base + position) // _largest_slot(event, offset, base)
-
-
-def _slot_size(event: Event, offset: AffineInt, base: int) -> int:
-    """Returns the bytes that one instruction can take around the access, as far as ptxas knows."""
-    most = _SLOT.get(event.width, event.width)
-    return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), event.width)
-
-
-def _largest_slot(event: Event, offset: AffineInt, base: int) -> int:
-    """Returns the bytes that one instruction may take, if an open sum is not rewritten.
-
-    A template argument that no launch gives is a constant to the compiler, and so is `i & 1` in the
-    iterations that it puts together (nvcc 13.0.88: of `s[2 * t + (i & 1)]` and its neighbour every
-    other iteration has one LDS.64): they may be aligned so.
-    """
-    form = scev_of(offset)
-    most = _SLOT.get(event.width, event.width)
-    if any(s.is_template_argument or s.is_of_iteration for s, _ in offset.terms):
-        return most
-    if not form.is_open:
-        return _slot_size(event, offset, base)
-    return max(min(most, form.alignment, power_of_two(base)), event.width)
+    return run, (base + position) // largest_slot(event, offset, base)
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:
@@ -133,7 +139,7 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
     runs: dict[object, dict[int, list[Event]]] = {}
     alone: list[Event] = []
     for event in window:
-        if event.volatile or event.width not in _SLOT or not isinstance(event.offset, AffineInt):
+        if event.volatile or event.width not in SLOT or not isinstance(event.offset, AffineInt):
             alone.append(event)
             continue
         form, position = run_and_position(event, event.offset)
@@ -146,8 +152,8 @@ def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> 
     width = some.width
     base = bases.get(id(some.object), 0)
     assert isinstance(some.offset, AffineInt)
-    size = _slot_size(some, some.offset, base)
-    whole = _largest_slot(some, some.offset, base)
+    size = slot_size(some, some.offset, base)
+    whole = largest_slot(some, some.offset, base)
     if whole > size:
         _mark_open(run, some, base, size, whole)
     if size <= width:

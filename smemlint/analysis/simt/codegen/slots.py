@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.domain.trace import Event
     from smemlint.analysis.simt.domain.values import Object
+
+
+SLOT = {2: 8, 4: 16, 8: 16}
+"""Bytes of a slot, by width of the element."""
 
 
 def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...], int]:
@@ -26,6 +31,28 @@ def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...
     if not isinstance(position, int):
         position = int(position[int(event.mask.argmax())])
     return (id(event.object), event.width, scev_of(offset), event.mask.tobytes()), position
+
+
+def slot_size(event: Event, offset: AffineInt, base: int) -> int:
+    """Returns the bytes that one instruction can take around the access, as far as ptxas knows."""
+    most = SLOT.get(event.width, event.width)
+    return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), event.width)
+
+
+def largest_slot(event: Event, offset: AffineInt, base: int) -> int:
+    """Returns the bytes that one instruction may take, if an open sum is not rewritten.
+
+    A template argument that no launch gives is a constant to the compiler, and so is `i & 1` in the
+    iterations that it puts together (nvcc 13.0.88: of `s[2 * t + (i & 1)]` and its neighbour every
+    other iteration has one LDS.64): they may be aligned so.
+    """
+    form = scev_of(offset)
+    most = SLOT.get(event.width, event.width)
+    if any(s.is_template_argument or s.is_of_iteration for s, _ in offset.terms):
+        return most
+    if not form.is_open:
+        return slot_size(event, offset, base)
+    return max(min(most, form.alignment, power_of_two(base)), event.width)
 
 
 def fused_slot(

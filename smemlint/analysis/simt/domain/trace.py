@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,7 @@ class Event:
         may_fuse: with which neighbours the compiler makes one instruction of it is open.
         splits: how many branches of the compiler's own stand before it, see `Trace.splits`.
         may_part: of a fused instruction: such branches may keep its accesses apart.
+        scope: the conditional pieces of code that it stands in, outermost first.
     """
 
     node: ir.Node
@@ -85,6 +87,7 @@ class Event:
     may_fuse: bool = False
     splits: tuple[int, ...] = (0, 0, 0)
     may_part: bool = False
+    scope: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,12 +127,15 @@ class Trace:
         events: how many there are.
         splits: by `codegen.slow_paths.SlowPath`: how often arithmetic that the compiler may give
             branches was met.
+        scope: the conditional pieces of code that are being executed, outermost first.
     """
 
     limit: int
     items: list[Event | Fence] = field(default_factory=list)
     events: int = 0
     splits: list[int] = field(default_factory=lambda: [0, 0, 0])
+    scope: tuple[int, ...] = ()
+    _scopes: int = 0
     _muted: int = 0
 
     def add(self, event: Event) -> None:
@@ -137,6 +143,7 @@ class Trace:
         if not self._muted:
             event.sequence = self.events
             event.splits = tuple(self.splits)
+            event.scope = event.scope or self.scope
             self.items.append(event)
             self.events += 1
 
@@ -164,6 +171,17 @@ class Trace:
         """Notes arithmetic that the compiler may give branches; None for other arithmetic."""
         if path is not None:
             self.splits[path] += 1
+
+    @contextmanager
+    def conditional(self) -> Iterator[None]:
+        """Gives what is recorded meanwhile a scope of its own: it is one way of a branch."""
+        outer = self.scope
+        self._scopes += 1
+        self.scope = (*outer, self._scopes)
+        try:
+            yield
+        finally:
+            self.scope = outer
 
     def fence_between(self, positions: list[int]) -> None:
         """Puts fences in front of these positions: iterations that are not one basic block."""

@@ -69,13 +69,15 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         items = state.trace.items
         begin, mark = len(items), state.sums.mark()
         state.mask = taken
-        ev.execute(node.iftrue)
+        with state.trace.conditional():
+            ev.execute(node.iftrue)
         state.sums.leave(mark)
         alive = state.mask
         _fence_if(ev, parts_blocks)
         middle, mark = len(items), state.sums.mark()
         state.mask = rest
-        ev.execute(node.iffalse)
+        with state.trace.conditional():
+            ev.execute(node.iffalse)
         state.sums.leave(mark)
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         _fence_if(ev, parts_blocks)
@@ -185,10 +187,11 @@ def execute_alternative(
     state.frame.open.append((condition, node))
     depth = len(state.assumptions)
     try:
-        for statement in statements:
-            if not is_any(state.mask):
-                break
-            ev.execute(statement)
+        with state.trace.conditional():
+            for statement in statements:
+                if not is_any(state.mask):
+                    break
+                ev.execute(statement)
     finally:
         guards = state.assumptions[depth:]
         del state.assumptions[depth - 1 :]

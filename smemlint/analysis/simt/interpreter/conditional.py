@@ -75,7 +75,8 @@ def _evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
     before, state.mask = state.mask, mask
     mark = state.sums.mark()
     try:
-        return ev.evaluate(node)
+        with state.trace.conditional():
+            return ev.evaluate(node)
     finally:
         state.sums.leave(mark)
         state.mask = before

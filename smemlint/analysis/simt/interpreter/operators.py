@@ -195,7 +195,8 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     mask = state.mask
     may_hold, holds = truth_bounds(left)
     state.mask = mask & (may_hold if node.op == "&&" else ~holds)
-    right = to_condition(ev.evaluate(node.right)) if is_any(state.mask) else number(short, BOOL)
+    with state.trace.conditional():
+        right = to_condition(ev.evaluate(node.right)) if is_any(state.mask) else number(short, BOOL)
     state.mask = mask
     if isinstance(left, AffineInt) and isinstance(right, AffineInt):
         op = "&" if node.op == "&&" else "|"

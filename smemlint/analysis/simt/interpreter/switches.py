@@ -103,7 +103,8 @@ def _execute_cases_by_thread(
             state.mask = state.mask | entering[i]
         if is_any(state.mask):
             mark = state.sums.mark()
-            ev.execute(item.statement)
+            with state.trace.conditional():
+                ev.execute(item.statement)
             state.sums.leave(mark)
     state.trace.fence("block")
     state.mask = state.mask | waiting

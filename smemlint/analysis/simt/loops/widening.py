@@ -137,8 +137,9 @@ def _execute_general(
     state.trace.fence("iteration")
     begin, cost = len(state.trace.items), loop.cost
     execute_iteration(ev, "", step, body, loop)
-    pragma = getattr(node, "pragma", "")
-    mark_open_fusions(state.trace.items[begin:], trip, loop.cost - cost, pragma)
+    if not loop.is_left_openly:
+        items, pragma = state.trace.items[begin:], getattr(node, "pragma", "")
+        mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
     state.trace.fence("iteration")
 
 

@@ -101,7 +101,8 @@ class ControlFlow:
             if not kernel.mask.any():
                 kernel.mask = outer
                 return False
-        reaches_end = interpreter.run(body, scopes)
+        with kernel.trace.conditional():
+            reaches_end = interpreter.run(body, scopes)
         kernel.data_branches -= by_data
         kernel.mask = outer
         kernel.trace.fence("block")

@@ -1,0 +1,115 @@
+"""Loads that ptxas moves ahead of a branch, to a neighbour that is loaded in any case.
+
+Where `s[2 * t]` is loaded and then, on a condition, `s[2 * t + 1]`, ptxas loads both at once. SASS
+of nvcc 13.0.88, -O3, sm_90, of `c = s[2 * t]; if (c > 1) v = s[2 * t + 1];` and of what differs:
+
+| what differs | SASS |
+| --- | --- |
+| nothing; `if (t & 1)`, `if (n > 5)`, `?:`, `else`, `return` where it does not hold | LDS.64 |
+| the branch loads or stores global memory, loops, or calls `powf` or `printf` | LDS.64 |
+| `s[2 * t + 1]` behind a branch that loads global or shared memory | LDS.64 |
+| `s[4 * t]`, then `s[4 * t + 1]` and `s[4 * t + 2]` on the condition | LDS.128 |
+| `s[4 * t]`, then `s[4 * t + 2]`, which no load of two words serves | two LDS |
+| `s[2 * t]` on a condition, `s[2 * t + 1]` behind it, in its `else`, on another one | two LDS |
+| a store or an atomic to shared memory, __syncwarp or a loop between them | two LDS |
+| `v = sinf(c) * s[2 * t + 1]` on the condition | two LDS |
+
+How much a branch may hold for that is not modelled: the figures of loads that it changes are open.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.codegen.slots import SLOT, fused_slot, largest_slot
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.facts import AccessKind
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.steps import spend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from smemlint.analysis.simt.domain.trace import Event
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A load of the source, and the instruction that serves it within its basic block."""
+
+    load: Event
+    offset: AffineInt
+    instruction: Event
+
+    def position(self, thread: int) -> int:
+        """Returns the bytes from the start of the array, but for what all of a run share."""
+        base = self.offset.base
+        return base if isinstance(base, int) else int(base[thread])
+
+
+def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int]) -> None:
+    """Marks loads that may become other instructions together with those of other basic blocks.
+
+    Args:
+        blocks: the instructions of each, with nothing between blocks that holds loads back.
+        bases: identity of a shared object -> its offset in the block's shared memory.
+    """
+    if len(blocks) < 2:
+        return
+    runs: dict[object, list[_Part]] = defaultdict(list)
+    for part in _parts(event for block in blocks for event in block):
+        runs[id(part.load.object), part.load.width, scev_of(part.offset)].append(part)
+    for parts in runs.values():
+        some = parts[0]
+        base = bases.get(id(some.load.object), 0)
+        size = largest_slot(some.load, some.offset, base)
+        if len(parts) < 2 or size <= some.load.width:
+            continue
+        for mask in {part.load.mask.tobytes(): part.load.mask for part in parts}.values():
+            spend(len(parts))
+            thread = int(mask.argmax())
+            slots: dict[int, list[tuple[int, _Part]]] = defaultdict(list)
+            for part in parts:
+                slot, place = divmod(base + part.position(thread), size)
+                if part.load.mask[thread] and place % part.load.width == 0:
+                    slots[slot].append((place // part.load.width, part))
+            for slotted in slots.values():
+                _mark_slot(slotted, size)
+
+
+def _parts(instructions: Iterable[Event]) -> Iterator[_Part]:
+    for instruction in instructions:
+        if instruction.kind is not AccessKind.LOAD or instruction.volatile:
+            continue
+        for load in instruction.fused or (instruction,):
+            if isinstance(load.offset, AffineInt) and load.width in SLOT:
+                yield _Part(load, load.offset, instruction)
+
+
+def _mark_slot(slotted: Sequence[tuple[int, _Part]], size: int) -> None:
+    """Marks the loads of one slot, each with those behind it that are only made where it is."""
+    while slotted:
+        first = slotted[0][1].load
+        width = first.width
+        present: dict[int, list[Event]] = defaultdict(list)
+        ahead: list[_Part] = []
+        others: list[tuple[int, _Part]] = []
+        for place, part in slotted:
+            if _dominates(first, part.load):
+                present[place].append(part.load)
+                ahead.append(part)
+            else:
+                others.append((place, part))
+        made = {e.width for e in fused_slot(present, size // width, width) if e.issued}
+        if made != {part.instruction.width for part in ahead}:
+            for part in ahead:
+                part.instruction.may_fuse = True
+        slotted = others
+
+
+def _dominates(first: Event, other: Event) -> bool:
+    """Returns whether whoever makes a load has made an earlier one, too."""
+    is_inside = other.scope[: len(first.scope)] == first.scope
+    return is_inside and not (other.mask & ~first.mask).any()

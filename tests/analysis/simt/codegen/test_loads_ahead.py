@@ -1,0 +1,104 @@
+"""Loads that ptxas moves ahead of a branch: SASS of nvcc 13.0.88, -O3, sm_90, of these kernels.
+
+The words of a slot that become one LDS are `sampled`, those that stay apart are `assumed`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind, Certainty
+
+KERNEL = """
+__global__ void k(float *g, const float *in, int n) {
+  __shared__ float s[4096];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  float v = 0;
+  %s
+  g[t] = v;
+}
+void f(float *g, float *in, int n) { k<<<1, 128>>>(g, in, n); }
+"""
+OPEN, APART = Certainty.SAMPLED, Certainty.ASSUMED
+
+
+def loads(body):
+    """Returns the certainty and the wavefronts of each load that conflicts, in source order."""
+    found = [a for a in accesses_of(KERNEL % body) if a.kind is AccessKind.LOAD and a.instructions]
+    return [(a.certainty, a.wavefronts.mean) for a in found if a.wavefronts.mean > a.ideal.mean]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "float c = s[2*t]; if (c > 0.5f) v = s[2*t+1]; v += c;",
+        "float c = s[2*t+1]; if (c > 0.5f) v = s[2*t]; v += c;",
+        "float c = s[2*t]; if (n > 5) v = s[2*t+1]; v += c;",
+        "float c = s[2*t]; if (c > 0.5f) v = 1; else v = s[2*t+1]; v += c;",
+        "float c = s[2*t]; if (c > 0.5f) { g[t+99] = c; return; } v = s[2*t+1] * c;",
+        "float c = s[2*t]; if (c > 0.5f) v = in[t+99]; v += s[2*t+1] * c;",
+        "float c = s[2*t]; if (c > 0.5f) { atomicAdd(&g[t+99], c); v = s[2*t+1]; } v += c;",
+    ],
+)
+def test_loads_of_one_slot_may_pass_a_branch(body):
+    """All LDS.64."""
+    assert loads(body) == [(OPEN, 2), (OPEN, 2)]
+
+
+def test_three_words_are_loaded_as_four():
+    """LDS.128."""
+    found = loads("float c = s[4*t]; if (c > 0.5f) v = s[4*t+1] * s[4*t+2]; v += c;")
+    assert {certainty for certainty, _ in found} == {OPEN}
+
+
+def test_the_load_in_front_may_be_that_of_all_threads():
+    """LDS.64 of all threads; the load of every other thread alone conflicts as little."""
+    assert loads("float c = s[2*t]; if (t & 1) v = s[2*t+1]; v += c;")[0] == (OPEN, 2)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "v = in[t]; if (v > 0.5f) v += s[2*t]; v *= s[2*t+1];",
+        "v = in[t]; if (v > 0.5f) v += s[2*t]; if (v > 1.5f) v *= s[2*t+1];",
+        "if (v = in[t], v > 0.5f) v += s[2*t]; else v *= s[2*t+1];",
+        "v = in[t]; float w = in[t+7]; if (w > .5f) v += s[2*t]; v *= v; if (w > .5f) v *= s[2*t+1];",
+        "float c = s[2*t]; if (c > 0.5f) { s[t] = 2; v = s[2*t+1]; } v += c;",
+        "float c = s[2*t]; __syncwarp(); if (c > 0.5f) v = s[2*t+1]; v += c;",
+    ],
+)
+def test_loads_on_conditions_of_their_own_stay_apart(body):
+    assert loads(body) == [(APART, 2), (APART, 2)]
+
+
+def test_words_of_no_common_half_stay_apart():
+    assert loads("float c = s[4*t]; if (c > 0.5f) v = s[4*t+2]; v += c;") == [(APART, 4)] * 2
+
+
+def test_guarded_iterations_stay_apart():
+    """Four predicated LDS, though all have one condition by its text."""
+    body = '_Pragma("unroll") for (int i = 0; i < 4; ++i) if (i < n) v += s[i + 4 * t];'
+    assert loads(body) == [(APART, 4)]
+
+
+@pytest.mark.parametrize(
+    ("behind", "certainty"),
+    [
+        ("v = x < v ? v : x;", OPEN),  # LDS.64
+        ("if (x > v) v = in[(int)x];", OPEN),  # LDS.64
+        ("if (x > v) { g[i + 99] = x; v = x; }", OPEN),  # LDS.64
+        ("if (x > v) s[i] = v;", APART),
+        ("if (x > 3.f) break; v += x;", APART),
+    ],
+)
+def test_iterations_with_branches_may_fuse(behind, certainty):
+    body = f"for (int i = 0; i < n; ++i) {{ float x = s[32 * t + i]; {behind} }}"
+    assert loads(body)[0] == (certainty, 32)
+
+
+def test_guarded_loads_of_iterations_stay_apart():
+    body = "for (int i = 0; i < n; ++i) if (in[i] > v) v += s[32 * t + i];"
+    assert loads(body) == [(APART, 32)]
