@@ -114,7 +114,7 @@ class _File:
         for name, value in choices[:MAX_DSL_VARIANTS]:
             self._run_with_option(name, value, first)
         flags = _flags(first) if first.state.finished else []
-        for name, value in flags[: MAX_DSL_VARIANTS - len(choices)]:
+        for name, value in flags[: max(MAX_DSL_VARIANTS - len(choices), 0)]:
             if not any(_with_unreached_copies(self.text, self.found)):
                 return
             self._run_with_option(name, value, first)
