@@ -18,13 +18,7 @@ import sys
 from contextlib import suppress
 from hmac import compare_digest
 
-from smemlint.files.sandbox import (
-    AccessDenied,
-    is_below,
-    project_root,
-    read_regular,
-    resolve_given,
-)
+from smemlint.files.sandbox import AccessDenied, is_below, project_root, read_regular, resolve_given
 from smemlint.limits.budgets import MAX_CACHE_BYTES, MAX_CACHE_ENTRIES
 
 _TAG = "CACHEDIR.TAG"

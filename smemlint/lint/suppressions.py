@@ -15,13 +15,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.pragma_fixes import Mender
 from smemlint.lint.registry import is_prefix
 from smemlint.sources.languages import CommentStyle
-from smemlint.sources.pragmas import (
-    IGNORES,
-    KNOWN,
-    Pragma,
-    nearest_pragma,
-    pragmas_in,
-)
+from smemlint.sources.pragmas import IGNORES, KNOWN, Pragma, nearest_pragma, pragmas_in
 from smemlint.sources.source import lines_of
 
 if TYPE_CHECKING:

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.compiled.values import (
-    Cause,
-    Value,
-    alignment,
-    common_cause,
-    signed,
-)
+from smemlint.analysis.compiled.values import Cause, Value, alignment, common_cause, signed
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_GROUP_BYTES, MAX_GROUPS

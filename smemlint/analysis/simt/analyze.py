@@ -23,11 +23,7 @@ from smemlint.analysis.simt.kernel.further_launches import further_launches
 from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances
-from smemlint.analysis.simt.shared_functions import (
-    names_defined_in,
-    new_words,
-    touches_shared,
-)
+from smemlint.analysis.simt.shared_functions import names_defined_in, new_words, touches_shared
 from smemlint.analysis.simt.unreached import reaches_nothing, unreached, unreached_under_guesses
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.codegen.strength_reduction import Sums
-from smemlint.analysis.simt.domain.environment import (
-    Binding,
-    Geometry,
-    Lazy,
-    Mask,
-    Scope,
-    is_any,
-)
+from smemlint.analysis.simt.domain.environment import Binding, Geometry, Lazy, Mask, Scope, is_any
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.trace import LoopEntry
 from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of

@@ -120,12 +120,7 @@ from smemlint.layout.cute.layouts import (
     prepend,
     row_major,
 )
-from smemlint.layout.cute.mma_traits import (
-    MmaOp,
-    mma_op,
-    selected_warpgroup_mma,
-    warpgroup_mma,
-)
+from smemlint.layout.cute.mma_traits import MmaOp, mma_op, selected_warpgroup_mma, warpgroup_mma
 from smemlint.layout.cute.products import (
     blocked_product,
     flat_product,

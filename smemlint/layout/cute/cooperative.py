@@ -5,12 +5,7 @@ Source: CUTLASS 4.7, `cute/algorithm/cooperative_copy.hpp`.
 
 from __future__ import annotations
 
-from smemlint.layout.cute.algebra import (
-    coalesce,
-    composition,
-    domain_distribute,
-    logical_divide,
-)
+from smemlint.layout.cute.algebra import coalesce, composition, domain_distribute, logical_divide
 from smemlint.layout.cute.copy_traits import DEFAULT_COPY
 from smemlint.layout.cute.copying import Instruction, copy
 from smemlint.layout.cute.int_tuples import IntTuple, product

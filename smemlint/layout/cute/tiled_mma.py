@@ -8,12 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from smemlint.layout.cute.algebra import (
-    complement,
-    composition,
-    logical_divide,
-    zipped_divide,
-)
+from smemlint.layout.cute.algebra import complement, composition, logical_divide, zipped_divide
 from smemlint.layout.cute.int_tuples import repeat_underscore
 from smemlint.layout.cute.integers import UNDERSCORE, Integer, static
 from smemlint.layout.cute.inverses import right_inverse

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.compiled import arithmetic, bits, predicates
 from smemlint.analysis.compiled.joins import join_uniform, widen
-from smemlint.analysis.compiled.values import (
-    Value,
-    alignment,
-    possible_bits,
-    signed,
-    uniform,
-    wrap,
-)
+from smemlint.analysis.compiled.values import Value, alignment, possible_bits, signed, uniform, wrap
 
 WARPS = 3
 SHAPE = (WARPS, 32)

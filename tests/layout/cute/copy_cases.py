@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from smemlint.layout import cute
-from smemlint.layout.cute import (
-    UNDERSCORE as _,
-)
+from smemlint.layout.cute import UNDERSCORE as _
 from smemlint.layout.cute import (
     CopyAtom,
     DynamicInt,

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.compiled.arithmetic import subtract
 from smemlint.analysis.compiled.ptx.operands import LOCAL_WINDOW, SHARED_WINDOW
 from smemlint.analysis.compiled.ptx.registry import Call, Lowered, executes
-from smemlint.analysis.compiled.values import (
-    DATA,
-    WORD_BITS,
-    Cause,
-    Symbol,
-    Value,
-    is_uniform,
-    top,
-)
+from smemlint.analysis.compiled.values import DATA, WORD_BITS, Cause, Symbol, Value, is_uniform, top
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Vector
 from smemlint.hardware.atomics import ONE, executed

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.bits import bitwise, logic3
 from smemlint.analysis.compiled.predicates import compare, select
-from smemlint.analysis.compiled.sass.instructions import (
-    numbers_and_predicates,
-    translates,
-    writes,
-)
+from smemlint.analysis.compiled.sass.instructions import numbers_and_predicates, translates, writes
 from smemlint.analysis.compiled.sass.reading import BITS, predicate, reader
 from smemlint.analysis.compiled.values import ONE, ZERO, Value
 from smemlint.frontend.sass.operands import Immediate, Predicate

@@ -26,13 +26,7 @@ from smemlint.analysis.compiled.sass.instructions import (
     writes,
 )
 from smemlint.analysis.compiled.sass.reading import BITS, Read, predicate, reader
-from smemlint.analysis.compiled.values import (
-    Value,
-    signed,
-    trailing_zeros,
-    unsigned,
-    weak,
-)
+from smemlint.analysis.compiled.values import Value, signed, trailing_zeros, unsigned, weak
 from smemlint.frontend.sass.operands import Immediate
 
 if TYPE_CHECKING:

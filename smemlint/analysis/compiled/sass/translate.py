@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 # The modules below register what they translate.
 from smemlint.analysis.compiled.program import Block, Exit, Program, program
 from smemlint.analysis.compiled.program import Instruction as Operation
-from smemlint.analysis.compiled.sass import (  # noqa: F401
-    conditions,
-    floats,
-    integer,
-    logic,
-    memory,
-    special,
-)
+from smemlint.analysis.compiled.sass import conditions, floats, integer, logic, memory, special  # noqa: F401
 from smemlint.analysis.compiled.sass.branches import (
     JUMPS,
     TABLES,

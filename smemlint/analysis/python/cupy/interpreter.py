@@ -8,12 +8,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.cupy.model import (
-    CupyModel,
-    OpenFile,
-    PartialText,
-    RawText,
-)
+from smemlint.analysis.python.cupy.model import CupyModel, OpenFile, PartialText, RawText
 from smemlint.analysis.python.cupy.source_map import MappedText, Position, literal
 from smemlint.analysis.python.cupy.string_methods import percent
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget

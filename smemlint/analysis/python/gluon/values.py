@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from smemlint.analysis.python.interpreter.values import (
-    UNKNOWN,
-    DType,
-    ModelValue,
-    Unknown,
-    Value,
-)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue, Unknown, Value
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 

@@ -4,11 +4,7 @@ Importing it registers the handlers of all nodes that it knows.
 """
 
 from smemlint.analysis.python.interpreter import expressions, statements
-from smemlint.analysis.python.interpreter.interpreter import (
-    Interpreter,
-    OverBudget,
-    Policy,
-)
+from smemlint.analysis.python.interpreter.interpreter import Interpreter, OverBudget, Policy
 from smemlint.analysis.python.interpreter.model import LibraryModel, RecordingModel
 
 __all__ = [

@@ -29,14 +29,7 @@ from smemlint.analysis.simt.cute.values import (
 )
 from smemlint.analysis.simt.domain.ctypes import StaticType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Cute,
-    Pointer,
-    Unknown,
-    Value,
-    number,
-)
+from smemlint.analysis.simt.domain.values import AffineInt, Cute, Pointer, Unknown, Value, number
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.pointers import lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_value

@@ -23,13 +23,7 @@ from smemlint.analysis.simt.calls.packs import expanded
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
-from smemlint.analysis.simt.domain.ctypes import (
-    I64,
-    OpaqueType,
-    RecordType,
-    StaticType,
-    is_opaque,
-)
+from smemlint.analysis.simt.domain.ctypes import I64, OpaqueType, RecordType, StaticType, is_opaque
 from smemlint.analysis.simt.domain.environment import CTYPES, WARP, LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,

@@ -7,11 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
-from smemlint.analysis.simt.calls.operands import (
-    operand_of,
-    operand_value,
-    operand_values,
-)
+from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
 from smemlint.analysis.simt.calls.pure_calls import value_without_running
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
@@ -58,11 +54,7 @@ from smemlint.analysis.simt.types.overloads import (
     type_words,
 )
 from smemlint.analysis.simt.types.patterns import Match
-from smemlint.analysis.simt.types.specializations import (
-    class_fit,
-    definitions_for,
-    takes,
-)
+from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir

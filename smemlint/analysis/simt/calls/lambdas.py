@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.calls.inlining import (
-    entered_frame,
-    returned_value,
-)
+from smemlint.analysis.simt.calls.inlining import entered_frame, returned_value
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.dispatch import evaluates
-from smemlint.analysis.simt.domain.ctypes import (
-    OpaqueType,
-)
-from smemlint.analysis.simt.domain.values import (
-    CallableValue,
-    Value,
-)
+from smemlint.analysis.simt.domain.ctypes import OpaqueType
+from smemlint.analysis.simt.domain.values import CallableValue, Value
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass

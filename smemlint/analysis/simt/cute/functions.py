@@ -12,12 +12,7 @@ from smemlint.analysis.simt.cute.tensors import (
     register_tensor,
     with_use,
 )
-from smemlint.analysis.simt.cute.values import (
-    layout_of,
-    plain_layout_of,
-    tensor_of,
-    value_of,
-)
+from smemlint.analysis.simt.cute.values import layout_of, plain_layout_of, tensor_of, value_of
 from smemlint.analysis.simt.domain.values import Cute, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute

@@ -21,11 +21,7 @@ from smemlint.layout import cute
 from smemlint.layout.solver import best_padding
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import (
-    MAX_ADVISED_PATTERNS,
-    MAX_LAYOUT_TRIALS,
-    MAX_STEPS_OF_A_TRIAL,
-)
+from smemlint.limits.budgets import MAX_ADVISED_PATTERNS, MAX_LAYOUT_TRIALS, MAX_STEPS_OF_A_TRIAL
 from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
 from smemlint.sources.languages import is_python_path

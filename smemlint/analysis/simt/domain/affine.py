@@ -18,13 +18,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.bounded import bounded
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
-from smemlint.analysis.simt.domain.intervals import (
-    decided,
-    decided_by_lane,
-    is_bound,
-    lower,
-    upper,
-)
+from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
 from smemlint.analysis.simt.domain.lanes import (
     digest,
     is_zero,

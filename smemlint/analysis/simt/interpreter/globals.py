@@ -6,16 +6,9 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.construction import with_extent
 from smemlint.analysis.simt.cute.types import enumerator, member_value
-from smemlint.analysis.simt.domain.ctypes import (
-    RecordType,
-    StaticType,
-)
+from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
-from smemlint.analysis.simt.domain.values import (
-    CallableValue,
-    Object,
-    Space,
-)
+from smemlint.analysis.simt.domain.values import CallableValue, Object, Space
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize

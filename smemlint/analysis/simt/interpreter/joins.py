@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.alternatives import elements_of, places_of, tensor_at
 from smemlint.analysis.simt.domain.assumed_extremes import assumed_extreme
-from smemlint.analysis.simt.domain.data_ranges import (
-    agrees_by_warp,
-    one_for_a_warp,
-    without_range,
-)
+from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp, without_range
 from smemlint.analysis.simt.domain.masking import (
     is_staggered,
     is_truth,

@@ -16,14 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
 )
-from smemlint.analysis.simt.domain.environment import (
-    CTYPES,
-    WARP,
-    Binding,
-    Lazy,
-    LValue,
-    Variable,
-)
+from smemlint.analysis.simt.domain.environment import CTYPES, WARP, Binding, Lazy, LValue, Variable
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
     Object,

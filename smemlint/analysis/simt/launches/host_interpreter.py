@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
-from smemlint.analysis.simt.domain.ctypes import (
-    ArrayType,
-    CType,
-    IntType,
-    is_function_pointer,
-)
+from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, IntType, is_function_pointer
 from smemlint.analysis.simt.domain.environment import (
     Binding,
     Geometry,

@@ -8,10 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.launches.bindings import scope_text
-from smemlint.analysis.simt.launches.host_interpreter import (
-    execute_host_function,
-    host_interpreter,
-)
+from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
 from smemlint.analysis.simt.state import Frame

@@ -12,13 +12,7 @@ from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, ke
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Object,
-    Pointer,
-    Unknown,
-    Value,
-)
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.modified import keeps_what_is_followed

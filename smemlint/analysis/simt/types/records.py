@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from smemlint.analysis.simt.domain.ctypes import (
-    CType,
-    OpaqueType,
-    RecordType,
-    lay_out,
-)
+from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, lay_out
 from smemlint.analysis.simt.domain.environment import Lazy, Scope
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-)
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.patterns import Argument
-from smemlint.analysis.simt.types.specializations import (
-    Specialization,
-    specialization_for,
-)
+from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
 from smemlint.analysis.simt.types.template_arguments import (
     bindings_text,
     template_argument,

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.ctypes import (
-    CType,
-    RecordType,
-    StaticType,
-    unreferenced,
-)
+from smemlint.analysis.simt.domain.ctypes import CType, RecordType, StaticType, unreferenced
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.patterns import (

@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smemlint.analysis.simt.domain.scev import (
-    CONSTANT,
-    Scev,
-    atom,
-    power_of_two,
-    scaled,
-    sum_of,
-)
+from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom, power_of_two, scaled, sum_of
 
 FACTORS = st.integers(-64, 64)
 FORMS = st.lists(st.tuples(st.sampled_from("xyz"), FACTORS), max_size=4)

@@ -14,13 +14,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import integers
-from smemlint.analysis.python.interpreter.values import (
-    UNKNOWN,
-    DType,
-    ModelValue,
-    Symbol,
-    Value,
-)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue, Symbol, Value
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
