@@ -295,7 +295,8 @@ class ProgramIndex:
         if all(p == near or p in declared_in for p in found):
             found += islice((p for p in others if names_one(p)), MAX_FILES_ELSEWHERE)
         self.dependencies.reads = reads
-        self.dependencies.searches[tuple(words)] = tuple(found)
+        before = self.dependencies.searches.get(tuple(words), ())  # with others in `declared_in`
+        self.dependencies.searches[tuple(words)] = tuple(dict.fromkeys((*before, *found)))
         return found
 
 
