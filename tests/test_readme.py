@@ -54,5 +54,5 @@ def test_its_links_lead_somewhere():
 
 
 def test_ci_reads_its_test_command():
-    assert command(README, "tests").endswith(".venv/bin/python -m pytest\n")
+    assert command(README, "tests").endswith(".venv/bin/python -m pytest -n auto\n")
     assert readme.README.name == "README.md"
