@@ -13,9 +13,10 @@ from smemlint.limits.errors import TooLarge
 from smemlint.limits.steps import spend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _CHARACTERS_A_STEP = 1 << 8
+_ITEMS_A_STEP = 1 << 7
 
 
 def require_text(lengths: Iterable[int]) -> None:
@@ -76,6 +77,18 @@ def require_tree(values: Iterable[Any]) -> None:
     Raises:
         TooLarge: it is more than one value may hold; sequences that hold themselves are.
     """
+    for _ in nested(values):
+        pass
+
+
+def nested(values: Iterable[Any]) -> Iterator[Any]:
+    """Yields values and their items, items of items included, each as often as it occurs.
+
+    A list may get its items after it became an item itself, so what is read is counted, too.
+
+    Raises:
+        TooLarge: they are more than one value may hold.
+    """
     left = MAX_LEAVES
     waiting = list(values)
     while waiting:
@@ -83,6 +96,9 @@ def require_tree(values: Iterable[Any]) -> None:
         left -= 1
         if left < 0:
             raise TooLarge
+        if left % _ITEMS_A_STEP == 0:
+            spend()
+        yield value
         if isinstance(value, list | tuple):
             waiting += value
         elif isinstance(value, dict):

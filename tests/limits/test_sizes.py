@@ -10,10 +10,11 @@ import pytest
 
 from smemlint.analysis.analyze import analyze
 from smemlint.analysis.python.interpreter.constant_folding import call_builtin, fold
-from smemlint.analysis.python.interpreter.values import UNKNOWN
+from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known, join
 from smemlint.config.settings import Settings
 from smemlint.limits import sizes
 from smemlint.limits.errors import TooLarge
+from smemlint.limits.steps import step_limit
 from smemlint.sources.source import Source
 
 HEAD = "import cupy\nfrom string import Template\ns = 'a'\nx = [1, 2]\nt = (1, 2)\nd = {'a': 1}\n"
@@ -82,6 +83,72 @@ def test_sequences_that_hold_themselves_are_too_large():
     own.append(own)
     with pytest.raises(TooLarge):
         sizes.require_tree(own)
+
+
+def _filled_from_the_outside_in(levels: int) -> list[object]:
+    """Returns a list of 2**levels items, of which no list is large when it becomes an item."""
+    outermost: list[object] = []
+    innermost = outermost
+    for _ in range(levels):
+        items: list[object] = []
+        innermost += [items, items]
+        innermost = items
+    return outermost
+
+
+def test_lists_that_are_filled_from_the_outside_in_take_bounded_steps():
+    one, other = (_filled_from_the_outside_in(60) for _ in range(2))
+    with step_limit(10_000) as steps:
+        assert not is_known(one)
+        assert join(one, other) is UNKNOWN
+    assert steps.spent == 3 * sizes.MAX_LEAVES // 128
+    small = _filled_from_the_outside_in(8)
+    assert is_known(small)
+    assert join(small, _filled_from_the_outside_in(8)) is small
+
+
+DSL_HEAD = """import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32)), 16)
+    x = [1]
+"""
+DSL_TAIL = """    if x == [n]:
+        y = x
+    f(x)
+    y = cute.make_layout(x)
+    s[lane] = 1.0
+
+@cute.jit
+def host():
+    kernel(3).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+"""
+FROM_THE_OUTSIDE_IN = "".join(
+    f"    b{i + 1} = []\n    b{i}.append(b{i + 1})\n    b{i}.append(b{i + 1})\n" for i in range(60)
+)
+
+
+@pytest.mark.parametrize(
+    "bombs",
+    [
+        "    x = {x, x}\n" * 60,
+        "    x = [x for _ in range(2)]\n" * 60,
+        "    x = zip(x, x)\n" * 60,
+        "    b0 = []\n" + FROM_THE_OUTSIDE_IN + "    x = b0\n",
+    ],
+)
+def test_values_of_the_dsl_that_double_take_bounded_steps(bombs):
+    source = Source("b.py", DSL_HEAD + bombs + DSL_TAIL)
+    with step_limit(100_000):
+        facts, crashed = analyze([source], Settings())
+    (kernel,) = facts.kernels
+    assert (crashed, kernel.decided, len(kernel.accesses)) == (False, 1, 1)
 
 
 def test_what_is_small_is_computed():

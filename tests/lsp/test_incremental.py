@@ -54,6 +54,38 @@ def test_a_kernel_is_not_evaluated_again_when_another_one_changes():
     assert memory.hits == 1 and figures(after) == figures(before)
 
 
+PASSED = """\
+__global__ void k(float *o, int n) {
+  __shared__ float s[4096];
+  s[threadIdx.x * n] = o[threadIdx.x];
+}
+void f(float *o) {
+  k<<<1, 32>>>(o, 1);
+  k<<<1, 32>>>(o, 4);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ways"),
+    [
+        ("(o, 4)", "(o, 8)", [1, 8]),
+        ("(o, 1)", "(o, 2)", [2, 4]),
+        ("(o, 4);", "(o, 4); k<<<1, 32>>>(o, 16);", [1, 4, 16]),
+        ("  k<<<1, 32>>>(o, 4);\n", "", [1]),
+        ("*o) {\n", "*o) {\n\n", [1, 4]),
+    ],
+)
+def test_numbers_that_launches_pass_count(old, new, ways):
+    memory = IncrementalMemo()
+    found(PASSED, memory)
+    text = PASSED.replace(old, new)
+    source = Source("k.cu", text)
+    analysis = next(analyses("k.cu", [source], Configuration(isolated=True), memory))
+    assert [access.ways for access in analysis.accesses] == ways
+    assert found(text, memory) == found(text, IncrementalMemo())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "ways"),
     [

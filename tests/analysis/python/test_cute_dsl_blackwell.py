@@ -1,10 +1,10 @@
 """Kernels with tcgen05 in the DSL: their layouts of shared memory, and what their epilogues store."""
 
-import ast
 import json
 from pathlib import Path
 
 import pytest
+from printed_layouts import offsets, printed
 
 from smemlint.analysis.python.cute_dsl.execution import program  # noqa: F401  # registers
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call
@@ -23,15 +23,12 @@ def called(name, *arguments):
     """The layout that a function of `cutlass.utils` returns, as offsets and its swizzle."""
     found = FUNCTIONS[name](Call(None, name, None, BoundArguments(list(arguments), {}), None))
     layout = found.payload
-    return [layout.plain(i) for i in range(layout.plain.size)], str(layout.swizzle)
+    return offsets(layout.plain), str(layout.swizzle)
 
 
 def recorded(text):
-    swizzle, _, plain = text.replace(" o 0 o ", "|").partition("|")
-    shape, stride = plain.split(":")
-    layout = cute.Layout(ast.literal_eval(shape), ast.literal_eval(stride))
-    numbers = tuple(int(n) for n in swizzle.strip("S<>").split(","))
-    return [layout(i) for i in range(layout.size)], "Swizzle<{},{},{}>".format(*numbers)
+    swizzle = text.partition(" o ")[0]
+    return offsets(printed(text)), swizzle.replace("S<", "Swizzle<")
 
 
 @pytest.mark.parametrize(
@@ -50,10 +47,7 @@ def test_operands_lie_in_shared_memory_as_in_the_dsl(case):
 @pytest.mark.parametrize("case", RECORDED["epilogues"])
 def test_an_epilogue_has_the_layout_of_the_dsl(case):
     dtype = dtype_named({32: "Float32", 16: "Float16", 8: "Float8E4M3FN"}[case["d"]])
-    epilogue = []
-    for text in case["epilogue"]:
-        shape, stride = text.split(":")
-        epilogue.append(Cute(cute.Layout(ast.literal_eval(shape), ast.literal_eval(stride))))
+    epilogue = tuple(Cute(printed(text)) for text in case["epilogue"])
     major = ROW if case["major"] == "ROW_MAJOR" else COLUMN
-    found = called("sm100.make_smem_layout_epi", dtype, major, tuple(epilogue), 2)
+    found = called("sm100.make_smem_layout_epi", dtype, major, epilogue, 2)
     assert found == recorded(case["shared"])

@@ -330,3 +330,20 @@ def test_a_type_that_was_not_read_and_is_given_shared_memory_is_noted():
     (facts,) = facts_of(text).kernels
     assert not facts.accesses
     assert [(n.span.line, n.reason.code) for n in facts.not_analysed] == [(5, "not-declared")]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "value", ["a->x", "a->missing", "a->f()", "a->missing()", "A39::missing()"]
+)
+def test_bases_that_many_paths_lead_to_are_searched_once(value):
+    bases = "\n".join(f"struct A{k} : A{k - 1}, A{k - 1} {{}};" for k in range(1, 40))
+    source = "struct A0 { float x; __device__ float f() { return x; } };\n" + bases
+    source += f"""
+    __global__ void k(float *o, A39 *a) {{
+      __shared__ float s[64];
+      s[threadIdx.x * 2] = {value};
+    }}
+    void f(float *o, A39 *a) {{ k<<<1, 32>>>(o, a); }}
+    """
+    assert [a.wavefronts.mean for a in accesses_of(source)] == [2]

@@ -1,25 +1,16 @@
 """Scale factors of sm_120 against nvidia-cutlass-dsl (fixtures/cute/block_scaled.json)."""
 
-import ast
 import json
 from pathlib import Path
 
 import pytest
+from printed_layouts import offsets, printed
 
 from smemlint.layout import cute
 
 RECORDED = json.loads(
     (Path(__file__).parents[3] / "fixtures" / "cute" / "block_scaled.json").read_text()
 )
-
-
-def values(layout):
-    return [layout(i) for i in range(cute.static(layout.size))]
-
-
-def parsed(text):
-    shape, stride = text.split(":")
-    return cute.Layout(ast.literal_eval(shape), ast.literal_eval(stride))
 
 
 @pytest.mark.parametrize("case", RECORDED["cases"])
@@ -29,7 +20,7 @@ def test_scale_factors_are_those_of_the_dsl(case):
     order = cute.warp_permutation(tuple(case["tile"]), case["vector"], is_fp4=is_fp4)
     mma = cute.TiledMma(cute.mma_op(name), cute.Layout(tuple(case["atoms"])), order)
     found = [cute.scale_factor_thread_value(mma, operand) for operand in "AB"]
-    assert [values(f) for f in found] == [values(parsed(case[key])) for key in "ab"]
+    assert [offsets(f) for f in found] == [offsets(printed(case[key])) for key in "ab"]
     m, _, k = case["tile"]
     shared = cute.scale_factor_layout(mma, m, k, case["vector"], 2)
-    assert values(shared) == values(parsed(case["shared"]))
+    assert offsets(shared) == offsets(printed(case["shared"]))

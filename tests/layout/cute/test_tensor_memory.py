@@ -1,10 +1,10 @@
 """tcgen05 epilogues against nvidia-cutlass-dsl (fixtures/cute/tensor_memory.json)."""
 
-import ast
 import json
 from pathlib import Path
 
 import pytest
+from printed_layouts import offsets, printed
 
 from smemlint.layout import cute
 
@@ -12,16 +12,6 @@ RECORDED = json.loads(
     (Path(__file__).parents[3] / "fixtures" / "cute" / "tensor_memory.json").read_text()
 )
 _U = cute.UNDERSCORE
-
-
-def parsed(text):
-    """The layout that CuTe prints: `((2,2),1):((1,4),0)`, a swizzle in front left out."""
-    shape, stride = text.rpartition(" o ")[2].split(":")
-    return cute.Layout(ast.literal_eval(shape), ast.literal_eval(stride))
-
-
-def values(layout):
-    return [layout(i) for i in range(cute.static(layout.size))]
 
 
 def name_of(case):
@@ -38,7 +28,7 @@ def test_an_epilogue_is_that_of_the_dsl(case):
     accumulator = cute.accumulator(mma, (*shape, 2), case["acc"])
     assert str(accumulator.layout) == case["accumulator"]
     epilogue = cute.epilogue_tile((m // ctas, n), ctas, d)
-    assert [values(e) for e in epilogue] == [values(parsed(e)) for e in case["epilogue"]]
+    assert [offsets(e) for e in epilogue] == [offsets(printed(e)) for e in case["epilogue"]]
 
     tile = tuple(cute.static(e.size) for e in epilogue)
     load = cute.accumulator_load(tile, cute.warps_of(m // ctas, ctas), case["acc"], d)
@@ -46,9 +36,9 @@ def test_an_epilogue_is_that_of_the_dsl(case):
     atom = cute.CopyAtom(cute.tensor_memory_copy(load), case["acc"])
     t2r = cute.make_tensor_memory_copy(atom, one.slice(_U, _U, 0, 0))
     loaded = (t2r.thread_value, t2r.layout_of("D"))
-    assert [values(a) for a in loaded] == [values(parsed(a)) for a in case["load"]]
+    assert [offsets(a) for a in loaded] == [offsets(printed(a)) for a in case["load"]]
 
     store = cute.CopyAtom(cute.accumulator_store(load, case["acc"], d), case["d"])
     r2s = cute.make_tiled_copy_like(store, t2r, "D")
     stored = (r2s.layout_of("S"), r2s.layout_of("D"))
-    assert [values(a) for a in stored] == [values(parsed(a)) for a in case["store"]]
+    assert [offsets(a) for a in stored] == [offsets(printed(a)) for a in case["store"]]

@@ -171,6 +171,7 @@ def evaluate_comprehension(
     found: list[Value] = []
     inner: Scope = {}
     is_complete = _generate(interpreter, node, list(node.generators), (*scopes, inner), found)
+    require_tree(found)
     return found if is_complete else UNKNOWN
 
 

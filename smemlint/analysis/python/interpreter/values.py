@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BASES
+from smemlint.limits.errors import TooLarge
+from smemlint.limits.sizes import nested, require_tree
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -199,15 +201,25 @@ def join(one: Value, other: Value) -> Value:
     if type(one) is type(other):
         if isinstance(one, ModelValue) and isinstance(other, ModelValue):
             return one.join(other)
-        if one == other:
+        if _equals(one, other):
             return one
     return SEVERAL if all(v is SEVERAL or is_known(v) for v in (one, other)) else UNKNOWN
 
 
+def _equals(one: Value, other: Value) -> bool:
+    """Returns whether two values are equal; those that are too large to compare are not."""
+    try:
+        require_tree((one, other))
+    except TooLarge:
+        return False
+    return one == other
+
+
 def is_known(value: Value) -> bool:
-    """Returns whether the value is a constant, items of items included."""
-    if isinstance(value, tuple | list):
-        return all(is_known(v) for v in value)
-    if isinstance(value, dict):
-        return all(is_known(v) for v in value.values())
-    return value is None or isinstance(value, int | float | str | bytes | range | DType)
+    """Returns whether the value is a constant, items of items included; too large ones are not."""
+    if not isinstance(value, tuple | list | dict):
+        return value is None or isinstance(value, int | float | str | bytes | range | DType)
+    try:
+        return all(isinstance(v, tuple | list | dict) or is_known(v) for v in nested((value,)))
+    except TooLarge:
+        return False

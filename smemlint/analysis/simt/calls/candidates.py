@@ -26,12 +26,17 @@ def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
 
 
 def with_bases(record: RecordType) -> Iterator[RecordType]:
-    """Yields a class, then its bases, which may be arguments of its template."""
-    yield record
-    for member in record.members:
-        base = member.type
-        if not member.name and isinstance(base, RecordType) and base.record is not None:
-            yield from with_bases(base)
+    """Yields a class, then its bases, each once; they may be arguments of its template."""
+    worklist = [record]
+    seen: set[RecordType] = set()
+    while worklist:
+        current = worklist.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        yield current
+        bases = [m.type for m in current.members if not m.name and isinstance(m.type, RecordType)]
+        worklist += (base for base in reversed(bases) if base.record is not None)
 
 
 def find_candidates(

@@ -60,7 +60,10 @@ def _class_of(kind: CType) -> RecordType | None:
 
 
 def _are_bases_read(kind: RecordType) -> bool:
+    return all(map(_are_direct_bases_read, with_bases(kind)))
+
+
+def _are_direct_bases_read(kind: RecordType) -> bool:
     record = cast("Record", kind.record)
     bases = [m.type for m in kind.members if not m.name and isinstance(m.type, RecordType)]
-    own = [base for base in bases if base.record is not None]
-    return len(own) >= len(record.bases) and all(map(_are_bases_read, own))
+    return sum(base.record is not None for base in bases) >= len(record.bases)

@@ -31,7 +31,7 @@ from smemlint.reasons import Topic
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from smemlint.analysis.program.memo import Memo
     from smemlint.analysis.program.roots import MainFiles
@@ -256,7 +256,7 @@ class _Climb:
         self._cut: set[Function] = set()
         self._followed: set[Function] = set()  # to the end
         self._silent: set[Function] = set()  # of these, those without a launch of the kernel
-        self._unused: list[Function] = []  # run where nothing that is used launches the kernel
+        self._unused: list[Function] = []  # run where no instance launches the kernel
 
     def launches(self) -> HostRun:
         """Returns what the functions launch that name the kernel, or callers of theirs."""
@@ -265,14 +265,11 @@ class _Climb:
         for function in nearest:
             self._found[function] = self._run(function)
         self._climb([f for f in nearest if self._is_open(f) and self._may_be_told(f)])
-        done: dict[Function, bool] = {}
-        for function in nearest:
-            self._settle(function, done)
-        found = [launch for launches in self._found.values() for launch in launches]
-        if all(launch.is_uninstantiated for launch in found):
-            for function in self._unused:
-                self._found[function] = self._run(function, has_no_caller=True)
-                found += self._found[function]
+        runs = self._found
+        found = self._settled(runs)
+        if self._unused and all(launch.is_uninstantiated for launch in found):
+            unused = {f: self._run(f, has_no_caller=True) for f in self._unused}
+            found = self._settled(runs | unused)
         is_cut = any(self._found[function] for function in self._cut & self._found.keys())
         return HostRun(tuple(found), is_cut)
 
@@ -297,6 +294,14 @@ class _Climb:
             for function, callers in self._above.items():
                 self._above[function] = [c for c in callers if c not in silent]
 
+    def _settled(self, runs: Mapping[Function, list[Launch]]) -> list[Launch]:
+        """Returns the launches of functions that were run, or those of their callers instead."""
+        self._found = dict(runs)
+        done: dict[Function, bool] = {}
+        for function in runs:
+            self._settle(function, done)
+        return [launch for launches in self._found.values() for launch in launches]
+
     def _settle(self, function: Function, done: dict[Function, bool]) -> bool:
         """Finds the launches of the callers of a function, else its own; returns whether any are.
 
@@ -316,6 +321,7 @@ class _Climb:
                 self._cut.add(function)  # what it calls would take as long again
             elif function not in self._found and self._is_silent(function):
                 self._silent.add(function)
+                self._unused.append(function)
             elif function not in self._found and self._is_unused(function):
                 self._unused.append(function)
             elif callers is None or self._is_of_template(function) or function not in self._found:

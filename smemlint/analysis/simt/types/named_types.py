@@ -193,7 +193,16 @@ def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CTyp
 
 def _inherited(owner: RecordType, name: str) -> object:
     """Returns what a class or one of its bases calls so; None where none does."""
-    if name in owner.statics:
-        return owner.statics[name]
-    bases = (m.type for m in owner.members if not m.name and isinstance(m.type, RecordType))
-    return next((found for b in bases if (found := _inherited(b, name)) is not None), None)
+    worklist = [owner]
+    seen: set[RecordType] = set()
+    while worklist:
+        current = worklist.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        found = current.statics.get(name)
+        if found is not None:
+            return found
+        bases = [m.type for m in current.members if not m.name and isinstance(m.type, RecordType)]
+        worklist += reversed(bases)
+    return None

@@ -117,3 +117,33 @@ def test_methods_of_class_templates_launch_what_their_objects_say(
     """cuml's solvers launch in methods that other methods call, of classes that are templates."""
     kernels = facts_of(LOSS % member + host).kernels
     assert {(k.instance.title, k.instance.block[0]) for k in kernels} == instances
+
+
+@pytest.mark.parametrize(
+    ("others", "called"),
+    [
+        ("", "impl"),
+        ("template <class V, int W> void middle(V *a) { impl<V, W>(a); }", "middle"),
+        ("void build(bool, float *, int);\nvoid run(float *a) { build(true, a, 1); }", "impl"),
+    ],
+)
+def test_callers_with_default_arguments_take_the_place_of_what_they_call(
+    others: str, called: str
+) -> None:
+    """As in cuvs' knn_merge_parts: `k<float, ?>` is nobody's, and `run` calls another function."""
+    accesses = found(f"""
+template <class V, int W> __global__ void k(V *out) {{
+  __shared__ V s[W * 64];
+  s[threadIdx.x * W] = 1;
+}}
+template <class V, int W> void impl(V *a) {{ k<V, W><<<1, 64>>>(a); }}
+{others}
+template <class V = float> void build(V *a, int n) {{
+  if (n == 1) {called}<V, 1>(a);
+  else if (n <= 32) {called}<V, 2>(a);
+  else {called}<V, 4>(a);
+}}
+""")
+    ways = {title: access.ways for (title, _), access in accesses.items()}
+    assert ways == {"k<float, 1>": 1.0, "k<float, 2>": 2.0, "k<float, 4>": 4.0}
+    assert all("V" in {s.subject for s in a.assumptions} for a in accesses.values())

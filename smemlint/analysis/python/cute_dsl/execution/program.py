@@ -68,6 +68,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.errors import TooLarge
 from smemlint.limits.sizes import require_tree
 from smemlint.reasons import Reason, ReasonCode
 
@@ -231,7 +232,9 @@ class Program:
 
     def evaluate_set(self, interpreter: Interpreter, node: ast.Set, scopes: Scopes) -> Value:
         """Returns the items of a set in the order in which they are written."""
-        return tuple(expressions.items_of(interpreter, node.elts, scopes))
+        items = tuple(expressions.items_of(interpreter, node.elts, scopes))
+        require_tree(items)
+        return items
 
     # ---- calls
 
@@ -247,6 +250,11 @@ class Program:
         """Returns the result of calling a value."""
         if REST in arguments:
             arguments = [*arguments[: arguments.index(REST)], UNKNOWN]
+        try:
+            require_tree((*arguments, *named.values()))
+        except TooLarge:
+            self.run.note(node, "a call is not followed, whose arguments are too large")
+            return UNKNOWN
         if isinstance(callee, Instance):
             callee = member(interpreter, callee, "__call__")
         match callee:

@@ -30,6 +30,7 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
+from smemlint.limits.sizes import require_tree
 
 if TYPE_CHECKING:
     import ast
@@ -67,7 +68,9 @@ def call_builtin(
     if name in ("hasattr", "getattr") and len(arguments) >= 2 and isinstance(arguments[1], str):
         return _getattr(interpreter, name, arguments, node)
     if name == "zip" and all(isinstance(a, tuple | list | range) for a in arguments):
-        return list(zip(*arguments, strict=False))
+        pairs = list(zip(*arguments, strict=False))
+        require_tree(pairs)
+        return pairs
     if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
         return list(enumerate(arguments[0]))
     if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):
