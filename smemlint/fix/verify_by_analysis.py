@@ -14,7 +14,7 @@ from smemlint.analysis.program.memo import AnalysisScope
 from smemlint.facts import Facts
 from smemlint.finding import REPAIRED
 from smemlint.fix.padding import Usage
-from smemlint.hardware.arch import STATIC_SHARED_LIMIT
+from smemlint.hardware.arch import STATIC_SHARED_LIMIT, WIDEST_ACCESS
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
 from smemlint.sources.source import Source
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, KernelFacts, Span, WarpPattern
     from smemlint.finding import Edit, Finding
     from smemlint.fix.padding import Padding
-
-_WIDEST = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,7 +225,7 @@ def _moves_vectors(kernel: KernelFacts, declaration: Span, padding: Padding) -> 
     of those before it.
     """
     padded = next(a for a in kernel.arrays if a.span == declaration)
-    return padding.added_bytes(padded) % _WIDEST != 0 and any(
+    return padding.added_bytes(padded) % WIDEST_ACCESS != 0 and any(
         a.array is not None
         and a.array.span != declaration
         and not a.array.is_dynamic

@@ -119,10 +119,7 @@ def accumulator_load(
     shape = (16 if by_halves or lanes == 16 else 32), bits
     unit = 64 if shape == (16, 32) else bits
     most = 128 if bits == 32 else 64 if bits == 128 else 32
-    repeat = next(
-        (r for r in (128, 64, 32, 16, 8, 4, 2, 1) if r <= most and row % (unit * r) == 0), 0
-    )
-    if not repeat:
+    if row % unit:
         raise CuteError(f"no load of tensor memory reads {row} bits of a lane")
     repeat = gcd(row // unit, most)
     return TensorMemoryShape(*shape, repeat, is_packed=accumulator_bits == 16)

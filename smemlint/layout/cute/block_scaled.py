@@ -126,7 +126,8 @@ def _to_threads(mma: TiledMma, layout: Layout, operand: Operand) -> Layout:
 
 def _atom(operand: Operand, k: int) -> Layout:
     """(thread, value) of one instruction's scale factors."""
-    extent, step = (k, 1) if k == 32 else k, 16 if operand == "A" else 8
+    extent = (k, 1) if k == 32 else k
+    step = 16 if operand == "A" else 8
     stride = (step, 0) if k == 32 else step
     if operand == "A":
         return Layout(((2, 2, 8), extent), ((8, 0, 1), stride))

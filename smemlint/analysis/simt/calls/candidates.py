@@ -26,17 +26,8 @@ def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
 
 
 def with_bases(record: RecordType) -> Iterator[RecordType]:
-    """Yields a class, then its bases, each once; they may be arguments of its template."""
-    worklist = [record]
-    seen: set[RecordType] = set()
-    while worklist:
-        current = worklist.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        yield current
-        bases = [m.type for m in current.members if not m.name and isinstance(m.type, RecordType)]
-        worklist += (base for base in reversed(bases) if base.record is not None)
+    """Yields a class, then those of its bases that were read; they may be template arguments."""
+    return (kind for kind in record.with_bases() if kind is record or kind.record is not None)
 
 
 def find_candidates(

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
+from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.domain.trace import Fence
 
-_WIDEST = 16
 _FUSIBLE = {AccessKind.LOAD: (1, 4, 8), AccessKind.STORE: (1, 2, 4, 8)}
 _PAIR = 2
 _REACH = 256
@@ -75,7 +75,7 @@ def _slot_size(event: Event) -> int:
     if _is_reordered(scev_of(event.offset)):
         return 0
     promised = _promised_alignment(event.object)
-    size = min(_WIDEST, promised, scev_of(event.offset).alignment)
+    size = min(WIDEST_ACCESS, promised, scev_of(event.offset).alignment)
     return size if size > event.width else 0
 
 

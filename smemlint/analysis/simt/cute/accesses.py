@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
+from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.layout.cute import DynamicInt, Integer
 from smemlint.reasons import Reason, ReasonCode
 
@@ -34,8 +35,6 @@ KINDS = {
 }
 _INLINE_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
-_VECTOR = 16
-"""Bytes of the widest store."""
 
 
 def issue(
@@ -105,8 +104,8 @@ def _width_of_fills(tensor: Tensor) -> int:
     bits, _, shift = use.swizzle
     if array is None or bits != abs(shift):
         return 0
-    if array.alignment >= _VECTOR:
-        return _VECTOR
+    if array.alignment >= WIDEST_ACCESS:
+        return WIDEST_ACCESS
     return tensor.bits // 8 if array.alignment <= tensor.bits // 8 else 0
 
 

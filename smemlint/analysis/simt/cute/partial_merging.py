@@ -15,7 +15,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.hardware import wavefronts
-from smemlint.hardware.arch import BANKS, LANES, WORD
+from smemlint.hardware.arch import BANKS, LANES, WIDEST_ACCESS, WORD
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 Located: TypeAlias = "tuple[Instruction, AffineInt | Unknown]"
 _PARTLY = "the compiler merges only some of these accesses of single elements of a swizzled tensor"
-_WIDEST = 16
-"""Bytes of one access."""
 
 
 def merged_partly(
@@ -89,7 +87,7 @@ def _is_next(run: Sequence[Located], one: Located) -> bool:
         return False
     wide = first.width * (1 << len(run).bit_length())
     base = np.asarray(start.base)
-    is_aligned = wide <= _WIDEST and not np.any(base % wide)
+    is_aligned = wide <= WIDEST_ACCESS and not np.any(base % wide)
     return bool(is_aligned and np.all(at.base - base == len(run) * first.width))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.facts import AccessKind
+from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.layout.solver import CopySource, Pattern, freeing_swizzle, score
 from smemlint.layout.swizzle import Swizzle
 from smemlint.limits.budgets import MAX_ADVISED_BITS, MAX_PATTERNS
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from smemlint.facts import Access
-
-_WIDEST = 16
-"""Bytes of the widest vector."""
 
 
 def all_of(accesses: Sequence[Access]) -> str:
@@ -49,7 +47,7 @@ def best_swizzle(patterns: Sequence[Pattern], size: int, extent: int) -> Swizzle
     Raises:
         ValueError: a pattern has no figure.
     """
-    group = max((_WIDEST // size).bit_length() - 1, 0)
+    group = max((WIDEST_ACCESS // size).bit_length() - 1, 0)
     for bits in (3, 2, 1):
         canonical = Swizzle(bits, group, 3)
         if score(patterns, size, canonical).is_free:

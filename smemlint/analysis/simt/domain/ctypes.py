@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.lazy_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,22 @@ class RecordType:
     arguments: tuple[str, ...] = ()
     is_sized: bool = True
     initial: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def bases(self) -> list[RecordType]:
+        """The classes of members without a name: base classes, and anonymous ones."""
+        return [m.type for m in self.members if not m.name and isinstance(m.type, RecordType)]
+
+    def with_bases(self) -> Iterator[RecordType]:
+        """Yields the class, then its bases and theirs, each once."""
+        worklist = [self]
+        seen: set[RecordType] = set()
+        while worklist:
+            current = worklist.pop()
+            if current not in seen:
+                seen.add(current)
+                yield current
+                worklist += reversed(current.bases)
 
     def base_offset(self, base: RecordType) -> int | None:
         """Returns where a base class begins, 0 for the class itself; None for any other class."""

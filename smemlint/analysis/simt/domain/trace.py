@@ -15,12 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smemlint.analysis.simt.domain.values import Object
-    from smemlint.frontend import ir
-
-    pass
-    from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+    from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
     from smemlint.facts import LayoutUse
+    from smemlint.frontend import ir
     from smemlint.reasons import Assumption
 
 

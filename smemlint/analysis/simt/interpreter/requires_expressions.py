@@ -65,5 +65,4 @@ def _are_bases_read(kind: RecordType) -> bool:
 
 def _are_direct_bases_read(kind: RecordType) -> bool:
     record = cast("Record", kind.record)
-    bases = [m.type for m in kind.members if not m.name and isinstance(m.type, RecordType)]
-    return sum(base.record is not None for base in bases) >= len(record.bases)
+    return sum(base.record is not None for base in kind.bases) >= len(record.bases)

@@ -17,7 +17,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import DataRange
 from smemlint.facts import AccessKind, DataAddresses
-from smemlint.hardware.arch import BANKS, WORD
+from smemlint.hardware.arch import BANKS, WIDEST_ACCESS, WORD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.values import Object
 
 _ROW = BANKS * WORD
-_WIDEST = 16
 
 
 def data_addresses(event: Event) -> DataAddresses | None:
@@ -69,7 +68,7 @@ def _moves_warps(event: Event, offset: DataRange) -> bool:
     """
     unit = max(event.width, WORD)
     is_whole = not offset.step % unit
-    may_fuse = offset.step > unit and unit < _WIDEST
+    may_fuse = offset.step > unit and unit < WIDEST_ACCESS
     return is_whole and (
         not may_fuse or (event.width <= WORD and _is_free(event, replace(offset, count=1)))
     )

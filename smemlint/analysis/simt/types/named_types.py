@@ -193,16 +193,5 @@ def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CTyp
 
 def _inherited(owner: RecordType, name: str) -> object:
     """Returns what a class or one of its bases calls so; None where none does."""
-    worklist = [owner]
-    seen: set[RecordType] = set()
-    while worklist:
-        current = worklist.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        found = current.statics.get(name)
-        if found is not None:
-            return found
-        bases = [m.type for m in current.members if not m.name and isinstance(m.type, RecordType)]
-        worklist += reversed(bases)
-    return None
+    named = (kind.statics.get(name) for kind in owner.with_bases())
+    return next((found for found in named if found is not None), None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.cute_facts import thread_layout_use
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    FLOAT32,
     OpValue,
     TmaInfo,
     UnknownTensor,
@@ -38,7 +39,6 @@ _MMA_TYPES = {
     "Float64": "F64", "Float32": "F32", "TFloat32": "TF32", "Float16": "F16", "BFloat16": "BF16",
     "Float8E4M3FN": "E4M3", "Float8E5M2": "E5M2", "Int32": "S32", "Int8": "S8", "Uint8": "U8",
 }  # fmt: skip
-_FLOAT32 = DType("Float32", 32)
 _WARP_SHAPES = {(16, 8, 8), (16, 8, 16), (16, 8, 32)}
 _BLOCK_SCALED = {
     "MmaMXF4Op": "SM80_16x8x64_S32S4S4S32_TN", "MmaMXF4NVF4Op": "SM80_16x8x64_S32S4S4S32_TN",
@@ -151,7 +151,7 @@ def mma_op(op: OpValue) -> MmaOp:
     elif not given.has(2, "shape_mnk"):
         shape = given.get(2, "instruction_shape")
     if op.name == "MmaTF32Op":
-        a, acc, shape = DType("TFloat32", 32), DType("Float32", 32), given.get(0, "shape_mnk")
+        a, acc, shape = DType("TFloat32", 32), FLOAT32, given.get(0, "shape_mnk")
     if not (isinstance(a, DType) and isinstance(shape, tuple | list) and len(shape) == 3):
         raise cute.CuteError(f"the types or the shape of {op.name} are not known")
     types = tuple(_MMA_TYPES.get(t.name, "") for t in (acc, a, a, acc) if isinstance(t, DType))
@@ -209,7 +209,7 @@ def umma_op(arguments: Iterable[Value], k: int = 0, *, is_block_scaled: bool = F
     extents += [k] if len(extents) == 2 else []
     if len(extents) != 3 or "CtaGroup" not in names:
         raise cute.CuteError("the tile or the blocks of a tcgen05 MMA are not known")
-    acc = types[-1] if len(types) > 1 and not is_block_scaled else _FLOAT32
+    acc = types[-1] if len(types) > 1 and not is_block_scaled else FLOAT32
     a = types[0] if types else DType("TFloat32", 32)
     d, operand = (_MMA_TYPES.get(t.name, "") for t in (acc, a))
     known = (d, operand, operand, d) if d and operand else ()

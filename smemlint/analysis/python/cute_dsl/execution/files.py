@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import guesses
 from smemlint.analysis.python.cute_dsl.execution.kernels import execute_guessed, facts_of
-from smemlint.analysis.python.cute_dsl.execution.left_out import LeftOut
+from smemlint.analysis.python.cute_dsl.execution.left_out import (
+    LeftOut,
+    leaves_copies,
+    unreached_allocations,
+    unreached_copies,
+)
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.cute_dsl.execution.program import Program
@@ -48,11 +53,8 @@ if TYPE_CHECKING:
 
 MARKS = ("cute.kernel", "cutlass.cute.kernel", "kernel")
 JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
-_COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _COMPILES = "cute.compile("
 _DIFFERS = Reason(ReasonCode.UNKNOWN_VALUE, "the figure depends on arguments that are not known")
-_NO_CALL = "no call of its function could be followed"
-_ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))
 DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
 NO_LAUNCH = Assumption(Topic.BLOCK, "no launch is in the file: the block shape is guessed")
 
@@ -83,10 +85,11 @@ def execute_file(text: PythonText, settings: Settings) -> FileFacts:
     file = _File(text, settings)
     file.run_main()
     file.run_from_outside()
+    reached, entered = file.found.reached, file.found.entered
     file.found.notes += (
-        _unreached(text, file.found, file.failure)
+        unreached_copies(text, reached, entered, file.failure)
         or file.unfinished()
-        or _unreached_allocations(text, file.found)
+        or unreached_allocations(text, entered)
     )
     file.found.notes += file.left_out.notes()
     return file.found
@@ -115,7 +118,7 @@ class _File:
             self._run_with_option(name, value, first)
         flags = _flags(first) if first.state.finished else []
         for name, value in flags[: max(MAX_DSL_VARIANTS - len(choices), 0)]:
-            if not any(_with_unreached_copies(self.text, self.found)):
+            if not leaves_copies(self.text, self.found.reached):
                 return
             self._run_with_option(name, value, first)
 
@@ -189,7 +192,7 @@ class _File:
                 guess, run = self._of_best_rank(entry, guess, run)
             rank = guess.rank
             self._add_guesses(entry, guess, run)
-            leaves = any(_with_unreached_copies(self.text, self.found))
+            leaves = leaves_copies(self.text, self.found.reached)
             if guesses.asks_for_flags(run.state) and leaves:
                 other = replace(guess, flags=True)
                 self._add_guesses(entry, other, self._guessed(entry, other))
@@ -424,57 +427,3 @@ def _identity(facts: KernelFacts) -> object:
         ),
         tuple((n.span, n.reason) for n in facts.not_analysed),
     )
-
-
-def _with_unreached_copies(
-    text: PythonText, found: FileFacts
-) -> Iterator[tuple[ast.FunctionDef, list[ast.Call]]]:
-    """Yields each function with copies that no execution reached, and these."""
-    if not names_shared_tensor(text.text):
-        return  # its copies move global memory
-    for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        copies = [
-            c for c in _own_calls(function) if _is_copy(c) and text.span(c) not in found.reached
-        ]
-        if copies:
-            yield function, copies
-
-
-def _unreached(text: PythonText, found: FileFacts, failure: str) -> list[NotAnalysed]:
-    """Returns a note for each function with copies that no execution reached."""
-    notes: list[NotAnalysed] = []
-    for function, copies in _with_unreached_copies(text, found):
-        why = "not executed with these arguments" if function in found.entered else _NO_CALL
-        what = "a copy" if len(copies) == 1 else f"{len(copies)} copies"
-        reason = Reason(ReasonCode.NOT_REACHED, f"{what} of CuTe: {failure or why}")
-        notes.append(NotAnalysed(text.span(copies[0]), function.name, reason))
-    return notes
-
-
-def _unreached_allocations(text: PythonText, found: FileFacts) -> Iterator[NotAnalysed]:
-    """Yields a note for each function that allocates shared memory and was not entered."""
-    for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        made = next((c for c in _own_calls(function) if _called(c) in _ALLOCATIONS), None)
-        if made is not None and function not in found.entered:
-            reason = Reason(ReasonCode.NOT_REACHED, f"shared memory of CuTe: {_NO_CALL}")
-            yield NotAnalysed(text.span(made), function.name, reason)
-
-
-def _called(call: ast.Call) -> str:
-    return ast.unparse(call.func).rpartition(".")[2]
-
-
-def _is_copy(call: ast.Call) -> bool:
-    return ast.unparse(call.func).startswith(("cute.", "cutlass.")) and _called(call) in _COPIES
-
-
-def _own_calls(function: ast.FunctionDef) -> Iterator[ast.Call]:
-    """Yields the calls of methods in a function, those of functions inside it left out."""
-    worklist: list[ast.AST] = list(ast.iter_child_nodes(function))
-    while worklist:
-        node = worklist.pop(0)
-        if isinstance(node, ast.FunctionDef):
-            continue
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield node
-        worklist += ast.iter_child_nodes(node)

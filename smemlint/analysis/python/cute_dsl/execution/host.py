@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DTYPES,
+    FLOAT32,
     Namespace,
     Origin,
     UnknownTensor,
@@ -36,7 +37,6 @@ _SAME = frozenset((
     "cuda", "cpu", "contiguous", "clone", "detach", "requires_grad_", "random_", "fill_", "zero_",
     "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "sign", "abs",
 ))  # fmt: skip
-_FLOAT32 = DType("Float32", 32)
 ALIGNMENT = 16
 """Bytes that tensors and their rows are taken to begin on a multiple of."""
 
@@ -94,7 +94,7 @@ def torch_call(call: Call, name: str) -> Value:
         if not shape:
             return UNKNOWN
         return TorchTensor(
-            _torch_dtype(call.given.named.get("dtype"), _FLOAT32), shape, _packed(shape)
+            _torch_dtype(call.given.named.get("dtype"), FLOAT32), shape, _packed(shape)
         )
     if name.endswith("_like") and call.given.positional:
         like = call.given.positional[0]

@@ -1,4 +1,4 @@
-"""What executing a file left out: for its number, or calls that may access shared memory."""
+"""What executing a file left out: for its number, calls that may access shared memory, copies."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.facts import NotAnalysed, Span
-from smemlint.frontend.heuristics import has_no_lanes
+from smemlint.frontend.heuristics import has_no_lanes, names_shared_tensor
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Set
 
     from smemlint.analysis.python.cute_dsl.execution.state import Execution
     from smemlint.analysis.python.interpreter.values import Value
     from smemlint.analysis.simt.domain.values import Object
+    from smemlint.frontend.python.python_source import PythonText
+
+_COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
+_ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))
+_NO_CALL = "no call of its function could be followed"
 
 
 @dataclass(slots=True)
@@ -93,3 +98,73 @@ def _arrays(values: Iterable[Value]) -> Iterator[Object | None]:
             pointer = payload if isinstance(payload, Pointer) else payload.pointer
             if pointer.space is cute.Space.SHARED:
                 yield pointer.origin.object
+
+
+# ---- what no execution reached
+
+
+def leaves_copies(text: PythonText, reached: Set[Span]) -> bool:
+    """Returns whether a function of the file has copies that no execution reached."""
+    return any(_with_unreached_copies(text, reached))
+
+
+def _with_unreached_copies(
+    text: PythonText, reached: Set[Span]
+) -> Iterator[tuple[ast.FunctionDef, list[ast.Call]]]:
+    """Yields each function with copies that no execution reached, and these."""
+    if not names_shared_tensor(text.text):
+        return  # its copies move global memory
+    for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
+        calls = _own_calls(function)
+        copies = [c for c in calls if _is_copy(c) and text.span(c) not in reached]
+        if copies:
+            yield function, copies
+
+
+def unreached_copies(
+    text: PythonText, reached: Set[Span], entered: Set[ast.FunctionDef], failure: str
+) -> list[NotAnalysed]:
+    """Returns a note for each function with copies that no execution reached.
+
+    Args:
+        text: the file.
+        reached: places of calls that were executed.
+        entered: functions that were executed.
+        failure: why the program's own execution ended early; empty where it did not.
+    """
+    notes: list[NotAnalysed] = []
+    for function, copies in _with_unreached_copies(text, reached):
+        why = "not executed with these arguments" if function in entered else _NO_CALL
+        what = "a copy" if len(copies) == 1 else f"{len(copies)} copies"
+        reason = Reason(ReasonCode.NOT_REACHED, f"{what} of CuTe: {failure or why}")
+        notes.append(NotAnalysed(text.span(copies[0]), function.name, reason))
+    return notes
+
+
+def unreached_allocations(text: PythonText, entered: Set[ast.FunctionDef]) -> Iterator[NotAnalysed]:
+    """Yields a note for each function that allocates shared memory and was not entered."""
+    for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
+        made = next((c for c in _own_calls(function) if _called(c) in _ALLOCATIONS), None)
+        if made is not None and function not in entered:
+            reason = Reason(ReasonCode.NOT_REACHED, f"shared memory of CuTe: {_NO_CALL}")
+            yield NotAnalysed(text.span(made), function.name, reason)
+
+
+def _called(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def _is_copy(call: ast.Call) -> bool:
+    return ast.unparse(call.func).startswith(("cute.", "cutlass.")) and _called(call) in _COPIES
+
+
+def _own_calls(function: ast.FunctionDef) -> Iterator[ast.Call]:
+    """Yields the calls of methods in a function, those of functions inside it left out."""
+    worklist: list[ast.AST] = list(ast.iter_child_nodes(function))
+    while worklist:
+        node = worklist.pop(0)
+        if isinstance(node, ast.FunctionDef):
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node
+        worklist += ast.iter_child_nodes(node)

@@ -20,7 +20,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.cute_dsl.memory import StructType
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value, join
-from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
+from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -184,7 +184,5 @@ def _merged_integer(run: Execution, a: cute.Integer, b: cute.Integer, merge: Mer
     if isinstance(found, AffineInt) and found.constant is not None:
         return found.constant
     if isinstance(found, UnknownNumber):
-        from smemlint.analysis.simt.cute.run_time import RunTime
-
         return cute.DynamicInt(RunTime(run.domain, found))
     return to_engine(found, run.domain)

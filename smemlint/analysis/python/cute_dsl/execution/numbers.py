@@ -62,10 +62,7 @@ def calculate(run: Execution, operation: ast.AST, one: Value, other: Value) -> N
     if unknown is not None or name is None:
         return Number(unknown or UnknownNumber(_FLOATING))
     assert isinstance(a, AffineInt) and isinstance(b, AffineInt)
-    result = run.domain.operate(name, a, b)
-    if isinstance(result, UnknownNumber) and result.is_uniform and a.is_uniform and b.is_uniform:
-        return Number(result)
-    return Number(result)
+    return Number(run.domain.operate(name, a, b))
 
 
 def truth_of(value: Value) -> bool | NDArray[np.bool_] | UnknownNumber:

@@ -27,6 +27,7 @@ DTYPES = {
     "Int8": 8, "Int4": 4, "Uint64": 64, "Uint32": 32, "Uint16": 16, "Uint8": 8, "Boolean": 8,
 }  # fmt: skip
 """Types of `cutlass` -> bits; a Boolean is stored as a byte."""
+FLOAT32 = DType("Float32", 32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

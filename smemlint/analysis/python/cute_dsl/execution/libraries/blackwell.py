@@ -21,12 +21,13 @@ from smemlint.analysis.python.cute_dsl.execution.layout_functions import inside
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import (
     K_MAJOR,
     MN_MAJOR,
-    SPANS,
     is_row_major,
     smem_atom,
     staged,
+    widest_mode,
 )
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    FLOAT32,
     Origin,
     Pointer,
     UnknownTensor,
@@ -85,7 +86,7 @@ def tensor_memory_allocator(call: Call) -> Value:
 def retrieve_pointer(call: Call) -> Value:
     """Evaluates `allocator.retrieve_ptr(dtype)` and `arch.retrieve_tmem_ptr(dtype, ..)`."""
     dtype = call.value(0, "dtype" if call.name == "retrieve_ptr" else "element_type")
-    known = dtype if isinstance(dtype, DType) else DType("Float32", 32)
+    known = dtype if isinstance(dtype, DType) else FLOAT32
     return as_value(Pointer(cute.Space.TENSOR_MEMORY, Origin(known)))
 
 
@@ -196,7 +197,7 @@ def _atom_kind(major: Symbol, dtype: DType, mn_extent: int, k_extent: int) -> st
     """The widest layout atom whose contiguous extent divides the tile."""
     is_k_major = major.name == "K"
     span = (k_extent if is_k_major else mn_extent) * dtype.bits
-    mode = next((m for m in ("SW128", "SW64", "SW32") if span % SPANS[m][0] == 0), "INTER")
+    mode = widest_mode(span)
     wide = "_32B" if mode == "SW128" and not is_k_major and dtype.bits == 32 else ""
     return f"{major.name}_{mode}{wide}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
-from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import is_row_major
+from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import smem_store
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Origin,
@@ -33,9 +33,7 @@ def _mma(call: Call, at: int, name: str) -> cute.TiledMma:
 @function("sm120_get_smem_store_op")
 def get_smem_store_op(call: Call) -> Value:
     """Evaluates `sm120_get_smem_store_op(layout_enum, d, acc)`: stmatrix.x2 for 16-bit results."""
-    is_row, d = is_row_major(call.value(0, "layout_d")), call.dtype(1, "elem_ty_d")
-    op = cute.stmatrix(2, is_transposed=not is_row) if d.bits == 16 else cute.AUTO_VECTORIZING_COPY
-    return as_value(cute.CopyAtom(op, d.bits, d.name))
+    return smem_store(call, 2)
 
 
 @function("get_permutation_mnk")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROW, COLUMN = (Symbol(f"cutlass.utils.LayoutEnum.{n}_MAJOR") for n in ("ROW", "COL"))
 K_MAJOR, MN_MAJOR = (Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{n}") for n in ("K", "MN"))
-SPANS = {"INTER": (128, 0), "SW32": (256, 1), "SW64": (512, 2), "SW128": (1024, 3)}
+_SPANS = {"INTER": (128, 0), "SW32": (256, 1), "SW64": (512, 2), "SW128": (1024, 3)}
 """Contiguous bits of an atom and bits of its swizzle."""
 _CAPACITY = {
     "sm_120": 101376, "sm_103": 232448, "sm_101": 232448, "sm_110": 232448, "sm_100": 232448,
@@ -134,9 +134,9 @@ def smem_atom(kind: str, dtype: DType) -> cute.ComposedLayout:
     major, _, mode = kind.partition("_")
     is_wide = kind == "MN_SW128_32B"
     mode = mode.removesuffix("_32B") if is_wide else mode
-    if mode not in SPANS or major not in ("K", "MN"):
+    if mode not in _SPANS or major not in ("K", "MN"):
         raise cute.CuteError(f"the layout atom {kind} is not modelled")
-    bits, swizzle = SPANS[mode]
+    bits, swizzle = _SPANS[mode]
     count = bits // dtype.bits
     layout = (
         cute.Layout((8, count), (count, 1)) if major == "K" else cute.Layout((count, 8), (1, count))
@@ -144,14 +144,15 @@ def smem_atom(kind: str, dtype: DType) -> cute.ComposedLayout:
     return cute.ComposedLayout(Swizzle(2, 5, 2) if is_wide else Swizzle(swizzle, 4, 3), layout)
 
 
+def widest_mode(span: int) -> str:
+    """Returns the widest swizzle mode whose atoms divide that many contiguous bits."""
+    return next((m for m in ("SW128", "SW64", "SW32") if span % _SPANS[m][0] == 0), "INTER")
+
+
 def _atom_for(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayout:
     """The widest atom whose contiguous extent divides the tile: `get_smem_layout_atom`."""
-    kind = next(
-        m
-        for m in ("SW128", "SW64", "SW32", "INTER")
-        if m == "INTER" or extent * dtype.bits % SPANS[m][0] == 0
-    )
-    return smem_atom(f"{'K' if is_k_major else 'MN'}_{kind}", dtype)
+    mode = widest_mode(extent * dtype.bits)
+    return smem_atom(f"{'K' if is_k_major else 'MN'}_{mode}", dtype)
 
 
 @function("get_smem_layout_atom", "sm90_get_smem_layout_atom")
@@ -159,13 +160,9 @@ def get_smem_layout_atom(call: Call) -> Value:
     """Evaluates `get_smem_layout_atom(layout_enum, dtype, extent)`: the kind of an atom."""
     is_k_major = is_row_major(call.value(0, "layout"))
     dtype, extent = call.dtype(1, "element_type"), call.static(2, "major_mode_size")
-    kind = next(
-        m
-        for m in ("SW128", "SW64", "SW32", "INTER")
-        if m == "INTER" or extent * dtype.bits % SPANS[m][0] == 0
-    )
+    mode = widest_mode(extent * dtype.bits)
     return Symbol(
-        f"cutlass.cute.nvgpu.warpgroup.SmemLayoutAtomKind.{'K' if is_k_major else 'MN'}_{kind}"
+        f"cutlass.cute.nvgpu.warpgroup.SmemLayoutAtomKind.{'K' if is_k_major else 'MN'}_{mode}"
     )
 
 
@@ -238,8 +235,15 @@ def make_trivial_tiled_mma(call: Call) -> Value:
 @function("get_smem_store_op", "sm90_get_smem_store_op")
 def get_smem_store_op(call: Call) -> Value:
     """Evaluates `get_smem_store_op(layout_enum, d, acc)`: stmatrix for 16-bit results."""
+    return smem_store(call, 4)
+
+
+def smem_store(call: Call, matrices: int) -> Value:
+    """Returns the atom for stores of results: stmatrix of that many matrices for 16-bit ones."""
     is_row, d = is_row_major(call.value(0, "layout_d")), call.dtype(1, "elem_ty_d")
-    op = cute.stmatrix(4, is_transposed=not is_row) if d.bits == 16 else cute.AUTO_VECTORIZING_COPY
+    op = cute.AUTO_VECTORIZING_COPY
+    if d.bits == 16:
+        op = cute.stmatrix(matrices, is_transposed=not is_row)
     return as_value(cute.CopyAtom(op, d.bits, d.name))
 
 

@@ -26,6 +26,7 @@ from smemlint.analysis.python.cute_dsl.execution.copies import (
 )
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of, make_registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    FLOAT32,
     AnyTensor,
     Opaque,
     Origin,
@@ -36,17 +37,13 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Unknown
-from smemlint.hardware.arch import architecture
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Symbol, Unknown
+from smemlint.hardware.arch import WIDEST_ACCESS, architecture
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.analysis.python.interpreter.values import Value
-
-_FLOAT32 = DType("Float32", 32)
-_WIDEST = 128
-"""Bits of the widest vector."""
 
 
 # ---- views
@@ -145,7 +142,7 @@ def partition_fragments(call: Call) -> Value:
     first, second = (b, a) if is_swapped else (a, b)
 
     shape = _method(call, "partition_shape_C", (rows, columns))
-    accumulator = _called(call, "make_rmem_tensor", shape, _FLOAT32)
+    accumulator = _called(call, "make_rmem_tensor", shape, FLOAT32)
     operand = (
         _method(call, "partition_A", first)
         if mma.op.a_is_descriptor
@@ -272,7 +269,7 @@ def copy(call: Call) -> Value:
         if isinstance(source, UnknownTensor):
             raise cute.CuteError(source.reason)
         elements = cute.static(cute.leaves(source.shape)[0])
-        bits = min(_WIDEST, elements * source.bits)
+        bits = min(8 * WIDEST_ACCESS, elements * source.bits)
         is_async = call.given.named.get("is_async") is True
         op = cute.cp_async(bits) if is_async else cute.universal_copy(bits)
         policy = cute.CopyAtom(op, source.bits)
