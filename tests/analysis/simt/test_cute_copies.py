@@ -155,6 +155,20 @@ def test_operands_through_a_traits_class(atom, wavefronts):
     assert load == (31, "ldmatrix", 16, 64, wavefronts, 4)
 
 
+def test_a_layout_of_values_makes_the_tile_wider():
+    """Up to CUTLASS 3.3; its headers print the same thread-value layouts for both spellings."""
+    text = OPERANDS.replace("ATOM", f"composition(Swizzle<3, 4, 3>{{}}, {ROWS})")
+    text = text.replace("make_tiled_copy_A", "make_tiled_copy_B").replace(
+        "fragment_A", "fragment_B"
+    )
+    old = text.replace("Tile<_32, _32, _16>", "Layout<Shape<_1, _2, _1>>")
+    assert figures(old) == figures(text)
+    assert figures(old)[1] == (31, "ldmatrix", 16, 64, 8, 4)
+    columns = "decltype(size<1>(typename T::Mma::TiledShape_MNK{}))::value"
+    fewer = old.replace("i < size<2>(registers)", f"i < {columns} / 16")
+    assert figures(fewer)[1][3] == 32
+
+
 def test_what_cannot_be_followed_names_the_call():
     text = OPERANDS.replace("ATOM", ROWS).replace("SM75_U32x4_LDSM_N", "MY_OWN_LOAD")
     ((line, reason), *_) = reasons(text)

@@ -210,10 +210,13 @@ def _called(ev: Evaluator, kind: CType, node: ir.Construct) -> ir.FuncCall | Non
 
 @executes(ir.MemberInit)
 def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
-    """Initializes a member in front of a constructor's body."""
+    """Initializes a member or a base class in front of a constructor's body."""
     name, record, this = node.member.name, ev.state.frame.record, ev.state.frame.this
-    known = record is not None and any(m.name == name for m in record.members)
-    place = member_lvalue(ev, this, record, name) if known and this and record else None
+    place: LValue | Unknown | None = None
+    if record is not None and this is not None:
+        is_member = any(m.name == name for m in record.members)
+        part = member_lvalue if is_member else _base
+        place = part(ev, this, record, name)
     if isinstance(place, LValue) and isinstance(place.type, RecordType):
         construct_at(ev, place, node.args, node)
     elif isinstance(place, LValue) and len(node.args) == 1 and not is_reference(place.type):
@@ -221,6 +224,15 @@ def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
     else:
         call = ir.FuncCall(node.member, node.args, at=node.at)
         unfollowed_call(ev, f"the constructor of {name}", call)
+
+
+def _base(ev: Evaluator, this: Pointer, record: RecordType, name: str) -> LValue | None:
+    """The part of an object that is of a base class, or all of it; None for any other name."""
+    kind = record if name == record.name else ev.types.spelled(name)
+    offset = record.base_offset(kind) if isinstance(kind, RecordType) else None
+    if kind is None or offset is None:
+        return None
+    return LValue(this.object, ev.state.domain.add(this.offset, offset_of(offset)), kind)
 
 
 def zero_value(kind: CType) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.simt.cute.run_time import STATIC
@@ -278,8 +279,20 @@ def tiled_mma(values: list[Value], convert: Converter) -> Value:
     modes: Any = (cute.UNDERSCORE,) * 3
     if len(values) > 2:
         given = convert.tiler(values[2])
+        if isinstance(given, cute.Layout):
+            given = _extents_of_values(op, atoms, given)
         modes = given if isinstance(given, tuple) else (given,)
     return Cute(cute.TiledMma(op, cute.append(atoms, 3), modes))
+
+
+def _extents_of_values(op: cute.MmaOp, atoms: cute.Layout, values: cute.Layout) -> cute.Tiler:
+    """Returns the tile that an atom repeated over threads and values covers.
+
+    Up to CUTLASS 3.3 the third argument was `ValLayoutMNK`; since then extents say the same.
+    """
+    repeats = (cute.append(layout, 3).modes() for layout in (atoms, values))
+    extents = ((mode.size for mode in modes) for modes in zip(*repeats, strict=True))
+    return tuple(n * prod(map(cute.static, e)) for n, e in zip(op.shape, extents, strict=True))
 
 
 _MMA_MEMBERS: dict[str, Callable[[cute.MmaOp], Value]] = {
@@ -302,6 +315,8 @@ def member_value(owner: object, name: str) -> Value | None:
         return owner if name in ("value", "type") else None
     payload = payload_of(owner) if isinstance(owner, Cute) else None
     if isinstance(payload, cute.TiledMma):
+        if name == "TiledShape_MNK":  # up to CUTLASS 3.3
+            return value_of(tuple(map(payload.tile_size, range(3))))
         payload = payload.op
     if isinstance(payload, cute.MmaOp) and name in _MMA_MEMBERS:
         return _MMA_MEMBERS[name](payload)

@@ -63,6 +63,8 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
             return number(WARP, I32)
         case "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "clusterDim":
             return CallableValue(name)
+        case "this" if ev.state.frame.this is not None:
+            return ev.state.frame.this
     found = _global_binding(ev, name)
     if isinstance(found, Lazy):
         found = _force_lazy(ev, name, found)
