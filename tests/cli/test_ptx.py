@@ -156,6 +156,18 @@ def test_a_kept_result_of_a_source_does_not_hide_its_launch(smemlint, tmp_path):
         assert "SML901" not in out
 
 
+def test_a_block_that_was_tried_for_the_source_is_no_launch(smemlint, tmp_path):
+    """matrixMulDynlinkJIT of the CUDA samples, whose PTX got (32, 8), has blocks of (16, 16)."""
+    body = LAUNCH[: LAUNCH.index("int main")].replace("* step", "* 32 % 2048")
+    (tmp_path / "column.cu").write_text(body)
+    (tmp_path / "column.ptx").write_text(STRIDED)
+    _, out, _ = smemlint("analyze", ".", "--output-format", "json")
+    assert [a["wavefronts"]["max"] for a in accesses(out)] == [32, 1]  # the source's
+    assert {a["from"] for a in accesses(out)} == {None}
+    (note,) = json.loads(out)["not_analysed"]
+    assert (note["file"], note["kernel"]) == ("column.ptx", "column")
+
+
 def test_standard_input_and_what_is_no_ptx(smemlint):
     code, out, _ = smemlint(
         "check", "-", "--stdin-filename", "k.ptx", "--output-format", "concise",

@@ -47,20 +47,19 @@ class SourceLaunch:
     Attributes:
         block: its block shape.
         template: the values of its template arguments.
-        origin: where both come from, in words; empty where they are a guess.
+        origin: where both come from, in words.
         passed: the arguments that are known numbers.
     """
 
     block: Block
-    template: tuple[str, ...] = ()
-    origin: str = ""
+    template: tuple[str, ...]
+    origin: str
     passed: tuple[Argument, ...] = ()
 
     @property
     def assumed(self) -> Assumption:
         """What is taken for granted."""
-        origin = f" ({self.origin})" if self.origin else ""
-        return Assumption(Topic.BLOCK, f"block {self.block}{origin}")
+        return Assumption(Topic.BLOCK, f"block {self.block} ({self.origin})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +94,14 @@ SourceLaunches: TypeAlias = "Mapping[str, tuple[SourceLaunch, ...]]"
 
 
 def source_launches(kernels: Iterable[KernelFacts]) -> dict[str, tuple[SourceLaunch, ...]]:
-    """Returns how the kernels of the run's sources are launched, each way once."""
+    """Returns how the kernels of the run's sources are launched, each way once.
+
+    Blocks that were tried, as nobody says how a kernel is launched, are none.
+    """
     found: dict[str, dict[SourceLaunch, None]] = {}
     for kernel in kernels:
         instance = kernel.instance
-        if instance.block is not None:
+        if instance.block is not None and instance.origin:
             values = tuple(value for _, value in instance.template)
             launch = SourceLaunch(instance.block, values, instance.origin, kernel.passed)
             found.setdefault(instance.kernel.rpartition("::")[2], {})[launch] = None
