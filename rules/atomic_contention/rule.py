@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from smemlint.facts import Access, KernelFacts, WarpPattern
     from smemlint.finding import Finding
 
+_HELP = (
+    "combine the values of a warp first, e.g. with `__reduce_add_sync` or shuffles, and let one "
+    "lane update the word; where all lanes write one value, let one lane write it"
+)
+
 
 class AtomicContention(Rule):
     """Counts the lanes that an atomic has on one word."""
@@ -32,8 +37,8 @@ class AtomicContention(Rule):
             return
         most = max((_lanes_on_one_word(p) for p in access.patterns), default=1)
         if most > 1:
-            message = f"{most} lanes update one word of {access.array.shown}: they take turns"
-            yield self.finding(message, access.span, access=access, weight=most)
+            message = f"{most} lanes take turns to update one word of {access.array.shown}"
+            yield self.finding(message, access.span, access=access, help=_HELP, weight=most)
 
 
 def _lanes_on_one_word(pattern: WarpPattern) -> int:

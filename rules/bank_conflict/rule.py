@@ -53,7 +53,6 @@ class BankConflict(Rule):
             explanation(access, pattern),
             _fusion(access, pattern),
             _layout(access),
-            f"no other layout is named: {access.unadvised}" if access.unadvised else "",
         )
         message = f"{ways:g}-way bank conflict {verb} {access.array.shown}"
         yield self.finding(
@@ -63,7 +62,7 @@ class BankConflict(Rule):
             pattern=pattern,
             kernel=kernel,
             notes=tuple(filter(None, notes)),
-            help=access.advice or reduction_help(access, kernel),
+            help=access.advice or reduction_help(access, kernel) or _without_advice(access),
             weight=ways,
         )
 
@@ -134,6 +133,10 @@ def _layout(access: Access) -> str:
         return f"the layout is `{use.spelled}`"
     unit = "element offsets" if use.units == "elements" else "byte addresses"
     return f"the layout is `{use.spelled}`, its swizzle one of {unit}"
+
+
+def _without_advice(access: Access) -> str:
+    return f"none found: {access.unadvised}" if access.unadvised else ""
 
 
 def _fusion(access: Access, pattern: WarpPattern) -> str:

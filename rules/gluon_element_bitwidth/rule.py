@@ -39,6 +39,7 @@ class GluonElementBitwidth(Rule):
                 f"`swizzle_byte_width` for {held}-bit elements",
                 *layout.assumptions,
             ),
+            help=f"write `element_bitwidth={held}`",
         )
 
 

@@ -37,7 +37,15 @@ class GluonSwizzleParameter(Rule):
                     "Triton accepts it silently; groups and phases are bits of an offset",
                     *layout.assumptions,
                 ),
+                help=f"write {_powers_around(value)}",
             )
+
+
+def _powers_around(value: int) -> str:
+    if value < 1:
+        return "1, with which nothing is exchanged"
+    below = 1 << (value.bit_length() - 1)
+    return f"{below} or {2 * below}"
 
 
 RULE = GluonSwizzleParameter()

@@ -40,6 +40,7 @@ class GluonSwizzleWraps(Rule):
                 "Triton silently wraps the exchange within the row",
                 *layout.assumptions,
             ),
+            help=f"write {groups}, which gives the same layout",
         )
 
 

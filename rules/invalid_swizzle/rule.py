@@ -41,7 +41,15 @@ class InvalidSwizzle(Rule):
             f"`Swizzle<{b},{m},{s}>` is not a valid swizzle: {reason}",
             layout.span,
             notes=(_CONSEQUENCES[layout.family], *layout.assumptions),
+            help=_help(b, m, s),
         )
+
+
+def _help(b: int, m: int, s: int) -> str:
+    apart = b if s >= 0 else -b
+    if abs(s) < b and Swizzle.why_invalid(b, m, apart) is None:
+        return f"`Swizzle<{b},{m},{apart}>` is the nearest whose fields do not overlap"
+    return "those of the 32, 64 and 128-byte modes are <1,4,3>, <2,4,3> and <3,4,3> of bytes"
 
 
 RULE = InvalidSwizzle()

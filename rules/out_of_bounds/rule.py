@@ -57,7 +57,16 @@ class OutOfBounds(Rule):
                 f"warp {pattern.warp}, lane {lane}{where}; "
                 f"{count} lane{'s' if count > 1 else ''} of the warp outside"
             )
-            yield self.finding(message, access.span, access=access, pattern=pattern, notes=(note,))
+            needed = int(offsets[outside].max()) + pattern.width
+            room = f", or give {array.shown} {needed} bytes" if needed > array.bytes else ""
+            yield self.finding(
+                message,
+                access.span,
+                access=access,
+                pattern=pattern,
+                notes=(note,),
+                help=f"leave the lanes out whose index is outside{room}",
+            )
             return
 
 

@@ -40,6 +40,7 @@ class SwizzleMissesBanks(Rule):
                     f"`{use.spelled}` frees no bank conflict{where}",
                     use.span,
                     notes=(proof, *use.assumptions),
+                    help="`smemlint swizzle solve` finds one for a shape, its reads and its writes",
                 )
 
 

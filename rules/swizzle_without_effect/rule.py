@@ -46,6 +46,7 @@ class SwizzleWithoutEffect(Rule):
             f"`{layout.spelled}` moves no element here",
             layout.span,
             notes=(proof, *layout.assumptions),
+            help="leave it out: every element stays where it is",
         )
 
 

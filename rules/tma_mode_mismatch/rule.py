@@ -33,27 +33,35 @@ class TmaModeMismatch(Rule):
         box = [extent for name, extent in layout.parameters if name.startswith("box")]
         if not box:
             return
-        reason = _why_refused(box, layout.element_bytes, 16 << layout.swizzle[0], layout.spelled)
+        span = _GRANULE << layout.swizzle[0]
+        reason, help_ = _why_refused(box, layout.element_bytes, span, layout.spelled)
         if reason:
             shape = " x ".join(map(str, reversed(box)))
             yield self.finding(
                 f"a box of {shape} elements of {layout.element_bytes} bytes: {reason}",
                 layout.span,
                 notes=("the call returns CUDA_ERROR_INVALID_VALUE", *layout.assumptions),
+                help=help_,
             )
 
 
-def _why_refused(box: list[int], size: int, span: int, mode: str) -> str:
-    """Returns what is wrong with a box, fastest extent first; `span` is 16 without a swizzle."""
+def _why_refused(box: list[int], size: int, span: int, mode: str) -> tuple[str, str]:
+    """Returns what is wrong with a box, fastest extent first, and what to do; empty if nothing is.
+
+    `span` is 16 without a swizzle.
+    """
     for extent in box:
         if not 1 <= extent <= _MOST:
-            return f"an extent must be 1 to {_MOST}, and {extent} is not"
+            reason = f"an extent must be 1 to {_MOST}, and {extent} is not"
+            return reason, "copy the tile by several boxes"
     inner = box[0] * size
     if inner % _GRANULE:
-        return f"its rows of {inner} bytes are no multiple of {_GRANULE}"
+        reason = f"its rows of {inner} bytes are no multiple of {_GRANULE}"
+        return reason, f"let a row of the box be a multiple of {max(_GRANULE // size, 1)} elements"
     if span > _GRANULE and inner > span:
-        return f"its rows of {inner} bytes are wider than the {span} bytes of `{mode}`"
-    return ""
+        reason = f"its rows of {inner} bytes are wider than the {span} bytes of `{mode}`"
+        return reason, f"copy the tile by boxes of {span // size} elements a row"
+    return "", ""
 
 
 RULE = TmaModeMismatch()

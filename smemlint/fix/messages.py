@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smemlint.facts import AccessKind
 from smemlint.finding import Fix
 from smemlint.sources.languages import is_python_path
 
@@ -125,7 +126,11 @@ def why_none(array: SharedArray, usage: Usage) -> str:
             f"none found: {array.shown} has no padding "
             f"{kept if usage.may_be_fused or usage.takes_pitch else tried} frees {_all(usage)}"
         )
-    return ""
+    if any(a.layout is not None for a in usage.accesses):
+        return f"none looked for: a swizzle says where the elements of {array.shown} lie"
+    if any(a.kind is AccessKind.ATOMIC for a in usage.accesses):
+        return f"none looked for, as atomics update {array.shown}"
+    return f"none found, as not every address of {array.shown} is known"
 
 
 def _all(usage: Usage) -> str:

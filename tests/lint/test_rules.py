@@ -14,6 +14,8 @@ from smemlint.lint.registry import entries, entry
 if TYPE_CHECKING:
     from pathlib import Path
 
+THEMSELVES = {"SML901", "SML902", "SML903", "SML904"}
+"""Rules whose message is what there is to do, or the reason why nothing is known."""
 SECTIONS = (
     "What it does", "Why is this bad?", "Example", "Use instead", "Fix safety", "How sure",
     "Options", "References",
@@ -49,6 +51,7 @@ def test_bad_kernels_give_exactly_the_marked_findings(found, smemlint):
         got = json.loads(out)["findings"]
         assert [(f["line"], f["code"]) for f in got] == [(n, c) for n, c, _ in wanted]
         for finding, (_, _, said) in zip(got, wanted, strict=True):
+            assert finding["help"] or finding["fix"] or finding["code"] in THEMSELVES, finding
             figures = finding["message"], *finding["notes"]
             if re.fullmatch(r"\d+/\d+", said):
                 spent, ideal = said.split("/")
